@@ -87,8 +87,8 @@ interface OperationShape {
   permission?: Permission;
   /** The least role of a session caller; `agent` means any member. */
   role?: Role;
-  /** What the workspace of a session caller must be entitled to, where no permission says it. */
-  entitlement?: Entitlement;
+  /** What the workspace of a session caller must be entitled to, where no permission says it; all of several. */
+  entitlement?: Entitlement | readonly Entitlement[];
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
@@ -103,8 +103,11 @@ interface OperationShape {
   /** The body is bytes, which the handler reads itself. */
   upload?: boolean;
   response: z.ZodType;
-  /** The request must ask to become a WebSocket with this subprotocol; answered with 101. Frames have at most so many bytes. */
-  socket?: { protocol: string; maxFrameBytes: number };
+  /**
+   * The request must ask to become a WebSocket with this subprotocol, or with any or none where it is null; answered with 101. Frames have at most so many bytes.
+   * With `tokenInQuery` a session may be named by the query's `token`.
+   */
+  socket?: { protocol: string | null; maxFrameBytes: number; tokenInQuery?: boolean };
   /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
   binaryResponse?: string;
   /** What the data of each event of a stream holds. */
@@ -128,9 +131,9 @@ export type Operation<Shape extends OperationShape = OperationShape> = Shape & {
 
 export type Resource = Record<string, Operation>;
 
-/** What the workspace of whoever calls an operation must be entitled to. */
-export const entitlementOf = ({ entitlement, permission }: Operation): Entitlement | undefined =>
-  entitlement ?? (permission === undefined ? undefined : productEntitlement[productOf(permission)]);
+/** What the workspace of whoever calls an operation must be entitled to: all of it. */
+export const entitlementsOf = ({ entitlement, permission }: Operation): readonly Entitlement[] =>
+  [entitlement ?? (permission === undefined ? [] : productEntitlement[productOf(permission)])].flat();
 
 /** Whether an operation takes a kind of caller. */
 export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parseCookie } from 'cookie';
-import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
-import { entitlementOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
+import { entitlementsOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
@@ -9,6 +8,7 @@ import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
+import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
 
 /** Who knows the credentials of callers. */
 export interface Authenticator {
@@ -170,13 +170,6 @@ function bearerOf(request: IncomingMessage): string | null {
   return match?.[1] ?? bearerProtocolOf(request);
 }
 
-/** The token that a page offers as a subprotocol of the WebSocket that it asks for, because it can send no `Authorization` with one. */
-function bearerProtocolOf(request: IncomingMessage): string | null {
-  if (request.headers.upgrade?.toLowerCase() !== 'websocket') return null;
-  const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-  return offered.find((name) => name.startsWith(bearerProtocolPrefix))?.slice(bearerProtocolPrefix.length) ?? null;
-}
-
 function apiKeyOf(request: IncomingMessage): string {
   const bearer = bearerOf(request);
   const header = request.headers['x-api-key'];
@@ -230,7 +223,7 @@ async function authenticateSession(
   request: IncomingMessage,
   params: Record<string, string>,
 ): Promise<Principal> {
-  const bearer = bearerOf(request);
+  const bearer = bearerOf(request) ?? (operation.socket?.tokenInQuery === true ? queryTokenOf(request) : null);
   const cookie = cookieOf(request, sessionCookie);
   const token = bearer ?? cookie;
   if (token === null)
@@ -244,9 +237,9 @@ async function authenticateSession(
 
 /** @throws AppError for a person who may not call an operation. */
 export function admitSession(operation: Operation, session: SessionIdentity): void {
-  const entitlement = entitlementOf(operation);
-  if (entitlement !== undefined && !session.entitlements[entitlement])
-    throw new AppError('product_not_entitled', `This workspace is not entitled to ${entitlement}.`);
+  const missing = entitlementsOf(operation).find((entitlement) => !session.entitlements[entitlement]);
+  if (missing !== undefined)
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);
   if (operation.role === 'admin' && session.user.role !== 'admin')
     throw new AppError('role_required', 'This needs the role admin.');
 }

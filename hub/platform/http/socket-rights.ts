@@ -9,7 +9,7 @@ import { admitSession } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import { accessTopic } from './principal.ts';
-import type { Principal } from './principal.ts';
+import type { Principal, SessionIdentity } from './principal.ts';
 
 export interface SocketRightsOptions {
   auth: Pick<AuthDependencies, 'identity' | 'visitors'>;
@@ -132,10 +132,8 @@ export class SocketRights implements Disposable {
     const sessions = await identity.sessions(ids);
     for (const id of ids)
       this.#close(id, (operation) => {
-        const session = sessions.get(id);
-        if (session === undefined) return new AppError('unauthenticated', 'This session has ended; sign in again.');
         try {
-          admitSession(operation, session);
+          admitEnding(operation, sessions.get(id));
           return null;
         } catch (error) {
           return error as Error;
@@ -149,6 +147,21 @@ export class SocketRights implements Disposable {
       if (refusal instanceof AppError) socket.close(chatCloseCodes.revoked, refusal.code);
     }
   }
+}
+
+/** @throws AppError for a session that has ended, or may not call an operation any more. */
+function admitEnding(operation: Operation, session: SessionIdentity | undefined): void {
+  if (session === undefined) throw new AppError('unauthenticated', 'This session has ended; sign in again.');
+  admitSession(operation, session);
+}
+
+/** Finds out whether a session that was let in before still may call an operation. @throws AppError when not. */
+export async function confirmSession(
+  identity: AuthDependencies['identity'],
+  operation: Operation,
+  sessionId: string,
+): Promise<void> {
+  admitEnding(operation, (await identity.sessions([sessionId])).get(sessionId));
 }
 
 /** A page may open sockets of its own hub alone: whatever a browser sends along, it sends for any page. @throws AppError `origin_not_allowed`. */

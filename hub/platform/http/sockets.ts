@@ -5,34 +5,23 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import type { ServerOptions, WebSocket } from 'ws';
 import { z } from 'zod';
+import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
-import { authenticate, confirmDevice } from './auth.ts';
+import { authenticate } from './auth.ts';
 import { clientAddress } from './client-address.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
-import type { Principal, PrincipalOf } from './principal.ts';
+import { Opened } from './opened-socket.ts';
+import type { OpenedSocket } from './opened-socket.ts';
 import { newRequestId } from './request-id.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { assertOwnOrigin } from './socket-rights.ts';
 import type { SocketRights } from './socket-rights.ts';
 
-export type { WebSocket };
-
-/** A WebSocket that was opened, and by whom. */
-export interface OpenedSocket<Shape = Operation> {
-  socket: WebSocket;
-  principal: PrincipalOf<Shape>;
-  requestId: string;
-  /** Whether a device still may; asked for what nothing else refuses it. @throws AppError when not. */
-  authenticate(): Promise<unknown>;
-  /** Counts a message as a request. @throws AppError `rate_limited`. */
-  limit(): Promise<void>;
-  /** Aborts when the hub stops; whoever serves the socket then closes it, as soon as what is under way was answered. */
-  stopping: AbortSignal;
-}
+export type { OpenedSocket, WebSocket };
 
 export interface SocketRoute {
   operation: Operation & { socket: NonNullable<Operation['socket']> };
@@ -117,7 +106,9 @@ export class Sockets implements Disposable {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
-          handleProtocols: () => protocol,
+          // Whoever offers some wants to be answered with one of them.
+          handleProtocols: (offered) =>
+            protocol ?? [...offered].find((name) => !name.startsWith(bearerProtocolPrefix)) ?? false,
           closeTimeout: closeTimeoutMs,
         } as ServerOptions),
       };
@@ -193,8 +184,9 @@ export class Sockets implements Disposable {
       const address = clientAddress(request, serving.trustedProxies);
       const principal = await authenticate(serving.auth, operation, request, address, params);
       await limitCaller(serving, principal, () => undefined);
+      const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-      if (!offered.includes(operation.socket.protocol)) throw upgradeRequired(operation);
+      if (protocol !== null && !offered.includes(protocol)) throw upgradeRequired(operation);
       if (principal.kind === 'session' || principal.kind === 'visitor') rights?.assertRoom(principal);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
@@ -204,7 +196,7 @@ export class Sockets implements Disposable {
         }
         finished(101);
         // As long as the socket is open nothing of its request is kept.
-        route.open(new Opened(opened, principal, requestId, this.#options));
+        route.open(new Opened(opened, operation, principal, requestId, this.#options));
       });
     } catch (error) {
       const { status, headers, body } = answerToError(error, requestId, logger);
@@ -244,32 +236,6 @@ export class Sockets implements Disposable {
   }
 }
 
-class Opened implements OpenedSocket {
-  readonly socket: WebSocket;
-  readonly principal: never;
-  readonly requestId: string;
-  readonly #options: SocketsOptions;
-
-  constructor(socket: WebSocket, principal: Principal, requestId: string, options: SocketsOptions) {
-    this.socket = socket;
-    this.principal = principal as never;
-    this.requestId = requestId;
-    this.#options = options;
-  }
-
-  get stopping(): AbortSignal {
-    return this.#options.stopping;
-  }
-
-  authenticate(): Promise<unknown> {
-    return confirmDevice(this.#options.serving.auth, this.principal);
-  }
-
-  limit(): Promise<void> {
-    return limitCaller(this.#options.serving, this.principal, ignore);
-  }
-}
-
 /** Listeners are the same for all sockets: each of its own would stay as long as its socket is open. */
 const ignore = (): void => undefined;
 function destroy(this: Duplex): void {
@@ -279,7 +245,7 @@ function destroy(this: Duplex): void {
 const upgradeRequired = ({ socket }: SocketRoute['operation']) =>
   new AppError(
     'upgrade_required',
-    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key and Sec-WebSocket-Protocol: ${socket.protocol}.`,
+    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key${socket.protocol === null ? '' : ` and Sec-WebSocket-Protocol: ${socket.protocol}`}.`,
     { headers: { Upgrade: 'websocket' } },
   );
 

@@ -1,0 +1,63 @@
+import type { WebSocket } from 'ws';
+import type { Operation } from '../../../shared/contract/define.ts';
+import { confirmDevice } from './auth.ts';
+import type { Principal, PrincipalOf } from './principal.ts';
+import { limitCaller } from './serve-operation.ts';
+import type { ServingOptions } from './serve-operation.ts';
+import { confirmSession } from './socket-rights.ts';
+
+/** A WebSocket that was opened, and by whom. */
+export interface OpenedSocket<Shape = Operation> {
+  socket: WebSocket;
+  principal: PrincipalOf<Shape>;
+  requestId: string;
+  /** Finds out anew whether a device, or a person who is signed in, still may; for what must not wait until that is told. @throws AppError when not. */
+  authenticate(): Promise<unknown>;
+  /** Counts a message as a request. @throws AppError `rate_limited`. */
+  limit(): Promise<void>;
+  /** Aborts when the hub stops; whoever serves the socket then closes it, as soon as what is under way was answered. */
+  stopping: AbortSignal;
+}
+
+interface OpenedOptions {
+  serving: ServingOptions;
+  stopping: AbortSignal;
+}
+
+export class Opened implements OpenedSocket {
+  readonly socket: WebSocket;
+  readonly principal: never;
+  readonly requestId: string;
+  readonly #operation: Operation;
+  readonly #options: OpenedOptions;
+
+  constructor(
+    socket: WebSocket,
+    operation: Operation,
+    principal: Principal,
+    requestId: string,
+    options: OpenedOptions,
+  ) {
+    this.socket = socket;
+    this.#operation = operation;
+    this.principal = principal as never;
+    this.requestId = requestId;
+    this.#options = options;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#options.stopping;
+  }
+
+  authenticate(): Promise<unknown> {
+    const { auth } = this.#options.serving;
+    const principal = this.principal as Principal;
+    return principal.kind === 'session'
+      ? confirmSession(auth.identity, this.#operation, principal.sessionId)
+      : confirmDevice(auth, this.principal);
+  }
+
+  limit(): Promise<void> {
+    return limitCaller(this.#options.serving, this.principal, () => undefined);
+  }
+}
