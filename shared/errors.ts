@@ -65,6 +65,7 @@ export const errorCodes = {
   range_not_satisfiable: { status: 416, retryable: false },
   idempotency_key_reused: { status: 422, retryable: false },
   checksum_mismatch: { status: 422, retryable: true },
+  nothing_heard: { status: 422, retryable: false },
   upgrade_required: { status: 426, retryable: false },
   queued_runs_limit_reached: { status: 429, retryable: true },
   upload_limit_reached: { status: 429, retryable: true },

@@ -77,6 +77,17 @@ export function createMetrics(db: Database) {
     'How long they took, from the call to the end of its answer',
     [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30],
   );
+  const voiceTurns = counter(
+    meter,
+    'outrigger_voice_turns_total',
+    'Turns of voice connections of this process, by their end',
+  );
+  const voiceSeconds = histogram(
+    meter,
+    'outrigger_voice_turn_seconds',
+    'Stages of turns of voice connections, each from the end of the one before',
+    [0.05, 0.1, 0.2, 0.3, 0.5, 0.85, 1, 2, 5, 10, 30],
+  );
   const seconds = histogram(
     meter,
     'outrigger_run_seconds',
@@ -104,6 +115,10 @@ export function createMetrics(db: Database) {
       speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
         speechCalls.add(1, labels);
         speechSeconds.record(taken, labels);
+      },
+      voiceTurn({ outcome, latencyMs }: { outcome: string; latencyMs: Readonly<Record<string, number>> }) {
+        voiceTurns.add(1, { outcome });
+        for (const [stage, ms] of Object.entries(latencyMs)) voiceSeconds.record(ms / 1_000, { stage });
       },
       /** @param count asks the database. */
       countBreakersBy: (count: () => Promise<{ open: number; halfOpen: number }>) => measureBreakers(meter, count),

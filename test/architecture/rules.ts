@@ -34,6 +34,7 @@ export const products: Record<string, readonly string[]> = {
 const productLibraries: Record<string, readonly string[]> = {
   core: ['jose', '@node-rs/argon2'],
   nodes: ['@fastify/busboy', 'lru-cache'],
+  ai: ['@echogarden/fvad-wasm'],
 };
 
 const testing = ['vitest', 'fast-check', 'test/fixtures/*.ts'];

@@ -127,9 +127,9 @@ function findTooManyKeys(value: unknown, path: string, depth = 0): ErrorDetail |
   return null;
 }
 
-/** Parses a part of a request. @throws AppError `validation_failed` with the path of each bad field. */
+/** Parses a part of a request, or a frame of a WebSocket. @throws AppError `validation_failed` with the path of each bad field. */
 export function parsePart<Schema extends z.ZodType>(
-  part: 'params' | 'query' | 'body',
+  part: 'params' | 'query' | 'body' | 'frame',
   schema: Schema,
   input: unknown,
 ): z.output<Schema> {

@@ -18,8 +18,11 @@ import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
 import { createUsage } from './usage/index.ts';
-import { voiceRoutes } from './voice/routes.ts';
+import { voiceRoutes, voiceSocketRoutes } from './voice/routes.ts';
 import { VoiceAnswers } from './voice/voice-answers.ts';
+import { VoiceDoors } from './voice/voice-doors.ts';
+import { VoiceSeats } from './voice/voice-seats.ts';
+import type { TurnEnd } from './voice/voice-turn.ts';
 
 export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
@@ -33,6 +36,7 @@ export interface ModelMeters {
   call(call: ModelCall): void;
   breaker(change: 'opened' | 'reopened' | 'closed'): void;
   speech(call: SpeechCall): void;
+  voiceTurn(turn: TurnEnd): void;
 }
 
 /** The models of workspaces, and the way to ask them. */
@@ -70,6 +74,12 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
   const speaking = new Speaking(answering);
   const voice = new VoiceAnswers({ models: ai, speech, speaking, places });
+  const doors = new VoiceDoors({
+    seats: stack.use(new VoiceSeats({ db, logger })),
+    turns: { models: ai, speech, speaking, places, clock },
+    onTurn: (turn) => meters?.voiceTurn(turn),
+    logger,
+  });
   const mails = new RefusalMails({ db, mailer, logger });
   return {
     ai,
@@ -82,6 +92,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
       ...speakRoutes(speaking, places),
       ...voiceRoutes(voice),
     ],
+    sockets: voiceSocketRoutes(doors),
     skills: aiSkills(answering),
     retention: {
       aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }, ...(usage.retention?.aged ?? [])],
@@ -90,6 +101,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
         // Of a model that was removed nothing else makes it go; what a breaker remembers is over after a day.
         { table: 'model_breakers', column: 'updated_at', days: 2 },
         ...(usage.retention?.expiring ?? []),
+        { table: 'voice_seats' },
       ],
     },
     tasks: [

@@ -15,6 +15,11 @@ function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
       const usage = { inputTokens: 1, outputTokens: 1 };
       return { text: obey(said).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
     },
+    async *stream(request: ModelRequest) {
+      const answer = await models.generate(request);
+      for (let at = 0; at < answer.text.length; at += 7) yield answer.text.slice(at, at + 7);
+      return answer;
+    },
   };
   const knowledge = {
     retrieve: async () => [{ id: 'p', question: 'What is it?', answer: passage, url: null, score: 1 }],
@@ -45,6 +50,18 @@ describe('what others wrote into the knowledge of a business', () => {
       expect(followed).toBeGreaterThan(150);
     },
   );
+
+  test('gets no more out of it sentence by sentence', async () => {
+    for (const { name, text } of hostileTexts) {
+      const answering = answeringFrom(text, '', []);
+      const whole = (await answering.ask(ask)).text;
+      let aloud = '';
+      for await (const sentence of answering.askAloud(ask)) aloud += sentence;
+      const reached = reachedBy(aloud).filter((what) => !reachedBy(whole).includes(what));
+      expect([name, reached]).toEqual([name, []]);
+      expect(aloud.length).toBeGreaterThanOrEqual(whole.length);
+    }
+  });
 
   test('is named with the answer, and told apart from what was asked', async () => {
     const heard: ModelRequest[] = [];

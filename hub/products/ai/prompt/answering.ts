@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
+import { SentenceCutter } from '../../../platform/speech/sentences.ts';
 import { readAnswer } from './answer.ts';
 import { contextTokensOf, leastContextTokens } from './context-size.ts';
 import { buildPrompt } from './prompt.ts';
@@ -16,6 +17,7 @@ export interface KnowledgeSource {
 interface Models {
   getModels(tenantId: string): Promise<z.input<typeof modelConfigurations.getAutomationModels.response>>;
   generate(request: ModelRequest): Promise<ModelAnswer>;
+  stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer, undefined>;
 }
 
 export interface Question extends Omit<PromptParts, 'terms' | 'passages' | 'contextTokens'> {
@@ -49,6 +51,34 @@ export class Answering {
    * @throws as `askPlainly`.
    */
   async ask(question: Question): Promise<Answer> {
+    return this.#answer(await this.#informed(question), question);
+  }
+
+  /**
+   * The same sentence by sentence, each as soon as it stands; joined they are the answer. Whoever stops early, by `return` or by the signal, closes the connection to the model.
+   * @throws as `ask`; once a sentence went out, that is the end of it.
+   */
+  async *askAloud(question: Question): AsyncGenerator<string, void, undefined> {
+    const { tenantId, signal, locale } = question;
+    const prompt = await this.#prompt(await this.#informed(question), tenantId);
+    const { instructions, messages, maxOutputTokens } = prompt;
+    const cutter = new SentenceCutter(locale);
+    let asked = '';
+    let told = '';
+    const readable = (sentence: string): string => {
+      asked += sentence;
+      const whole = readAnswer(prompt, asked);
+      // What is shown of a sentence may depend on those before; what was said stays said.
+      const added = whole.startsWith(told) ? whole.slice(told.length) : ` ${readAnswer(prompt, sentence)}`;
+      told += added;
+      return added;
+    };
+    for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal }))
+      for (const sentence of cutter.push(part)) yield* some(readable(sentence));
+    yield* some(readable(cutter.end()));
+  }
+
+  async #informed(question: Question): Promise<WindowParts> {
     const { tenantId, input, locale } = question;
     const [passages, terms] = await Promise.all([
       this.#knowledge.retrieve(tenantId, input, {
@@ -57,7 +87,7 @@ export class Answering {
       }),
       this.#knowledge.terms(tenantId),
     ]);
-    return this.#answer({ ...question, passages, terms }, question);
+    return { ...question, passages, terms };
   }
 
   /**
@@ -104,3 +134,5 @@ export class Answering {
     };
   }
 }
+
+const some = (text: string): string[] => (text.trim() === '' ? [] : [text]);

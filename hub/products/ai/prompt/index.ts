@@ -1,4 +1,5 @@
 export { Answering } from './answering.ts';
+export type { Question } from './answering.ts';
 export { readAnswer } from './answer.ts';
 export { contextTokensOf } from './context-size.ts';
 export { withoutKeys } from './keys.ts';

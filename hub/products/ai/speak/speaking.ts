@@ -1,5 +1,6 @@
 import { AppError } from '../../../../shared/errors.ts';
-import type { Answering } from '../prompt/index.ts';
+import type { InferenceMessage } from '../../../platform/inference/inference.ts';
+import type { Answering, Question } from '../prompt/index.ts';
 
 const task =
   'You speak with a person on the phone, for a business and on its behalf. Take the facts from what is quoted. Where it does not hold the answer, say that you do not know, and do not guess. Answer in one to three short sentences, as they are spoken: no lists, no headings, no addresses.';
@@ -16,6 +17,8 @@ export interface Said {
   context?: string | undefined;
   /** The language of the answer, by BCP 47. */
   locale?: string | undefined;
+  /** What was said before, oldest first. */
+  turns?: readonly InferenceMessage[];
   signal: AbortSignal;
 }
 
@@ -28,18 +31,34 @@ export class Speaking {
   }
 
   /** @throws as `Answering.ask`. */
-  async answer({ tenantId, text, automaticAgent = true, context, locale, signal }: Said): Promise<string> {
-    const answer = await this.#answering.ask({
-      tenantId,
-      task: automaticAgent ? `${task} ${alone}` : task,
-      input: text.trim() === '' ? greeting : text,
-      context,
-      locale,
-      signal,
-    });
+  async answer(said: Said): Promise<string> {
+    const answer = await this.#answering.ask(questionOf(said));
     return answer.text;
   }
+
+  /** The same sentence by sentence, each as soon as it stands. @throws as `Answering.askAloud`. */
+  answerAloud(said: Said): AsyncGenerator<string, void, undefined> {
+    return this.#answering.askAloud(questionOf(said));
+  }
 }
+
+const questionOf = ({
+  tenantId,
+  text,
+  automaticAgent = true,
+  context,
+  locale,
+  turns = [],
+  signal,
+}: Said): Question => ({
+  tenantId,
+  task: automaticAgent ? `${task} ${alone}` : task,
+  input: text.trim() === '' ? greeting : text,
+  context,
+  locale,
+  turns,
+  signal,
+});
 
 /** Speaking is of the phone as much as of the AI. @throws AppError `product_not_entitled`. */
 export function assertMaySpeak({ entitlements }: { entitlements: Readonly<Record<'business_phone', boolean>> }): void {

@@ -1,10 +1,13 @@
 import { voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
+import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { invalidBody } from '../../../../shared/errors.ts';
 import { implement } from '../../../platform/http/implement.ts';
+import { implementSocket } from '../../../platform/http/sockets.ts';
 import { readSound, UnreadableSound } from '../../../platform/speech/sound.ts';
 import type { Speech } from '../../../platform/speech/speech.ts';
 import { assertMaySpeak } from '../speak/index.ts';
 import type { VoiceAnswers } from './voice-answers.ts';
+import type { VoiceDoors } from './voice-doors.ts';
 
 /** Answers to what was said on the phone, spoken. */
 export const voiceRoutes = (answers: VoiceAnswers) =>
@@ -20,6 +23,10 @@ export const voiceRoutes = (answers: VoiceAnswers) =>
       return { text: answer.text, audioBase64: Buffer.from(answer.pcm).toString('base64'), done: true as const };
     },
   });
+
+export const voiceSocketRoutes = (doors: VoiceDoors) => [
+  implementSocket(voiceSockets.connectVoice, (opened) => doors.open(opened)),
+];
 
 /** @throws AppError `validation_failed`. */
 function readAudio(base64: string, sampleRate: number): Speech {

@@ -1,9 +1,10 @@
-import { AppError } from '../../../../shared/errors.ts';
 import { Resampler } from '../../../platform/speech/resample.ts';
 import { toSpokenText } from '../../../platform/speech/sentences.ts';
-import type { Speech, SpeechBindings, SpeechToText, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { Speech, TextToSpeech } from '../../../platform/speech/speech.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';
+import { requireBindings } from './bindings.ts';
+import type { Bindings } from './bindings.ts';
 
 export interface Utterance {
   tenantId: string;
@@ -22,9 +23,7 @@ export interface VoiceAnswer {
   pcm: Uint8Array;
 }
 
-interface Dependencies {
-  models: { isConfigured(tenantId: string): Promise<boolean> };
-  speech: SpeechBindings;
+interface Dependencies extends Bindings {
   speaking: Speaking;
   places: FairPlaces;
 }
@@ -46,7 +45,7 @@ export class VoiceAnswers {
   async answer({ tenantId, text, heard, sampleRate, locale: language, signal }: Utterance): Promise<VoiceAnswer> {
     const hasText = text.trim() !== '';
     if (!hasText && heard === null) return nothing;
-    const { ears, voice } = await this.#bindings(tenantId, heard !== null);
+    const { ears, voice } = await requireBindings(this.#deps, tenantId, heard !== null);
     using _place = await this.#deps.places.take(tenantId, signal);
     const transcript =
       heard === null || ears === null ? '' : (await ears.transcribe({ ...heard, language, signal })).text;
@@ -55,24 +54,7 @@ export class VoiceAnswers {
     const answer = await this.#deps.speaking.answer({ tenantId, text: said, locale: language, signal });
     return { text: answer, pcm: await speak(voice, { text: toSpokenText(answer), language, signal }, sampleRate) };
   }
-
-  async #bindings(tenantId: string, needsEars: boolean): Promise<{ ears: SpeechToText | null; voice: TextToSpeech }> {
-    const { models, speech } = this.#deps;
-    const { speechToText: ears, textToSpeech: voice } = speech;
-    if (voice === null)
-      throw notConfigured('No text-to-speech is configured: set TTS_BASE_URL and TTS_MODEL, or TTS_PROVIDER=espeak.');
-    if (needsEars && ears === null)
-      throw notConfigured('No speech-to-text is configured: set STT_BASE_URL and STT_MODEL, or send text.');
-    // Of what is text alone the model tells by itself, before anything else is asked.
-    if (needsEars && !(await models.isConfigured(tenantId)))
-      throw notConfigured(
-        'No model is configured: set one with PUT /v1/automations/models, or AI_BASE_URL and AI_MODEL for the whole hub.',
-      );
-    return { ears, voice };
-  }
 }
-
-const notConfigured = (message: string) => new AppError('ai_binding_not_configured', message);
 
 async function speak(
   voice: TextToSpeech,

@@ -1,0 +1,16 @@
+import type { z } from 'zod';
+import type { VoiceConfig, voiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
+
+export type ConfigChange = z.output<typeof voiceConfigChange>;
+
+const given = <Part extends object>(part: Part) =>
+  Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as {
+    [Key in keyof Part]: Exclude<Part[Key], undefined>;
+  };
+
+/** What holds after a change: what it leaves out stays as it is. */
+export const changedConfig = (config: VoiceConfig, { turnDetection = {}, ...change }: ConfigChange): VoiceConfig => ({
+  ...config,
+  ...given(change),
+  turnDetection: { ...config.turnDetection, ...given(turnDetection) },
+});

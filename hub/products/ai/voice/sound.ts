@@ -1,0 +1,78 @@
+import type { Fvad } from '@echogarden/fvad-wasm';
+import { AppError } from '../../../../shared/errors.ts';
+import { Resampler } from '../../../platform/speech/resample.ts';
+import { isSilent, readSound, SoundReader, UnreadableSound } from '../../../platform/speech/sound.ts';
+import type { Speech } from '../../../platform/speech/speech.ts';
+import { hasVoice } from './turn-detector.ts';
+import { heardSampleRate, VoiceActivity } from './voice-activity.ts';
+
+/** Longest piece of a stream that is listened to at once, in seconds. */
+const maxPieceSeconds = 10;
+/** Of a voice in an utterance, at least, in milliseconds: a short word. */
+const leastVoiceMs = 60;
+
+const invalid = (message: string) =>
+  new AppError('validation_failed', `frame.data ${message}.`, { details: [{ path: 'frame.data', message }] });
+
+/** @throws AppError `validation_failed` for what is no base64. */
+export function bytesOf(data: string): Buffer {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(data) || data.length % 4 === 1)
+    throw invalid('must be base64 of PCM (signed, 16 bits, little-endian, mono) or of a WAV');
+  return Buffer.from(data, 'base64');
+}
+
+/** A sound that is there as a whole. @throws AppError `validation_failed`, `payload_too_large`. */
+export function wholeSound(bytes: Buffer, plainRate: number, maxSeconds: number): Speech {
+  const speech = readable(() => readSound(bytes, plainRate));
+  assertLength(speech, maxSeconds, `an utterance has at most ${maxSeconds} seconds`);
+  return speech;
+}
+
+/** Sound that comes in pieces: PCM that goes on, or WAV, in one or anew in each piece. */
+export class SoundStream {
+  #reader: SoundReader | null = null;
+  #plainRate = 0;
+
+  /** What can be heard of it by now. @throws AppError `validation_failed`, `payload_too_large`. */
+  push(bytes: Buffer, plainRate: number): Speech | null {
+    const isNew = this.#reader === null || this.#plainRate !== plainRate || beginsWav(bytes);
+    const reader = isNew ? new SoundReader(plainRate) : (this.#reader as SoundReader);
+    this.#reader = null;
+    const speech = readable(() => reader.push(bytes));
+    this.#reader = reader;
+    this.#plainRate = plainRate;
+    if (speech !== null)
+      assertLength(speech, maxPieceSeconds, `a piece of a stream has at most ${maxPieceSeconds} seconds`);
+    return speech;
+  }
+}
+
+/** Whether somebody says something in an utterance. */
+export async function isVoiced(fvad: Fvad, speech: Speech): Promise<boolean> {
+  if (isSilent(speech)) return false;
+  using activity = new VoiceActivity(fvad);
+  return await hasVoice(activity, heardPieces(speech), leastVoiceMs);
+}
+
+/** A second each. */
+function* heardPieces({ pcm, sampleRate }: Speech): Generator<Uint8Array> {
+  const resampler = new Resampler(sampleRate, heardSampleRate);
+  for (let at = 0; at < pcm.length; at += sampleRate * 2) yield resampler.push(pcm.subarray(at, at + sampleRate * 2));
+  yield resampler.end();
+}
+
+const beginsWav = (bytes: Buffer) => /^(RIFF|RF64)....WAVE/s.test(bytes.toString('latin1', 0, 12));
+
+function readable<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnreadableSound) throw invalid(error.message);
+    throw error;
+  }
+}
+
+function assertLength({ pcm, sampleRate }: Speech, maxSeconds: number, message: string): void {
+  if (pcm.length > maxSeconds * sampleRate * 2)
+    throw new AppError('payload_too_large', `This sound is too long: ${message}. Send it in parts.`);
+}

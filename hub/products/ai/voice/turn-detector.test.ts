@@ -1,0 +1,125 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, test } from 'vitest';
+import { clicks, hum, noise, silence, voice } from '../../../../test/fixtures/sounds.ts';
+import { isBackChannel } from './back-channels.ts';
+import { isVoiced, SoundStream } from './sound.ts';
+import { TurnDetector } from './turn-detector.ts';
+import { heardSampleRate, openFvad, VoiceActivity } from './voice-activity.ts';
+
+const fvad = await openFvad();
+const settings = { silenceMs: 600, minSpeechMs: 150, maxUtteranceMs: 60_000 };
+
+/** What is detected in a sound that comes in pieces of so many bytes. */
+function detect(pcm: Buffer, pieceBytes = 640, given = settings) {
+  using activity = new VoiceActivity(fvad);
+  const detector = new TurnDetector(activity, given);
+  const found: { kind: string; seconds: number; at: number }[] = [];
+  for (let at = 0; at < pcm.length; at += pieceBytes)
+    for (const event of detector.push(pcm.subarray(at, at + pieceBytes)))
+      found.push({
+        kind: event.kind,
+        seconds: event.kind === 'ended' ? event.pcm.length / 2 / heardSampleRate : 0,
+        at: (at + pieceBytes) / 2 / heardSampleRate,
+      });
+  return found;
+}
+
+const kindsOf = (found: { kind: string }[]) => found.map(({ kind }) => kind);
+
+describe('an utterance', () => {
+  test.each([320, 640, 641, 7_777, 1_000_000])('is found whole, in pieces of %i bytes', (pieceBytes) => {
+    const found = detect(Buffer.concat([silence(1), voice(1.5), silence(1.2), voice(0.5), silence(1)]), pieceBytes);
+    expect(kindsOf(found)).toEqual(['began', 'ended', 'began', 'ended']);
+    expect(found[1]?.seconds).toBeGreaterThan(1.5);
+    expect(found[1]?.seconds).toBeLessThan(2.4);
+    expect(found[3]?.seconds).toBeGreaterThan(0.5);
+  });
+
+  test('goes on over a pause that is shorter than asked for, and ends after one that is as long', () => {
+    const twice = Buffer.concat([voice(0.8), silence(0.4), voice(0.8), silence(1)]);
+    expect(kindsOf(detect(twice))).toEqual(['began', 'ended']);
+    expect(kindsOf(detect(twice, 640, { ...settings, silenceMs: 200 }))).toEqual(['began', 'ended', 'began', 'ended']);
+  });
+
+  test('has at least as much of a voice as asked for', () => {
+    const short = Buffer.concat([silence(0.5), voice(0.15), silence(1)]);
+    expect(kindsOf(detect(short, 640, { ...settings, minSpeechMs: 60 }))).toEqual(['began', 'ended']);
+    expect(kindsOf(detect(short, 640, { ...settings, minSpeechMs: 600 }))).toEqual([]);
+  });
+
+  test('that never ends is taken as it is', () => {
+    expect(kindsOf(detect(voice(5), 640, { ...settings, maxUtteranceMs: 2_000 })).slice(0, 3)).toEqual([
+      'began',
+      'ended',
+      'began',
+    ]);
+  });
+
+  test('is found in noise that is not much quieter, and ends in it', () => {
+    const quiet = noise(6, heardSampleRate, 700);
+    const speech = Buffer.concat([silence(2), voice(1.5), silence(2.5)]);
+    const mixed = Buffer.alloc(speech.length);
+    for (let at = 0; at < speech.length; at += 2)
+      mixed.writeInt16LE(Math.max(-32_768, Math.min(32_767, speech.readInt16LE(at) + quiet.readInt16LE(at))), at);
+    expect(kindsOf(detect(mixed))).toEqual(['began', 'ended']);
+  });
+});
+
+test.each([
+  ['silence', silence(3)],
+  ['loud noise', noise(5)],
+  ['quiet noise', noise(5, heardSampleRate, 300)],
+  ['noise that comes and goes', Buffer.concat([silence(1), noise(0.4), silence(1), noise(0.7), silence(1)])],
+  ['hum', hum(3)],
+  ['clicks', clicks(5)],
+])('%s is no utterance, in a stream and as a whole', async (_name, pcm) => {
+  expect(detect(pcm)).toEqual([]);
+  expect(await isVoiced(fvad, { pcm, sampleRate: heardSampleRate })).toBe(false);
+});
+
+test.each([8_000, 11_025, 16_000, 22_050, 44_100, 48_000])('a voice is heard at %i Hz', async (sampleRate) => {
+  const pcm = Buffer.concat([silence(0.4, sampleRate), voice(0.6, sampleRate)]);
+  expect(await isVoiced(fvad, { pcm, sampleRate })).toBe(true);
+});
+
+const espeak = spawnSync('espeak-ng', ['--version']).error === undefined;
+test.skipIf(!espeak).each(['mhm', 'ja', 'Stop!', 'What time do you open on Saturday?'])(
+  'what espeak-ng says is heard: %s (needs espeak-ng)',
+  (words) => {
+    const wav = spawnSync('espeak-ng', ['--stdout', '-v', 'en', words]).stdout;
+    const speech = new SoundStream().push(wav, heardSampleRate);
+    expect(speech?.sampleRate).toBe(22_050);
+    return expect(isVoiced(fvad, speech as NonNullable<typeof speech>)).resolves.toBe(true);
+  },
+);
+
+test.each([
+  'mhm',
+  'Mm-hmm.',
+  'Okay.',
+  'ja, ja',
+  'Ja genau!',
+  'I see.',
+  'yeah, right',
+  "d'accord",
+  'Sí, claro.',
+  'да',
+  'うんうん',
+  'はい、そうですね。',
+  '嗯嗯,好的。',
+  '네, 네.',
+  'هاه؟'.slice(0, 0),
+])('"%s" is said in passing', (text) => expect(isBackChannel(text)).toBe(true));
+
+test.each([
+  'no',
+  'nein',
+  'stop',
+  'Okay, but when?',
+  'ja und am Sonntag?',
+  'no, gracias',
+  'いいえ',
+  '不是',
+  'okay okay okay okay stop',
+  'right now',
+])('"%s" is not', (text) => expect(isBackChannel(text)).toBe(false));

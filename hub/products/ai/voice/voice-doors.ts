@@ -1,0 +1,96 @@
+import type { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
+import { voiceCloseCodes, voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { toAppError } from '../../../platform/http/errors.ts';
+import type { OpenedSocket } from '../../../platform/http/sockets.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import { openFvad } from './voice-activity.ts';
+import { VoiceConnection } from './voice-connection.ts';
+import { VoiceConversation } from './voice-conversation.ts';
+import type { ConversationOptions } from './voice-conversation.ts';
+import type { VoiceSeats } from './voice-seats.ts';
+
+export interface VoiceDoorsOptions extends Pick<ConversationOptions, 'turns' | 'onTurn'> {
+  seats: VoiceSeats;
+  logger: Logger;
+}
+
+type Opened = OpenedSocket<typeof voiceSockets.connectVoice>;
+
+/** The way in for whoever speaks with the AI agent. */
+export class VoiceDoors {
+  readonly #options: VoiceDoorsOptions;
+  readonly #open = new Set<VoiceConversation>();
+  #stopping: AbortSignal | undefined;
+
+  constructor(options: VoiceDoorsOptions) {
+    this.#options = options;
+  }
+
+  open(opened: Opened): void {
+    const connection = new VoiceConnection(opened.socket, this.#options.turns.clock);
+    // What it sends meanwhile waits in the connection.
+    opened.socket.pause();
+    void this.#seat(opened, connection)
+      .catch((error: unknown) => {
+        connection.fail(error);
+        connection.close(1011, 'try again');
+      })
+      .finally(() => opened.socket.resume());
+  }
+
+  async #seat(opened: Opened, connection: VoiceConnection): Promise<void> {
+    const { seats, turns, onTurn } = this.#options;
+    const { socket, stopping } = opened;
+    const { tenantId, user } = opened.principal;
+    const fvad = await openFvad();
+    const seat = await seats.take(tenantId, user.id, () =>
+      connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
+    );
+    if (seat === null) {
+      connection.fail(
+        new AppError(
+          'rate_limited',
+          `You have ${voiceSocketsEach} voice connections already; close one of them, and try again.`,
+          { retryAfterSeconds: 5 },
+        ),
+      );
+      return connection.close(voiceCloseCodes.tooMany, `more than ${voiceSocketsEach} connections of one person`);
+    }
+    // It may have gone while its place was looked for.
+    if (!connection.isOpen) return seat[Symbol.asyncDispose]();
+    const conversation = new VoiceConversation({
+      tenantId,
+      connection,
+      fvad,
+      turns,
+      onTurn,
+      confirm: () => opened.authenticate(),
+      onFailure: (error) => this.#log(error, opened.requestId),
+    });
+    this.#open.add(conversation);
+    socket.on('message', (data, isBinary) => conversation.hear(data as Buffer, isBinary));
+    socket.on('close', () => {
+      this.#open.delete(conversation);
+      conversation.leave();
+      void seat[Symbol.asyncDispose]();
+    });
+    this.#followStop(stopping);
+    if (stopping.aborted) conversation.stop();
+  }
+
+  #followStop(stopping: AbortSignal): void {
+    if (this.#stopping === stopping) return;
+    this.#stopping = stopping;
+    stopping.addEventListener('abort', () => this.#open.forEach((conversation) => conversation.stop()), {
+      once: true,
+    });
+  }
+
+  #log(error: unknown, requestId: string): void {
+    const appError = toAppError(error);
+    const { code } = appError;
+    if (appError.status >= 500)
+      this.#options.logger.error({ err: appError, requestId, code }, 'a turn of voice failed');
+  }
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../../../platform/clock.ts';
+
+interface Allowance {
+  /** Taken at once at most. */
+  burst: number;
+  perSecond: number;
+}
+
+/** Speech in frames of 10 ms, and as much again. */
+const frames: Allowance = { burst: 2_000, perSecond: 200 };
+/** Base64 of speech at 48 kHz, twice as fast as it is spoken; at once, a recording of a minute. */
+const bytes: Allowance = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
+
+/** What one page may send: as much as speech needs, and a recording at once. */
+export class VoiceLimits {
+  readonly #clock: Clock;
+  #at: number;
+  #frames = frames.burst;
+  #bytes = bytes.burst;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#at = clock.now();
+  }
+
+  /** Whether one more frame is within them. */
+  take(length: number): boolean {
+    const now = this.#clock.now();
+    const seconds = (now - this.#at) / 1_000;
+    this.#at = now;
+    this.#frames = Math.min(frames.burst, this.#frames + seconds * frames.perSecond) - 1;
+    this.#bytes = Math.min(bytes.burst, this.#bytes + seconds * bytes.perSecond) - length;
+    return this.#frames >= 0 && this.#bytes >= 0;
+  }
+}

@@ -1,0 +1,98 @@
+import { voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import type { Logger } from '../../../platform/logger.ts';
+
+export interface VoiceSeatsOptions {
+  db: Database;
+  logger: Logger;
+  /** How often this process says that its connections live, in milliseconds. */
+  renewMs?: number;
+}
+
+const defaultRenewMs = 15_000;
+/** A place whose process says nothing for so long is free again. */
+const leaseSeconds = 45;
+
+/** The places for voice connections, of which a person has few over all processes of a hub. */
+export class VoiceSeats implements Disposable {
+  readonly #options: VoiceSeatsOptions;
+  /** Those of this process, and whom to tell when one is lost. */
+  readonly #held = new Map<string, () => void>();
+  readonly #timer: NodeJS.Timeout;
+  #isRenewing = false;
+
+  constructor(options: VoiceSeatsOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
+    this.#timer.unref();
+  }
+
+  /**
+   * A place until it is disposed; null where all are taken.
+   * @param onLost told when another one got it, because this process was away for too long.
+   */
+  async take(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
+    const id = newId();
+    // Two at once may want the same place: whoever was later looks for the next.
+    for (let tries = 0; tries < voiceSocketsEach; tries += 1) {
+      const rows = await this.#options.db.systemStatement(
+        'take_voice_seat',
+        `INSERT INTO voice_seats AS s (id, tenant_id, user_id, place, expires_at)
+         SELECT $1, $2, $3, p.place, now() + make_interval(secs => $4) FROM generate_series(1, $5::int) AS p (place)
+         WHERE NOT EXISTS (SELECT FROM voice_seats t WHERE t.user_id = $3 AND t.place = p.place AND t.expires_at > now())
+         ORDER BY p.place LIMIT 1
+         ON CONFLICT (user_id, place) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, created_at = now()
+         WHERE s.expires_at <= now() RETURNING s.id`,
+        [id, tenantId, userId, leaseSeconds, voiceSocketsEach],
+      );
+      if (rows.length > 0) {
+        this.#held.set(id, onLost);
+        return { [Symbol.asyncDispose]: () => this.#giveBack(id) };
+      }
+    }
+    return null;
+  }
+
+  /** Says of all places of this process that they are held. */
+  async renew(): Promise<void> {
+    const ids = [...this.#held.keys()];
+    if (ids.length === 0 || this.#isRenewing) return;
+    this.#isRenewing = true;
+    try {
+      const rows = await this.#options.db.systemStatement<{ id: string }>(
+        'renew_voice_seats',
+        'UPDATE voice_seats SET expires_at = now() + make_interval(secs => $2) WHERE id = ANY($1::uuid[]) RETURNING id',
+        [ids, leaseSeconds],
+      );
+      const kept = new Set(rows.map(({ id }) => id));
+      for (const id of ids) if (!kept.has(id)) this.#lose(id);
+    } catch (error) {
+      this.#options.logger.debug(
+        { err: error },
+        'the places of voice connections could not be renewed; it is tried again',
+      );
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  #lose(id: string): void {
+    const onLost = this.#held.get(id);
+    this.#held.delete(id);
+    onLost?.();
+  }
+
+  async #giveBack(id: string): Promise<void> {
+    this.#held.delete(id);
+    try {
+      await this.#options.db.systemStatement('give_voice_seat_back', 'DELETE FROM voice_seats WHERE id = $1', [id]);
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, 'the place of a voice connection was not given back; it runs out');
+    }
+  }
+}

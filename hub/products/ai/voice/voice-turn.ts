@@ -1,0 +1,245 @@
+import { speechLeadMs } from '../../../../shared/contract/ai/voice.ts';
+import type { VoiceConfig, VoiceFrame, VoiceLatency } from '../../../../shared/contract/ai/voice.ts';
+import { waitFor } from '../../../platform/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { InferenceMessage } from '../../../platform/inference/inference.ts';
+import { toSpokenText } from '../../../platform/speech/sentences.ts';
+import type { Speech, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { FairPlaces } from '../runs/index.ts';
+import type { Speaking } from '../speak/index.ts';
+import { requireBindings } from './bindings.ts';
+import type { Bindings } from './bindings.ts';
+import { PlayedSpeech } from './played-speech.ts';
+import { readAhead } from './read-ahead.ts';
+import type { ReadAhead } from './read-ahead.ts';
+import type { VoiceConnection } from './voice-connection.ts';
+import type { VoiceContext } from './voice-context.ts';
+
+/** What a turn begins with: words that were typed, sound, or sound whose words are known. */
+export type Said = { kind: 'typed' | 'heard'; text: string } | { kind: 'sound'; speech: Speech };
+
+/** A turn that waits for the one before. */
+export interface PendingTurn {
+  id: string;
+  said: Said;
+  /** When it was said, by the clock. */
+  saidAt: number;
+  /** Whether the page knows of it. */
+  isAnnounced: boolean;
+}
+
+export interface TurnDependencies extends Bindings {
+  speaking: Pick<Speaking, 'answerAloud'>;
+  places: FairPlaces;
+  clock: Clock;
+}
+
+export interface TurnSituation {
+  tenantId: string;
+  config: VoiceConfig;
+  connection: VoiceConnection;
+  context: VoiceContext;
+  /** Finds out whether the person still may speak with the hub. @throws AppError. */
+  confirm: () => Promise<unknown>;
+  /** Told how the turn failed, for the log. */
+  onFailure: (error: unknown) => void;
+}
+
+export type TurnOutcome = 'answered' | 'interrupted' | 'nothing_heard' | 'failed';
+
+/** How a turn ended, for the metrics; `back_channel` is what was said in passing, and made none. */
+export interface TurnEnd {
+  outcome: TurnOutcome | 'back_channel';
+  latencyMs: Partial<VoiceLatency>;
+}
+
+/** Largest piece of sound that one frame carries, in bytes. */
+const maxPieceBytes = 24 * 1024;
+
+/** One question and its spoken answer. It ends once, by itself or by an interruption, and says nothing after that. */
+export class VoiceTurn {
+  readonly id: string;
+  readonly latencyMs: Partial<VoiceLatency> = {};
+  readonly #deps: TurnDependencies;
+  readonly #situation: TurnSituation;
+  readonly #pending: PendingTurn;
+  readonly #stop = new AbortController();
+  readonly #played = new PlayedSpeech();
+  #understoodAt: number;
+  #firstTextAt: number | null = null;
+  #firstAudioAt: number | null = null;
+  #answer: InferenceMessage | null = null;
+  #isAnnounced: boolean;
+  #hasEnded = false;
+
+  constructor(dependencies: TurnDependencies, situation: TurnSituation, pending: PendingTurn) {
+    this.id = pending.id;
+    this.#deps = dependencies;
+    this.#situation = situation;
+    this.#pending = pending;
+    this.#isAnnounced = pending.isAnnounced;
+    this.#understoodAt = pending.saidAt;
+  }
+
+  /** Whether a person hears it, or will. */
+  get isHeard(): boolean {
+    return !this.#hasEnded || this.#deps.clock.now() < this.#played.endsAt;
+  }
+
+  /** Never throws: what fails is told the page. */
+  async run(): Promise<TurnOutcome> {
+    const { connection, confirm, onFailure } = this.#situation;
+    try {
+      const [{ voice }] = await Promise.all([
+        requireBindings(this.#deps, this.#situation.tenantId, this.#pending.said.kind === 'sound'),
+        confirm(),
+      ]);
+      const text = await this.#understand();
+      if (this.#hasEnded) return 'interrupted';
+      if (text === '') {
+        this.#end(false);
+        return 'nothing_heard';
+      }
+      this.#isAnnounced = true;
+      this.#send({ type: 'text', turnId: this.id, role: 'user', data: text, done: true });
+      await this.#speak(text, voice);
+      this.#end(false);
+      return 'answered';
+    } catch (error) {
+      if (this.#hasEnded) return 'interrupted';
+      onFailure(error);
+      connection.fail(error, this.id);
+      this.#isAnnounced = true;
+      this.#end(false);
+      return 'failed';
+    }
+  }
+
+  /**
+   * Ends it at once: every connection of it is closed, and nothing of it is sent any more. Of one that has ended only what is still being played is taken back.
+   * @param playedMs how much of its speech was played; as much as can have been when left out.
+   */
+  interrupt(playedMs?: number): void {
+    const now = this.#deps.clock.now();
+    if (this.#hasEnded && playedMs === undefined && now >= this.#played.endsAt) return;
+    if (this.#answer !== null) this.#answer.content = this.#played.heard(playedMs ?? this.#played.playedMs(now));
+    this.#isAnnounced = true;
+    this.#end(true);
+  }
+
+  /** Ends it without a word: nobody is there any more. */
+  abandon(): void {
+    this.#hasEnded = true;
+    this.#stop.abort();
+  }
+
+  #end(interrupted: boolean): void {
+    if (this.#hasEnded) return;
+    const now = this.#deps.clock.now();
+    const { saidAt } = this.#pending;
+    const since = (from: number, to: number | null) => (to === null ? undefined : Math.max(0, Math.round(to - from)));
+    const stages = {
+      transcribe: this.#pending.said.kind === 'typed' ? undefined : since(saidAt, this.#understoodAt),
+      firstText: since(this.#understoodAt, this.#firstTextAt),
+      firstAudio: this.#firstTextAt === null ? undefined : since(this.#firstTextAt, this.#firstAudioAt),
+      toFirstAudio: since(saidAt, this.#firstAudioAt),
+    };
+    for (const [stage, ms] of Object.entries(stages) as [keyof typeof stages, number | undefined][])
+      if (ms !== undefined) this.latencyMs[stage] = ms;
+    const total = since(saidAt, now) as number;
+    this.latencyMs.total = total;
+    if (this.#isAnnounced)
+      this.#send({ type: 'done', turnId: this.id, done: true, latencyMs: { ...this.latencyMs, total }, interrupted });
+    this.#hasEnded = true;
+    this.#stop.abort();
+  }
+
+  #send(frame: VoiceFrame): void {
+    if (!this.#hasEnded) this.#situation.connection.send(frame);
+  }
+
+  async #understand(): Promise<string> {
+    const { said } = this.#pending;
+    const { language } = this.#situation.config;
+    if (said.kind !== 'sound') return said.text.trim();
+    const heard = await this.#deps.speech.speechToText?.transcribe({
+      ...said.speech,
+      language: language ?? undefined,
+      signal: this.#stop.signal,
+    });
+    this.#understoodAt = this.#deps.clock.now();
+    return heard?.text.trim() ?? '';
+  }
+
+  async #speak(text: string, voice: TextToSpeech): Promise<void> {
+    const { speaking, places, clock } = this.#deps;
+    const { tenantId, config, context } = this.#situation;
+    const { signal } = this.#stop;
+    const turns = context.turns;
+    context.add('user', text);
+    using _place = await places.take(tenantId, signal);
+    const locale = config.language ?? undefined;
+    const sentences = readAhead(speaking.answerAloud({ tenantId, text, turns, locale, signal }));
+    const answer = context.add('assistant', '');
+    this.#answer = answer;
+    let upcoming = this.#prepare(sentences, voice);
+    for (let current = await upcoming; current !== null; current = await upcoming) {
+      this.#firstTextAt ??= clock.now();
+      // While this one is sent, the next is synthesised.
+      upcoming = this.#prepare(sentences, voice);
+      upcoming.catch(() => undefined);
+      this.#played.begin(current.text);
+      answer.content += current.text;
+      this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: current.text, done: false });
+      await this.#sendSound(current.sound);
+      this.#played.endSentence();
+    }
+    answer.content = answer.content.trim();
+    this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: '', done: true });
+  }
+
+  async #prepare(
+    sentences: ReadAhead<string>,
+    textToSpeech: TextToSpeech,
+  ): Promise<{ text: string; sound: ReadAhead<Speech> } | null> {
+    const { language, voice } = this.#situation.config;
+    const text = await sentences.next();
+    if (text === null) return null;
+    const { signal } = this.#stop;
+    return {
+      text,
+      sound: readAhead(
+        textToSpeech.speak({
+          text: toSpokenText(text),
+          language: language ?? undefined,
+          voice: voice ?? undefined,
+          signal,
+        }),
+      ),
+    };
+  }
+
+  async #sendSound(sound: ReadAhead<Speech>): Promise<void> {
+    const { clock } = this.#deps;
+    const { connection } = this.#situation;
+    const { signal } = this.#stop;
+    for (let part = await sound.next(); part !== null; part = await sound.next()) {
+      for (let at = 0; at < part.pcm.length; at += maxPieceBytes) {
+        const piece = part.pcm.subarray(at, at + maxPieceBytes);
+        await connection.room(signal);
+        const aheadMs = this.#played.endsAt - clock.now() - speechLeadMs;
+        if (aheadMs > 0) await waitFor(clock, aheadMs, signal);
+        signal.throwIfAborted();
+        const now = clock.now();
+        this.#firstAudioAt ??= now;
+        this.#send({
+          type: 'audio',
+          turnId: this.id,
+          data: Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('base64'),
+          sampleRate: part.sampleRate,
+        });
+        this.#played.add((piece.length / 2 / part.sampleRate) * 1_000, now);
+      }
+    }
+  }
+}

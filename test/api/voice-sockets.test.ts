@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { maxUtteranceSeconds, voiceCloseCodes } from '../../shared/contract/ai/voice.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { send } from '../fixtures/requests.ts';
+import { silence } from '../fixtures/sounds.ts';
+import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
+import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { openVoice } from '../fixtures/voice-page.ts';
+import type { VoicePage } from '../fixtures/voice-page.ts';
+
+let model: ModelServer;
+let speech: SpeechServer;
+let hub: TestHub;
+/** Another process of the same hub. */
+let other: TestHub;
+beforeAll(async () => {
+  [model, speech] = await Promise.all([startModelServer(), startSpeechServer()]);
+  model.reply = () => 'At nine.';
+  speech.reply = ({ kind }) => (kind === 'transcription' ? 'Hello?' : { sound: [tone(0.1, 24_000)] });
+  const env = {
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'alpha',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_BASE_URL: speech.baseUrl,
+    TTS_MODEL: 'mouth',
+  };
+  hub = await startHub(env);
+  other = await startHub(env, hub.database);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+  await Promise.all([model[Symbol.asyncDispose](), speech[Symbol.asyncDispose]()]);
+});
+
+async function open(token: string, url = hub.url, protocols: string[] = [], headers = {}): Promise<VoicePage> {
+  const page = await openVoice(url, token, protocols, headers);
+  onTestFinished(() => page.end());
+  return page;
+}
+const closed = (page: VoicePage) => expect.poll(() => page.closed);
+const sound = (pcm: Buffer) => ({ type: 'audio', data: pcm.toString('base64') }) as const;
+
+describe('a connection is opened', () => {
+  test('by a person who is signed in, by the address, the header or the cookie, and by nobody else', async () => {
+    const { jwt, keys } = await hub.workspace();
+    for (const token of ['', 'a.b.c', keys.ai as string])
+      await expect(open(token)).rejects.toThrow(/^401 .*"code":"unauthenticated"/);
+    const ways = [
+      [jwt, {}],
+      ['', { cookie: `outrigger_session=${jwt}`, origin: hub.url }],
+      ['', { authorization: `Bearer ${jwt}` }],
+    ] as const;
+    for (const [token, headers] of ways) {
+      const page = await open(token, hub.url, [], headers);
+      page.send({ type: 'text', data: 'Hello?' });
+      await page.wait('done');
+      page.end();
+      await closed(page).not.toBeNull();
+      await expect.poll(() => seats()).toBe(0);
+    }
+    const offering = await open('', hub.url, ['voice.v1', `bearer.${jwt}`]);
+    expect(offering.socket.protocol).toBe('voice.v1');
+  });
+
+  test('only from pages of this hub, and only as a WebSocket', async () => {
+    const { jwt } = await hub.workspace();
+    await expect(open(jwt, hub.url, [], { origin: 'https://evil.example' })).rejects.toThrow('origin_not_allowed');
+    const plain = await send(hub.url, 'GET', `/ai/voice/ws?token=${jwt}`, {});
+    expect(plain.body).toMatchObject({ statusCode: 426, code: 'upgrade_required' });
+    expect((await send(hub.url, 'GET', '/ai/voice/ws', {})).status).toBe(401);
+    expect((await send(hub.url, 'GET', `/ai/voice/ws?token=${jwt}&tenant=x`, {})).status).toBe(400);
+  });
+
+  test.each(['ai_agent', 'business_phone'] as const)('by who is entitled to %s, as long as they are', async (name) => {
+    const { jwt, tenantId } = await hub.workspace();
+    const entitle = (value: boolean) =>
+      hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { [name]: value } });
+    await entitle(false);
+    await expect(open(jwt)).rejects.toThrow(new RegExp(`^403 .*entitled to ${name}`));
+    await entitle(true);
+    const page = await open(jwt, other.url);
+    await entitle(false);
+    await closed(page).toBe(voiceCloseCodes.revoked);
+  });
+
+  test('twice by a person, whichever processes they reach, and again once one is closed', async () => {
+    const { jwt } = await hub.workspace();
+    const first = await open(jwt);
+    const second = await open(jwt, other.url);
+    for (const page of [first, second]) {
+      page.send({ type: 'text', data: 'Hello?' });
+      await page.wait('done');
+    }
+    for (const { url } of [hub, other]) {
+      const third = await open(jwt, url);
+      expect(await third.wait('error')).toMatchObject({ code: 'rate_limited' });
+      await closed(third).toBe(voiceCloseCodes.tooMany);
+    }
+    first.end();
+    await expect.poll(() => seats()).toBe(1);
+    const next = await open(jwt, other.url);
+    next.send({ type: 'text', data: 'Hello?' });
+    await next.wait('done');
+    expect(second.closed).toBeNull();
+  });
+
+  test('many at once: two of them stay', async () => {
+    const { jwt } = await hub.workspace();
+    const pages = await Promise.all(Array.from({ length: 8 }, (_, index) => open(jwt, [hub, other][index % 2]?.url)));
+    await expect.poll(() => pages.filter((page) => page.closed === voiceCloseCodes.tooMany).length).toBe(6);
+    expect(await seats()).toBe(2);
+  });
+
+  test('for as long as the session lasts, which may end on another process', async () => {
+    const { jwt } = await hub.workspace();
+    const page = await open(jwt);
+    speech.reply = () => 'hang';
+    page.send({ type: 'text', data: 'Hello?' });
+    await expect.poll(() => speech.open).toBe(1);
+    await other.client(jwt).call('logOut', {});
+    await closed(page).toBe(voiceCloseCodes.revoked);
+    await expect.poll(() => speech.open).toBe(0);
+    speech.reply = ({ kind }) => (kind === 'transcription' ? 'Hello?' : { sound: [tone(0.1, 24_000)] });
+  });
+});
+
+const seats = async () =>
+  (await hub.database.query<{ count: number }>('SELECT count(*)::int FROM voice_seats'))[0]?.count;
+
+describe('what is no frame', () => {
+  test.each([
+    [
+      'a sound of another kind',
+      { type: 'audio', data: Buffer.from('OggS............').toString('base64') },
+      'frame.data must be PCM or WAV',
+    ],
+    ['a text that is no base64', { type: 'audio', data: 'säge' }, 'frame.data must be base64'],
+    ['an empty question', { type: 'text', data: '' }, 'frame.data must not be empty'],
+    ['another type', { type: 'sing' }, 'frame.type must be audio, text, interrupt or config'],
+    [
+      'a rate that nobody has',
+      { type: 'config', data: { sampleRate: 1 } },
+      'frame.data.sampleRate must be from 8000 to 48000',
+    ],
+    ['a setting that there is not', { type: 'config', data: { volume: 1 } }, 'frame.data.volume is not known here'],
+    [
+      'a language that there is not',
+      { type: 'config', data: { language: 'klingon!' } },
+      'frame.data.language must be a language code',
+    ],
+    ['no object', 7, 'frame'],
+  ])('is said to be none, and ends nothing: %s', async (_name, frame, message) => {
+    const page = await open((await own()).jwt);
+    page.send(frame as never);
+    const error = await page.wait('error');
+    expect(error.code).toBe('validation_failed');
+    expect(error.data).toContain(message);
+    expect(page.closed).toBeNull();
+    page.end();
+    await expect.poll(() => seats()).toBe(0);
+  });
+
+  test.each(['{', '{"type":"text","__proto__":{}}', Buffer.from('{}')])('ends the connection: %s', async (data) => {
+    const page = await open((await own()).jwt);
+    page.socket.send(data);
+    await closed(page).toBe(voiceCloseCodes.notUnderstood);
+    await expect.poll(() => seats()).toBe(0);
+  });
+
+  let known: ReturnType<TestHub['workspace']> | undefined;
+  const own = () => (known ??= hub.workspace());
+});
+
+describe('too much', () => {
+  test('sound at once is refused, and more than speech needs ends the connection', async () => {
+    const page = await open((await hub.workspace()).jwt);
+    page.send({ type: 'config', data: { sampleRate: 8_000 } });
+    page.send(sound(silence(maxUtteranceSeconds + 1, 8_000)));
+    expect(await page.wait('error')).toMatchObject({ code: 'payload_too_large' });
+    page.send({ type: 'config', data: { turnDetection: { type: 'server_vad' } } });
+    page.send(sound(silence(11, 8_000)));
+    expect(await page.wait('error', 2)).toMatchObject({ code: 'payload_too_large' });
+    const much = JSON.stringify({ type: 'nothing', data: 'x'.repeat(3 * 1024 * 1024) });
+    for (let count = 0; count < 4; count += 1) page.socket.send(much);
+    await closed(page).toBe(voiceCloseCodes.tooMany);
+  });
+
+  test('frames end it, and so does one that is too great', async () => {
+    const { jwt } = await hub.workspace();
+    const page = await open(jwt);
+    for (let count = 0; count < 2_500; count += 1) page.socket.send('{"type":"interrupt"}');
+    await closed(page).toBe(voiceCloseCodes.tooMany);
+    const next = await open(jwt);
+    next.socket.send('x'.repeat(5 * 1024 * 1024));
+    await closed(next).toBe(1009);
+  });
+});
+
+test('what is not configured is said, turn by turn', async () => {
+  const workspace = await hub.workspace();
+  const bare = await startHub({}, hub.database);
+  const page = await openVoice(bare.url, workspace.jwt);
+  page.send({ type: 'text', data: 'Hello?' });
+  expect(await page.wait('error')).toMatchObject({ code: 'ai_binding_not_configured' });
+  expect(page.of('error')[0]?.data).toContain('TTS_PROVIDER');
+  expect(await page.wait('done')).toMatchObject({ interrupted: false });
+  page.end();
+  await bare[Symbol.asyncDispose]();
+});
+
+test('a hub that stops answers what is under way, takes nothing more, and closes', async () => {
+  const workspace = await hub.workspace();
+  const last = await startHub(
+    { AI_BASE_URL: model.baseUrl, AI_MODEL: 'a', TTS_BASE_URL: speech.baseUrl, TTS_MODEL: 'b' },
+    hub.database,
+  );
+  const [idle, busy] = [await openVoice(last.url, workspace.jwt), await openVoice(last.url, workspace.jwt)];
+  let answer: () => void = () => undefined;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  model.reply = async () => {
+    await answered;
+    return 'At nine.';
+  };
+  busy.send({ type: 'text', data: 'Hello?' });
+  await busy.wait('text');
+  await expect.poll(() => model.requests.at(-1)?.model).toBe('a');
+  const stopped = last[Symbol.asyncDispose]();
+  await closed(idle).toBe(1001);
+  busy.send({ type: 'text', data: 'More?' });
+  expect(await busy.wait('error')).toMatchObject({ code: 'unavailable' });
+  answer();
+  await busy.wait('done');
+  await closed(busy).toBe(1001);
+  await stopped;
+  model.reply = () => 'At nine.';
+});
+
+test('is counted by how turns end and how long their stages take', async () => {
+  const text = await (await fetch(`${hub.url}/metrics`)).text();
+  expect(text).toMatch(/outrigger_voice_turns_total\{outcome="answered"\} \d+/);
+  expect(text).toMatch(/outrigger_voice_turn_seconds_count\{stage="toFirstAudio"\} \d+/);
+});

@@ -1,0 +1,331 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { voiceFrame } from '../../shared/contract/ai/voice.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { noise, silence, voice } from '../fixtures/sounds.ts';
+import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
+import type { SpeechRequest, SpeechServer } from '../fixtures/speech-server.ts';
+import { openVoice } from '../fixtures/voice-page.ts';
+import type { VoicePage } from '../fixtures/voice-page.ts';
+
+let model: ModelServer;
+let speech: SpeechServer;
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  [model, speech] = await Promise.all([startModelServer(), startSpeechServer()]);
+  hub = await startHub({
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'alpha',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_BASE_URL: speech.baseUrl,
+    TTS_MODEL: 'mouth',
+  });
+  workspace = await hub.workspace();
+});
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await Promise.all([model[Symbol.asyncDispose](), speech[Symbol.asyncDispose]()]);
+});
+
+let page: VoicePage;
+beforeEach(async () => {
+  model.requests.length = 0;
+  speech.requests.length = 0;
+  model.reply = () => 'At nine. On Sundays we are closed.';
+  speech.reply = ({ kind }) => (kind === 'transcription' ? 'When do you open?' : { sound: [tone(0.1, 24_000)] });
+  page = await openVoice(hub.url, workspace.jwt);
+});
+afterEach(async () => {
+  page.socket.close();
+  await expect.poll(() => page.closed).not.toBeNull();
+});
+
+const spoken = (pcm: Buffer) => ({ type: 'audio', data: pcm.toString('base64') }) as const;
+const sentTo = (kind: SpeechRequest['kind']) => speech.requests.filter((request) => request.kind === kind);
+const shape = () =>
+  page.frames.map((frame) => ('role' in frame ? `${frame.role}: ${frame.data}` : frame.type)).join(' | ');
+const listening = { type: 'server_vad', silenceMs: 300, minSpeechMs: 100 } as const;
+/** So much of a sentence that its sound is longer than the hub sends ahead. */
+const longSound = () => ({ sound: [tone(8, 24_000)] });
+
+describe('a turn', () => {
+  test('of words is answered sentence by sentence, each with its sound, under one id, and ends once', async () => {
+    page.send({ type: 'text', data: 'When do you open?' });
+    const done = await page.wait('done');
+    expect(shape()).toBe(
+      'user: When do you open? | assistant: At nine. | audio | assistant:  On Sundays we are closed. | audio | assistant:  | done',
+    );
+    expect(new Set(page.frames.map((frame) => frame.turnId)).size).toBe(1);
+    for (const frame of page.frames) expect(voiceFrame.parse(frame)).toEqual(frame);
+    expect(done).toMatchObject({ done: true, interrupted: false });
+    expect(Object.keys(done.latencyMs)).toEqual(['firstText', 'firstAudio', 'toFirstAudio', 'total']);
+    expect(page.of('audio').map(({ sampleRate, data }) => [sampleRate, Buffer.from(data, 'base64').length])).toEqual([
+      [24_000, 4_800],
+      [24_000, 4_800],
+    ]);
+    expect(sentTo('speech').map((request) => ('input' in request ? request.input.trim() : ''))).toEqual([
+      'At nine.',
+      'On Sundays we are closed.',
+    ]);
+  });
+
+  test('of sound is written down first, and remembers what was said before', async () => {
+    page.send({ type: 'config', data: { sampleRate: 8_000, language: 'en', voice: 'nova' } });
+    page.send(spoken(voice(1, 8_000)));
+    const { latencyMs } = await page.wait('done');
+    expect(Object.keys(latencyMs)).toContain('transcribe');
+    page.send({ type: 'text', data: 'And then?' });
+    await page.wait('done', 2);
+    const [heard] = sentTo('transcription');
+    expect(heard).toMatchObject({ language: 'en' });
+    expect((heard as { file: Buffer }).file.readUInt32LE(24)).toBe(8_000);
+    expect(sentTo('speech')[0]).toMatchObject({ voice: 'nova' });
+    const asked = model.requests.at(-1)?.messages ?? [];
+    expect(asked.slice(1).map(({ role, content }) => [role, content.slice(-40)])).toEqual([
+      ['user', 'When do you open?'],
+      ['assistant', 'At nine. On Sundays we are closed.'],
+      ['user', 'And then?'],
+    ]);
+    expect(asked[0]?.content).toContain('Answer in English');
+  });
+
+  test('is answered from what the business knows, which is quoted', async () => {
+    await workspace.session.call('putKnowledge', {
+      params: { tenantId: workspace.tenantId },
+      body: { entries: [{ id: 'open', question: 'When do you open?', answer: 'We open at nine.' }], terms: '' },
+    });
+    page.send({ type: 'text', data: 'When do you open?' });
+    await page.wait('done');
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toMatch(/\| We open at nine\./);
+  });
+
+  test('is heard from its first sentence on, while the model goes on; the next is synthesised meanwhile', async () => {
+    model.reply = () => ({ parts: ['It is nine. ', 'And then '], finish: 'stall' });
+    page.send({ type: 'text', data: 'What time is it?' });
+    await page.wait('audio');
+    expect(page.of('done')).toEqual([]);
+    page.send({ type: 'interrupt' });
+    await page.wait('done');
+
+    model.reply = () => 'One. Two. Three.';
+    speech.reply = longSound;
+    page.send({ type: 'text', data: 'Count.' });
+    // The first is longer than what is sent ahead, so it is still being sent.
+    await expect
+      .poll(() => sentTo('speech').map((request) => ('input' in request ? request.input.trim() : '')))
+      .toEqual(['It is nine.', 'One.', 'Two.']);
+    expect(page.of('text').map(({ data }) => data.trim())).not.toContain('Two.');
+    page.send({ type: 'interrupt' });
+    await page.wait('done', 2);
+  });
+
+  test('waits for the one before, and no more than some wait', async () => {
+    speech.reply = () => ({ sound: [tone(0.02, 24_000)] });
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    model.reply = async () => {
+      await opened;
+      return 'Yes.';
+    };
+    for (let count = 1; count <= 6; count += 1) page.send({ type: 'text', data: `question ${count}` });
+    expect(await page.wait('error')).toMatchObject({ code: 'rate_limited' });
+    open();
+    await page.wait('done', 5);
+    expect(page.of('text').flatMap(({ role, data }) => (role === 'user' ? [data] : []))).toEqual(
+      [1, 2, 3, 4, 5].map((count) => `question ${count}`),
+    );
+  });
+
+  test('that fails says so, and ends', async () => {
+    model.reply = () => ({ status: 400 });
+    page.send({ type: 'text', data: 'Hello?' });
+    const done = await page.wait('done');
+    expect(page.of('error')).toMatchObject([{ turnId: done.turnId, code: 'inference_failed' }]);
+    speech.reply = ({ kind }) => (kind === 'transcription' ? { status: 401 } : 'x');
+    page.send(spoken(voice(0.5)));
+    await page.wait('done', 2);
+    expect(page.of('error')[1]).toMatchObject({ code: 'speech_failed', turnId: page.of('done')[1]?.turnId });
+  });
+});
+
+describe('an interruption', () => {
+  test.each([
+    ['speech-to-text', () => (speech.reply = () => 'hang'), () => speech.open === 1],
+    ['the model', () => (model.reply = () => 'hang'), () => model.requests.length === 1],
+    [
+      'text-to-speech',
+      () => {
+        model.reply = () => 'Nine.';
+        speech.reply = ({ kind }) => (kind === 'speech' ? 'hang' : 'Hello');
+      },
+      () => sentTo('speech').length === 1,
+    ],
+  ])(
+    'ends a turn that waits for %s: its connection is closed, and nothing of it follows',
+    async (_name, set, isWaiting) => {
+      set();
+      page.send(spoken(voice(0.5)));
+      await expect.poll(isWaiting).toBe(true);
+      const [heard, asked] = [speech.aborted, model.aborted];
+      page.send({ type: 'interrupt' });
+      expect(await page.wait('done')).toMatchObject({ interrupted: true });
+      await expect.poll(() => speech.aborted - heard + (model.aborted - asked)).toBe(1);
+      expect(page.frames.at(-1)?.type).toBe('done');
+      model.reply = () => 'Fine.';
+      speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(0.1, 24_000)] } : 'Hello');
+      page.send({ type: 'text', data: 'Once more.' });
+      const [first, second] = [page.of('done')[0]?.turnId, (await page.wait('done', 2)).turnId];
+      expect(second).not.toBe(first);
+      const place = page.frames.findIndex(({ type }) => type === 'done');
+      expect(page.frames.slice(place + 1).map(({ turnId }) => turnId)).not.toContain(first);
+    },
+  );
+
+  test('leaves of the answer what was played', async () => {
+    model.reply = () => 'The first sentence. The second one is never heard.';
+    speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1, 24_000)] } : 'x');
+    page.send({ type: 'text', data: 'Tell me.' });
+    const { turnId } = await page.wait('done');
+    // A page knows better than the hub what it has played.
+    page.send({ type: 'interrupt', data: { turnId, playedMs: 1_000 } });
+    page.send({ type: 'text', data: 'Go on.' });
+    await page.wait('done', 2);
+    expect(model.requests.at(-1)?.messages.map(({ content }) => content)).toContain('The first sentence.');
+
+    speech.reply = longSound;
+    model.reply = () => 'Nobody hears the end of this very long sentence.';
+    page.send({ type: 'text', data: 'Again.' });
+    await page.wait('audio', 5);
+    page.send({ type: 'interrupt' });
+    await page.wait('done', 3);
+    model.reply = () => 'Good.';
+    page.send({ type: 'text', data: 'What did you say?' });
+    await expect.poll(() => model.requests.at(-1)?.messages.at(-1)?.content).toBe('What did you say?');
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('end of this');
+  });
+
+  test('ends those that wait, too, and one of a turn that is over ends nothing', async () => {
+    model.reply = () => 'hang';
+    page.send({ type: 'text', data: 'one' });
+    page.send({ type: 'text', data: 'two' });
+    await expect.poll(() => model.requests.length).toBe(1);
+    page.send({ type: 'interrupt', data: { turnId: '0199ffff-0000-7000-8000-000000000000' } });
+    page.send({ type: 'text', data: 'three' });
+    await expect.poll(() => page.frames.length).toBe(1);
+    page.send({ type: 'interrupt' });
+    await page.wait('done', 3);
+    expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true, true, true]);
+    expect(model.requests).toHaveLength(1);
+  });
+});
+
+describe('silence and noise', () => {
+  test.each([
+    ['silence', silence(1)],
+    ['noise', noise(1)],
+    ['nothing', Buffer.alloc(0)],
+  ])('make no turn: %s as an utterance', async (_name, pcm) => {
+    page.send(spoken(pcm));
+    expect(await page.wait('error')).toMatchObject({ code: 'nothing_heard' });
+    expect([page.frames.length, speech.requests.length, model.requests.length]).toEqual([1, 0, 0]);
+  });
+
+  test('make none in a stream; nor do words that nobody understood', async () => {
+    page.send({ type: 'config', data: { turnDetection: listening } });
+    page.stream(Buffer.concat([silence(1), noise(2), silence(1)]));
+    speech.reply = () => '';
+    page.stream(Buffer.concat([voice(0.6), silence(0.6)]));
+    // It was announced when somebody seemed to speak, so it ends.
+    await page.wait('done');
+    expect(page.frames.map(({ type }) => type)).toEqual(['text', 'done']);
+    expect([speech.requests.length, model.requests.length]).toEqual([1, 0]);
+  });
+});
+
+describe('whoever speaks into a stream', () => {
+  beforeEach(() => page.send({ type: 'config', data: { turnDetection: listening } }));
+
+  test('is heard from their first word to their pause, and answered', async () => {
+    page.stream(Buffer.concat([silence(0.5), voice(1), silence(0.6)]));
+    await page.wait('done');
+    expect(shape()).toMatch(/^user: {2}\| user: When do you open\? \| assistant: At nine\. \| audio/);
+    expect(new Set(page.frames.map(({ turnId }) => turnId)).size).toBe(1);
+    const { file } = sentTo('transcription')[0] as { file: Buffer };
+    expect((file.length - 44) / 32_000).toBeGreaterThan(1);
+  });
+
+  test('may send WAV, whose lengths count for nothing, at an odd rate', async () => {
+    const head = Buffer.alloc(44);
+    head.write('RIFF', 0).toString();
+    head.write('WAVEfmt ', 8);
+    head.writeUInt32LE(16, 16);
+    head.writeUInt16LE(1, 20);
+    head.writeUInt16LE(1, 22);
+    head.writeUInt32LE(11_025, 24);
+    head.writeUInt32LE(22_050, 28);
+    head.writeUInt16LE(2, 32);
+    head.writeUInt16LE(16, 34);
+    head.write('data', 36);
+    head.writeUInt32LE(0xffff_ffff, 40);
+    page.stream(Buffer.concat([head, voice(1, 11_025), silence(0.8, 11_025)]));
+    await page.wait('done');
+    expect(page.of('text')[1]?.data).toBe('When do you open?');
+  });
+
+  test('sees what is understood so far, where they ask for it', async () => {
+    page.send({ type: 'config', data: { partial: true } });
+    speech.reply = ({ kind }) =>
+      kind === 'speech'
+        ? { sound: [tone(0.1, 24_000)] }
+        : sentTo('transcription').length === 1
+          ? 'When do'
+          : 'When do you open?';
+    page.stream(voice(1.2));
+    await page.wait('text', 2);
+    page.stream(Buffer.concat([voice(0.5), silence(0.6)]));
+    await page.wait('done');
+    expect(
+      page
+        .of('text')
+        .slice(0, 3)
+        .map(({ data, done }) => [data, done]),
+    ).toEqual([
+      ['', false],
+      ['When do', false],
+      ['When do you open?', true],
+    ]);
+  });
+
+  test('only in passing does not stop the hub; whoever says something does', async () => {
+    model.reply = () => 'This is a very long answer.';
+    speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Mhm.');
+    page.send({ type: 'text', data: 'Tell me.' });
+    await page.wait('audio');
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    await expect.poll(() => sentTo('transcription').length).toBe(1);
+    page.stream(Buffer.concat([voice(0.7), silence(0.6)]));
+    await expect.poll(() => sentTo('transcription').length).toBeGreaterThan(1);
+    const before = page.of('audio').length;
+    await page.wait('audio', before + 1);
+    expect([page.of('done').length, model.requests.length]).toEqual([0, 1]);
+
+    speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(0.1, 24_000)] } : 'Stop, that is wrong.');
+    model.reply = () => 'Sorry.';
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    expect(await page.wait('done')).toMatchObject({ interrupted: true, turnId: page.frames[0]?.turnId });
+    await page.wait('done', 2);
+    expect(model.requests.at(-1)?.messages.at(-1)?.content).toContain('Stop, that is wrong.');
+
+    // Whoever speaks for longer is not waited for.
+    speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'hang');
+    page.send({ type: 'text', data: 'Once more.' });
+    await page.wait('text', page.of('text').length + 2);
+    page.stream(voice(2));
+    expect(await page.wait('done', 3)).toMatchObject({ interrupted: true });
+    expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', done: false });
+  });
+});
