@@ -18,7 +18,7 @@ async function deafPage(clock: Clock) {
     page.terminate();
     server.close();
   });
-  const [socket] = await opened;
+  const [[socket]] = await Promise.all([opened, once(page, 'open')]);
   page.pause();
   return { page, connection: new VoiceConnection(socket, clock), socket, closedBy: () => code };
 }
