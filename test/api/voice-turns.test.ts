@@ -7,6 +7,7 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { noise, silence, voice } from '../fixtures/sounds.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechRequest, SpeechServer } from '../fixtures/speech-server.ts';
+import { until } from '../fixtures/until.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import type { VoicePage } from '../fixtures/voice-page.ts';
 
@@ -41,7 +42,10 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   page.socket.close();
-  await expect.poll(() => page.closed).not.toBeNull();
+  await until(
+    () => page.closed !== null,
+    () => 'it is still open',
+  );
 });
 
 const spoken = (pcm: Buffer) => ({ type: 'audio', data: pcm.toString('base64') }) as const;
@@ -327,5 +331,32 @@ describe('whoever speaks into a stream', () => {
     page.stream(voice(2));
     expect(await page.wait('done', 3)).toMatchObject({ interrupted: true });
     expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', done: false });
+  });
+
+  test('is answered in one word, once the hub was silenced, although it had sent more than was played', async () => {
+    model.reply = () => 'Shall I go on?';
+    speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Ja.');
+    page.send({ type: 'text', data: 'Tell me.' });
+    await page.wait('audio');
+    page.send({ type: 'interrupt' });
+    await page.wait('done');
+    speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(0.1, 24_000)] } : 'Ja.');
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    await page.wait('done', 2);
+    expect(page.of('text').findLast(({ role, done }) => role === 'user' && done)?.data).toBe('Ja.');
+  });
+
+  test('while an answer is still played that was sent whole has the page fall silent, and takes back what was not heard', async () => {
+    model.reply = () => 'First this. Then nobody hears that.';
+    speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(1.4, 24_000)] } : 'Wait, what about Sunday?');
+    page.send({ type: 'text', data: 'Tell me.' });
+    const { turnId } = await page.wait('done');
+    page.stream(Buffer.concat([voice(0.4), silence(0.6)]));
+    await page.wait('done', 2);
+    expect(page.of('done').map(({ turnId: id, interrupted }) => [id === turnId, interrupted])).toEqual([
+      [true, false],
+      [false, false],
+    ]);
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('nobody hears that');
   });
 });

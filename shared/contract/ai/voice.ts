@@ -7,11 +7,11 @@ import { languageCode, maxInputLength } from './runs.ts';
 /**
  * The duplex protocol of voice: a WebSocket over which a person speaks with the AI agent, and either may fall silent when the other begins.
  * Each frame is a JSON text with a `type`. Every frame of a turn carries its `turnId`; a turn is heard in the order `text` of the user, then sentence by sentence
- * `text` of the assistant and its `audio`, then `done`, once; nothing of a turn follows its `done`. What fails is an `error`, before the `done` of its turn if it has one.
+ * `text` of the assistant and its `audio`, then `done`, once; nothing of a turn follows its `done`. Who hears a frame of a later turn plays nothing more of the one before. What fails is an `error`, before the `done` of its turn if it has one.
  */
 
 /** Greatest frame that a hub takes, in bytes. */
-export const maxVoiceFrameBytes = 4 * 1024 * 1024;
+export const maxVoiceFrameBytes = 8 * 1024 * 1024;
 /** Longest utterance, in seconds; one that goes on is answered as far as it came. */
 export const maxUtteranceSeconds = 60;
 /** Live connections of one person, over all processes of a hub. */
@@ -52,7 +52,8 @@ export const voiceConfigChange = z.strictObject({
   turnDetection: turnDetection.optional(),
   partial: z.boolean('must be true or false').optional(),
 });
-export type VoiceConfigChange = z.input<typeof voiceConfigChange>;
+
+export type VoiceConfigChange = z.output<typeof voiceConfigChange>;
 
 export interface VoiceConfig {
   /** Of PCM that the page sends, in Hz; a WAV says its own. */

@@ -1,7 +1,4 @@
-import type { z } from 'zod';
-import type { VoiceConfig, voiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
-
-export type ConfigChange = z.output<typeof voiceConfigChange>;
+import type { VoiceConfig, VoiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
 
 const given = <Part extends object>(part: Part) =>
   Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as {
@@ -9,7 +6,10 @@ const given = <Part extends object>(part: Part) =>
   };
 
 /** What holds after a change: what it leaves out stays as it is. */
-export const changedConfig = (config: VoiceConfig, { turnDetection = {}, ...change }: ConfigChange): VoiceConfig => ({
+export const changedConfig = (
+  config: VoiceConfig,
+  { turnDetection = {}, ...change }: VoiceConfigChange,
+): VoiceConfig => ({
   ...config,
   ...given(change),
   turnDetection: { ...config.turnDetection, ...given(turnDetection) },

@@ -36,6 +36,8 @@ export interface ListenerHost {
 const lookAfterMs = 500;
 /** Nobody says `mhm` for so long. */
 const surelySpeechMs = 1_300;
+/** Short words over the speech of the hub that are looked at together; who says more is not heard on. */
+const mostAsides = 2;
 /** Between two looks at what is being said. */
 const partialEveryMs = 900;
 
@@ -52,6 +54,7 @@ export class Listener {
   readonly #detector: TurnDetector;
   #resampler: { from: number; resampler: Resampler } | null = null;
   #utterance: Utterance | null = null;
+  #asides = 0;
 
   constructor(host: ListenerHost, activity: Pick<VoiceActivity, 'hears'>) {
     this.#host = host;
@@ -156,13 +159,20 @@ export class Listener {
       return;
     }
     // It was short, and said while the hub spoke: what it is decides whether that goes on.
-    void this.#understand(speechToText, pcm, this.#host.gone).then(
-      (text) => {
-        if (isBackChannel(text)) return this.#host.heardInPassing();
-        this.#host.silence();
-        this.#host.take({ kind: 'heard', text }, saidAt, null);
-      },
-      (error: unknown) => this.#host.gone.aborted || this.#host.fail(error),
-    );
+    if (this.#asides < mostAsides) void this.#hearAside(speechToText, pcm, saidAt);
+  }
+
+  async #hearAside(speechToText: SpeechToText, pcm: Uint8Array, saidAt: number): Promise<void> {
+    this.#asides += 1;
+    try {
+      const text = await this.#understand(speechToText, pcm, this.#host.gone);
+      if (isBackChannel(text)) return this.#host.heardInPassing();
+      this.#host.silence();
+      this.#host.take({ kind: 'heard', text }, saidAt, null);
+    } catch (error) {
+      if (!this.#host.gone.aborted) this.#host.fail(error);
+    } finally {
+      this.#asides -= 1;
+    }
   }
 }

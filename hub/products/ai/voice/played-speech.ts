@@ -40,6 +40,11 @@ export class PlayedSpeech {
     return this.#stretch.from + this.#stretch.ms;
   }
 
+  /** Nothing of it is played any more. */
+  stop(now: number): void {
+    this.#stretch.ms = Math.max(0, Math.min(this.#stretch.ms, now - this.#stretch.from));
+  }
+
   playedMs(now: number): number {
     return this.#playedBeforeMs + Math.max(0, Math.min(this.#stretch.ms, now - this.#stretch.from));
   }

@@ -1,4 +1,4 @@
-import { frameMs, frameSamples, heardSampleRate } from './voice-activity.ts';
+import { frameMs, frameSamples } from './voice-activity.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 
 export interface DetectorSettings {
@@ -109,6 +109,3 @@ export async function hasVoice(
   }
   return false;
 }
-
-/** Samples a second that the detector takes. */
-export const detectorSampleRate = heardSampleRate;

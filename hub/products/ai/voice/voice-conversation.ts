@@ -6,13 +6,12 @@ import {
   voiceCloseCodes,
   voiceRequestFrame,
 } from '../../../../shared/contract/ai/voice.ts';
-import type { VoiceConfig } from '../../../../shared/contract/ai/voice.ts';
+import type { VoiceConfig, VoiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { parsePart } from '../../../platform/http/errors.ts';
 import { parseJsonText } from '../../../platform/http/json-text.ts';
 import { newId } from '../../../platform/ids.ts';
 import { changedConfig } from './config.ts';
-import type { ConfigChange } from './config.ts';
 import { Listener } from './listener.ts';
 import type { ListenerHost } from './listener.ts';
 import { bytesOf, isVoiced, SoundStream, wholeSound } from './sound.ts';
@@ -86,7 +85,7 @@ export class VoiceConversation {
   /** Begins no turn any more, and closes once the one under way has ended. */
   stop(): void {
     this.#isStopping = true;
-    this.#waiting = [];
+    for (const pending of this.#waiting.splice(0)) this.#withdraw(pending);
     this.#endStream();
     if (!this.#isAnswering) this.#goAway();
   }
@@ -105,7 +104,7 @@ export class VoiceConversation {
     }
   }
 
-  #configure(change: ConfigChange): void {
+  #configure(change: VoiceConfigChange): void {
     this.#config = changedConfig(this.#config, change);
     // What is being said is heard anew: it may be said otherwise.
     if (change.turnDetection !== undefined || change.sampleRate !== undefined) this.#endStream();
@@ -159,7 +158,8 @@ export class VoiceConversation {
         try {
           this.#enqueue(said, saidAt, turnId);
         } catch (error) {
-          connection.fail(error);
+          connection.fail(error, turnId ?? undefined);
+          if (turnId !== null) this.#withdraw({ id: turnId, saidAt });
         }
       },
       heardInPassing: () => onTurn({ outcome: 'back_channel', latencyMs: {} }),
@@ -184,7 +184,7 @@ export class VoiceConversation {
   async #answer(): Promise<void> {
     this.#isAnswering = true;
     for (let pending = this.#waiting.shift(); pending !== undefined; pending = this.#waiting.shift())
-      await this.#answerOne(pending);
+      await this.#answerOne(pending).catch((error: unknown) => this.#options.connection.fail(error, pending.id));
     this.#isAnswering = false;
     if (this.#isStopping) this.#goAway();
   }

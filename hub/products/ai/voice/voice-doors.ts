@@ -65,7 +65,7 @@ export class VoiceDoors {
       fvad,
       turns,
       onTurn,
-      confirm: () => opened.authenticate(),
+      confirm: () => Promise.all([opened.authenticate(), opened.limit()]),
       onFailure: (error) => this.#log(error, opened.requestId),
     });
     this.#open.add(conversation);

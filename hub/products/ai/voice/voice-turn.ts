@@ -65,7 +65,7 @@ export class VoiceTurn {
   readonly #pending: PendingTurn;
   readonly #stop = new AbortController();
   readonly #played = new PlayedSpeech();
-  #understoodAt: number;
+  #understoodAt: number | null;
   #firstTextAt: number | null = null;
   #firstAudioAt: number | null = null;
   #answer: InferenceMessage | null = null;
@@ -78,7 +78,8 @@ export class VoiceTurn {
     this.#situation = situation;
     this.#pending = pending;
     this.#isAnnounced = pending.isAnnounced;
-    this.#understoodAt = pending.saidAt;
+    const { kind } = pending.said;
+    this.#understoodAt = kind === 'typed' ? pending.saidAt : kind === 'heard' ? dependencies.clock.now() : null;
   }
 
   /** Whether a person hears it, or will. */
@@ -109,6 +110,7 @@ export class VoiceTurn {
       if (this.#hasEnded) return 'interrupted';
       onFailure(error);
       connection.fail(error, this.id);
+      this.#keepHeard(this.#played.playedMs(this.#played.endsAt));
       this.#isAnnounced = true;
       this.#end(false);
       return 'failed';
@@ -122,7 +124,8 @@ export class VoiceTurn {
   interrupt(playedMs?: number): void {
     const now = this.#deps.clock.now();
     if (this.#hasEnded && playedMs === undefined && now >= this.#played.endsAt) return;
-    if (this.#answer !== null) this.#answer.content = this.#played.heard(playedMs ?? this.#played.playedMs(now));
+    this.#played.stop(now);
+    this.#keepHeard(playedMs ?? this.#played.playedMs(now));
     this.#isAnnounced = true;
     this.#end(true);
   }
@@ -133,15 +136,20 @@ export class VoiceTurn {
     this.#stop.abort();
   }
 
+  #keepHeard(playedMs: number): void {
+    if (this.#answer !== null) this.#answer.content = this.#played.heard(playedMs);
+  }
+
   #end(interrupted: boolean): void {
     if (this.#hasEnded) return;
     const now = this.#deps.clock.now();
     const { saidAt } = this.#pending;
-    const since = (from: number, to: number | null) => (to === null ? undefined : Math.max(0, Math.round(to - from)));
+    const since = (from: number | null, to: number | null) =>
+      from === null || to === null ? undefined : Math.max(0, Math.round(to - from));
     const stages = {
       transcribe: this.#pending.said.kind === 'typed' ? undefined : since(saidAt, this.#understoodAt),
       firstText: since(this.#understoodAt, this.#firstTextAt),
-      firstAudio: this.#firstTextAt === null ? undefined : since(this.#firstTextAt, this.#firstAudioAt),
+      firstAudio: since(this.#firstTextAt, this.#firstAudioAt),
       toFirstAudio: since(saidAt, this.#firstAudioAt),
     };
     for (const [stage, ms] of Object.entries(stages) as [keyof typeof stages, number | undefined][])
