@@ -1,4 +1,6 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
 import { maxUtteranceSeconds, voiceCloseCodes } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -106,6 +108,32 @@ describe('a connection is opened', () => {
     next.send({ type: 'text', data: 'Hello?' });
     await next.wait('done');
     expect(second.closed).toBeNull();
+  });
+
+  test('in places that are taken once, and free again when their process says nothing of them', async () => {
+    const { tenantId } = await hub.workspace();
+    const [{ id: userId } = { id: '' }] = await hub.database.query<{ id: string }>(
+      'SELECT id FROM users WHERE tenant_id = $1',
+      [tenantId],
+    );
+    using here = new VoiceSeats({ db: hub.app.db, logger: pino({ level: 'silent' }) });
+    using there = new VoiceSeats({ db: other.app.db, logger: pino({ level: 'silent' }) });
+    const lost: string[] = [];
+    const take = (seats: VoiceSeats, name: string) => seats.take(tenantId, userId, () => lost.push(name));
+    for (let round = 0; round < 8; round += 1) {
+      const taken = await Promise.all(Array.from({ length: 12 }, (_, index) => take(index % 2 ? here : there, 'x')));
+      const held = taken.filter((seat) => seat !== null);
+      expect(held).toHaveLength(2);
+      await Promise.all(held.map((seat) => seat[Symbol.asyncDispose]()));
+    }
+    expect([await take(here, 'first'), await take(here, 'second')]).not.toContain(null);
+    await here.renew();
+    expect(await take(there, 'third')).toBeNull();
+    await hub.database.query(`UPDATE voice_seats SET expires_at = now() - interval '1 second' WHERE place = 1`, []);
+    expect(await take(there, 'third')).not.toBeNull();
+    await Promise.all([here.renew(), there.renew()]);
+    expect(lost).toEqual(['first']);
+    await hub.database.query('DELETE FROM voice_seats', []);
   });
 
   test('many at once: two of them stay', async () => {
