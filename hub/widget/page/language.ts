@@ -1,4 +1,5 @@
 import type { ChatLocale } from '../../../shared/contract/chat/settings.ts';
+import { directionOf, fillIn, variantOf } from '../locale.ts';
 import { english } from './words/english.ts';
 import type { Words } from './words/english.ts';
 
@@ -9,7 +10,6 @@ const others: Record<Exclude<ChatLocale, 'en'>, () => Promise<Words>> = {
   ar: () => import('./words/arabic.ts').then(({ arabic }) => arabic),
   ja: () => import('./words/japanese.ts').then(({ japanese }) => japanese),
 };
-const isSpoken = (name: string): name is ChatLocale => name === 'en' || Object.hasOwn(others, name);
 
 /** Words of a language, and how it writes times, numbers and counts. */
 export interface Language {
@@ -27,16 +27,6 @@ export interface Language {
   moment: (at: Date) => string;
 }
 
-/** The language that the workspace set, else the first of the visitor's that the page speaks, else English. */
-export function chooseLocale(set: ChatLocale | null, wanted: readonly string[]): ChatLocale {
-  if (set !== null) return set;
-  return wanted.map((name) => name.slice(0, 2).toLowerCase()).find(isSpoken) ?? 'en';
-}
-
-/** The visitor's own way of writing times and numbers where it is of the language of the page. */
-const variantOf = (locale: ChatLocale, wanted: readonly string[]) =>
-  wanted.find((name) => name.toLowerCase().startsWith(locale)) ?? locale;
-
 export function languageOf(locale: ChatLocale, words: Words, wanted: readonly string[]): Language {
   const variant = variantOf(locale, wanted);
   const numbers = new Intl.NumberFormat(variant);
@@ -53,14 +43,10 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
       unitDisplay: name === 'byte' ? 'long' : 'short',
       maximumFractionDigits: digits,
     }).format(value);
-  const say: Language['say'] = (text, values) =>
-    text.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
-      const value = values[name];
-      return typeof value === 'number' ? numbers.format(value) : (value ?? '');
-    });
+  const say: Language['say'] = (text, values) => fillIn(text, values, numbers);
   return {
     locale,
-    direction: locale === 'ar' ? 'rtl' : 'ltr',
+    direction: directionOf(locale),
     words,
     say,
     unread: (count) => say(words.unread[plurals.select(count)] ?? words.unread.other, { count }),

@@ -1,8 +1,9 @@
 import type { ChatPageSettings } from '../../../shared/contract/chat/visitor-page.ts';
+import { chooseLocale } from '../locale.ts';
 import type { Attention } from './attention.ts';
 import type { ChatOptions } from './chat-options.ts';
 import { inkOn } from './colour.ts';
-import { chooseLocale, loadLanguage } from './language.ts';
+import { loadLanguage } from './language.ts';
 
 /** What the workspace chose of how its chat looks. */
 export type Look = Pick<ChatPageSettings, 'title' | 'colour' | 'locale'>;

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { chooseLocale } from '../locale.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import { inkOn, luminance } from './colour.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
 import { Kept } from './kept.ts';
-import { chooseLocale, inEnglish, loadLanguage } from './language.ts';
+import { inEnglish, loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
 

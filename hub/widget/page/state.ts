@@ -1,4 +1,5 @@
 import type { ChatPageSettings, VisitorConversation } from '../../../shared/contract/chat/visitor-page.ts';
+import { Store as StateStore } from '../store.ts';
 import type { Language } from './language.ts';
 import type { Chunk } from './messages.ts';
 import type { Outgoing } from './outbox.ts';
@@ -32,32 +33,4 @@ export interface ChatState {
   isEmbedded: boolean;
 }
 
-/** Holds the state, and tells when it changed: once for all changes of a moment. */
-export class Store {
-  #state: ChatState;
-  #isTold = true;
-  readonly #listeners = new Set<() => void>();
-
-  constructor(state: ChatState) {
-    this.#state = state;
-  }
-
-  get state(): ChatState {
-    return this.#state;
-  }
-
-  set(change: Partial<ChatState>): void {
-    this.#state = { ...this.#state, ...change };
-    if (!this.#isTold) return;
-    this.#isTold = false;
-    queueMicrotask(() => {
-      this.#isTold = true;
-      for (const listener of this.#listeners) listener();
-    });
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-}
+export class Store extends StateStore<ChatState> {}

@@ -1,24 +1,17 @@
-import { join } from 'node:path';
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { answerFile, builtFiles } from '../../../platform/http/built-files.ts';
 import { linkHeaders } from '../../../platform/http/page.ts';
 import type { Page, PageAnswer } from '../../../platform/http/page.ts';
 import { completeSettings } from '../settings/index.ts';
-import { answerFile, readBuiltFiles } from './built-files.ts';
-import type { BuiltFiles } from './built-files.ts';
 import { renderChatPage } from './chat-page.ts';
-
-const builtFolder = join(import.meta.dirname, '../../../widget/dist');
 
 /** Whoever embeds the widget, and nobody else, needs them without the headers that keep other sites from the hub. */
 const forOtherSites = { 'Cross-Origin-Resource-Policy': 'cross-origin' };
 
-/** The hosted page of a chat, the loader of the widget, and what the page loads. */
+/** The hosted page of a chat, the loader of the widget, and what the built pages load. */
 export function chatPages(db: Database): Page[] {
-  let files: BuiltFiles | null = null;
-  const built = () => (files ??= readBuiltFiles(builtFolder));
-
   return [
     {
       method: 'GET',
@@ -26,7 +19,7 @@ export function chatPages(db: Database): Page[] {
       limit: 'page',
       async answer({ query, baseUrl }): Promise<PageAnswer> {
         const settings = await readPageSettings(db, query.get('siteKey') ?? '');
-        const { html, headers } = renderChatPage({ settings, baseUrl, ...built().page });
+        const { html, headers } = renderChatPage({ settings, baseUrl, ...builtFiles().page });
         return {
           status: settings === null ? 404 : 200,
           html,
@@ -39,7 +32,7 @@ export function chatPages(db: Database): Page[] {
       path: '/widget.js',
       answer: async ({ headers }) =>
         answerFile(
-          built().loader,
+          builtFiles().loader,
           { accepted: headers['accept-encoding'], known: headers['if-none-match'] },
           { ...forOtherSites, 'Cache-Control': 'public, max-age=300', 'Access-Control-Allow-Origin': '*' },
         ),
@@ -48,7 +41,7 @@ export function chatPages(db: Database): Page[] {
       method: 'GET',
       path: '/widget/assets/:name',
       async answer({ params, headers }) {
-        const file = built().assets.get(params['name'] ?? '');
+        const file = builtFiles().assets.get(params['name'] ?? '');
         if (file === undefined) throw new AppError('not_found', 'There is no such file.');
         return answerFile(
           file,

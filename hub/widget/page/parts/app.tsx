@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import { useStore } from '../../store.ts';
 import type { Chat } from '../chat.ts';
-import type { ChatState, Store } from '../state.ts';
+import type { Store } from '../state.ts';
 import { Assistant } from './assistant.tsx';
 import { Closed } from './closed.tsx';
 import { Composer } from './composer.tsx';
@@ -9,15 +10,6 @@ import { MessageList } from './message-list.tsx';
 import type { PartProps } from './part-props.ts';
 import { ProblemPage } from './problem-page.tsx';
 import { StartForm } from './start-form.tsx';
-
-function useStore(store: Store): ChatState {
-  const [state, setState] = useState(store.state);
-  useEffect(() => {
-    setState(store.state);
-    return store.subscribe(() => setState(store.state));
-  }, [store]);
-  return state;
-}
 
 export function App({ chat, store }: { chat: Chat; store: Store }) {
   const state = useStore(store);

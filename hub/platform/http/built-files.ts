@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { AppError } from '../../../../shared/errors.ts';
-import type { PageAnswer } from '../../../platform/http/page.ts';
+import { AppError } from '../../../shared/errors.ts';
+import type { PageAnswer } from './page.ts';
 
 /** A built file in each encoding that it is there in. */
 interface BuiltFile {
@@ -12,14 +12,18 @@ interface BuiltFile {
   encodings: ReadonlyMap<'br' | 'gzip' | 'identity', Buffer>;
 }
 
-/** The page and the widget as `npm run prepare` built them. */
+/** The pages and the widget as `npm run prepare` built them. */
 export interface BuiltFiles {
   loader: BuiltFile;
   /** By name, which changes with what is in it. */
   assets: ReadonlyMap<string, BuiltFile>;
-  /** Names of what the page begins with. */
+  /** Names of what the chat page begins with. */
   page: { script: string; style: string };
+  /** Likewise of the voice page; `capture` is what listens to its microphone. */
+  voice: { script: string; style: string; capture: string };
 }
+
+const builtFolder = join(import.meta.dirname, '../../widget/dist');
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -39,16 +43,23 @@ function readBuilt(path: string): BuiltFile {
   return { type: types[extname(path)] ?? 'application/octet-stream', tag, encodings };
 }
 
-/** Reads what was built, all of it: some tens of kilobytes. @throws AppError `unavailable` when nothing was. */
-export function readBuiltFiles(folder: string): BuiltFiles {
+let built: BuiltFiles | null = null;
+
+/** What was built, all of it: some tens of kilobytes, read once. @throws AppError `unavailable` when nothing was. */
+export function builtFiles(): BuiltFiles {
+  built ??= readBuiltFiles(builtFolder);
+  return built;
+}
+
+function readBuiltFiles(folder: string): BuiltFiles {
   const list = join(folder, 'assets.json');
   if (!existsSync(list))
-    throw new AppError('unavailable', 'The chat page of this hub is not built; its operator runs: npm run prepare');
+    throw new AppError('unavailable', 'The pages of this hub are not built; its operator runs: npm run prepare');
   const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
   return {
     loader: readBuilt(join(folder, 'widget.js')),
     assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
-    page: JSON.parse(readFileSync(list, 'utf8')) as BuiltFiles['page'],
+    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice'>),
   };
 }
 
