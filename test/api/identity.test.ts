@@ -266,6 +266,27 @@ describe('people', () => {
     ).toBe(200);
     expect((await refused(hub.client().call('redeemSignInLink', { body: { code } }))).status).toBe(401);
   });
+
+  test('enter by a password on the page, as by the operation, and are led to a page of the hub alone', async () => {
+    const { email, password } = await hub.workspace();
+    const enter = (fields: Record<string, string>, origin = hub.url) =>
+      send(hub.url, 'POST', '/sign-in', {
+        headers: { 'content-type': 'application/x-www-form-urlencoded', origin },
+        raw: new URLSearchParams({ email, password, ...fields }).toString(),
+      });
+    const entered = await enter({ email: ` ${email.toUpperCase()} `, to: '/voice' });
+    expect([entered.status, entered.headers.get('location')]).toEqual([303, '/voice']);
+    expect(entered.headers.get('set-cookie')).toMatch(/^outrigger_session=.*HttpOnly.*SameSite=Strict/);
+    for (const to of ['//evil.example', 'https://evil.example', '/\\evil.example', '/voice/../..//evil.example', ''])
+      expect((await enter({ to })).headers.get('location')).toBe('/');
+    const wrong = await enter({ password: 'wrong', to: '/voice' });
+    expect([wrong.status, wrong.headers.get('set-cookie')]).toEqual([401, null]);
+    expect(wrong.text).toContain('The email address or the password is wrong.');
+    expect(wrong.text).toContain('name="to" value="/voice"');
+    expect((await enter({}, 'https://evil.example')).status).toBe(403);
+    const asked = await send(hub.url, 'GET', '/sign-in?to=%2Fvoice%22%3E');
+    expect(asked.text).toContain('name="to" value="/"');
+  });
 });
 
 describe('limits', () => {

@@ -3,42 +3,53 @@ import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/
 import type { Page } from '../../../platform/http/page.ts';
 import type { Identity } from './service.ts';
 
+/** Where a person is led once they are signed in: one of the hub's own pages. */
+const ownPage = /^\/[a-z][a-z-]{0,60}$/;
+const destinationOf = (given: unknown) => (typeof given === 'string' && ownPage.test(given) ? given : '/');
+const textOf = (given: unknown) => (typeof given === 'string' ? given : '');
+
+const hidden = (name: string, value: string) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+
 /** The page that a sign-in link opens. Following the link changes nothing, so that a mail scanner can't use it up. */
-function renderSignInPage(code: string): string {
+function renderSignInPage(code: string, to: string): string {
   return pageOf(
     'Sign in to Outrigger',
     `<h1>Sign in to Outrigger</h1>
 <p>This link works once.</p>
-<form method="post" action="/sign-in"><input type="hidden" name="code" value="${escapeHtml(code)}"><p><button>Sign in</button></p></form>`,
+<form method="post" action="/sign-in">${hidden('code', code)}${hidden('to', to)}<p><button>Sign in</button></p></form>`,
   );
 }
 
-/** The page that leads nobody in, and says why; `more` is HTML. */
-function renderNoSignIn(heading: string, message: string, more = ''): string {
+/** The page for whoever has a password, or no link yet; `message` says why nobody is signed in, or is empty. */
+function renderPasswordPage(heading: string, message: string, to: string): string {
   return pageOf(
     'Sign in to Outrigger',
-    `<h1>${escapeHtml(heading)}</h1>\n<p>${shownText(message)}</p>${more}\n<nav><a href="/">Back</a></nav>`,
+    `<h1>${escapeHtml(heading)}</h1>
+${message === '' ? '' : `<p role="alert">${shownText(message)}</p>`}
+<form method="post" action="/sign-in">${hidden('to', to)}
+<p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
+<p><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required></p>
+<p><button>Sign in</button></p></form>
+<h2>Without a password</h2>
+<p>A link that works once signs you in, too. Make one at the command line of the hub:</p>
+${shownCommands('npm run outrigger -- link')}
+<nav><a href="/">Back</a></nav>`,
   );
 }
 
-/** Signing in by a link from the command line. */
+/** Signing in by a link from the command line, or by a password. */
 export const signInPages = (identity: Identity): Page[] => [
   {
     method: 'GET',
     path: '/sign-in',
     async answer({ query }) {
       const code = query.get('code');
+      const to = destinationOf(query.get('to'));
       return {
         // With no referrer at all the form would not tell its origin, and so could not be told from another site's.
         headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
         html:
-          code === null
-            ? renderNoSignIn(
-                'Sign in to Outrigger',
-                'You sign in by a link that works once. Make one at the command line of the hub:',
-                shownCommands('npm run outrigger -- link'),
-              )
-            : renderSignInPage(code.slice(0, 200)),
+          code === null ? renderPasswordPage('Sign in to Outrigger', '', to) : renderSignInPage(code.slice(0, 200), to),
       };
     },
   },
@@ -47,13 +58,25 @@ export const signInPages = (identity: Identity): Page[] => [
     path: '/sign-in',
     limit: 'sign-in',
     async answer({ address, form, assertSameOrigin }) {
-      const { code } = await form();
+      const { code, email, password, to } = await form();
+      const seeOther = destinationOf(to);
       try {
         assertSameOrigin();
-        return { session: await identity.redeemLink(typeof code === 'string' ? code : '', address), seeOther: '/' };
+        const session =
+          email === undefined
+            ? await identity.redeemLink(textOf(code), address)
+            : await identity.logIn(
+                { email: textOf(email).trim().toLowerCase().slice(0, 254), password: textOf(password).slice(0, 256) },
+                address,
+              );
+        return { session, seeOther };
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
-        return { status: error.status, html: renderNoSignIn('That did not work', error.message) };
+        return {
+          status: error.status,
+          headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
+          html: renderPasswordPage('That did not work', error.message, seeOther),
+        };
       }
     },
   },
