@@ -14,8 +14,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
 /**
- * Bundles the chat page and the widget's loader into `hub/widget/dist`, each file beside itself in the two encodings that browsers take, so that the hub
- * compresses nothing. `assets.json` there names what the page begins with.
+ * Bundles the chat page, the voice page and the widget's loader into `hub/widget/dist`, each file beside itself in the two encodings that browsers take, so
+ * that the hub compresses nothing. `assets.json` there names what each page begins with.
  */
 
 const here = import.meta.dirname;
@@ -35,24 +35,42 @@ const common: InlineConfig = {
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
 };
 
-const page: InlineConfig = {
+const browsers = ['chrome110', 'firefox115', 'safari16.4'];
+
+/** A page, by the name and the file of its script. */
+const pageOf = (name: string, script: string): InlineConfig => ({
   ...common,
   build: {
     outDir: join(outDir, 'assets'),
-    emptyOutDir: true,
-    target: ['chrome110', 'firefox115', 'safari16.4'],
+    emptyOutDir: false,
+    target: browsers,
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     // Its polyfill would fetch, and what the page imports later are words alone.
     modulePreload: false,
     license: { fileName: 'licenses.md' },
     rolldownOptions: {
-      input: { page: join(here, 'page/main.tsx') },
+      input: { [name]: join(here, script) },
       output: {
         entryFileNames: '[name]-[hash].js',
-        chunkFileNames: '[name]-[hash].js',
-        assetFileNames: '[name]-[hash][extname]',
+        chunkFileNames: `${name}-[name]-[hash].js`,
+        assetFileNames: `${name}-[name]-[hash][extname]`,
       },
+    },
+  },
+});
+
+/** What listens to the microphone, in a thread of its own. */
+const capture: InlineConfig = {
+  ...common,
+  build: {
+    outDir: join(outDir, 'assets'),
+    emptyOutDir: false,
+    target: browsers,
+    modulePreload: false,
+    rolldownOptions: {
+      input: { capture: join(here, 'voice/capture/processor.ts') },
+      output: { entryFileNames: '[name]-[hash].js' },
     },
   },
 };
@@ -62,7 +80,7 @@ const loader: InlineConfig = {
   build: {
     outDir,
     emptyOutDir: false,
-    target: ['chrome110', 'firefox115', 'safari16.4'],
+    target: browsers,
     modulePreload: false,
     rolldownOptions: {
       input: join(here, 'loader/main.ts'),
@@ -109,11 +127,17 @@ const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
 });
 // An installation without the packages of development can't build, and has what was packed.
 if (vite !== null) {
-  const { output } = (await vite.build(page)) as Rollup.RollupOutput;
-  await vite.build(loader);
-  const script = output.find((file) => file.type === 'chunk' && file.isEntry)?.fileName;
-  const style = output.find((file) => file.fileName.endsWith('.css'))?.fileName;
-  writeFileSync(join(outDir, list), `${JSON.stringify({ script, style })}\n`);
+  const build = async (config: InlineConfig) => {
+    const { output } = (await vite.build(config)) as Rollup.RollupOutput;
+    const script = output.find((file) => file.type === 'chunk' && file.isEntry)?.fileName;
+    const style = output.find((file) => file.fileName.endsWith('.css'))?.fileName;
+    return { script, style };
+  };
+  const page = await build(pageOf('page', 'page/main.tsx'));
+  const voice = await build(pageOf('voice', 'voice/main.tsx'));
+  const { script: heard } = await build(capture);
+  await build(loader);
+  writeFileSync(join(outDir, list), `${JSON.stringify({ page, voice: { ...voice, capture: heard } })}\n`);
   compress(outDir);
   put();
 }

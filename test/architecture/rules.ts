@@ -263,7 +263,7 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/dev/main.ts', target: 'hub/app.ts' },
   },
   {
-    name: 'the bundler of the chat page',
+    name: 'the bundler of the pages',
     from: 'hub/widget/build.ts',
     allowed: ['vite', node],
     forbids: { from: 'hub/widget/build.ts', target: 'hub/widget/page/chat.ts' },

@@ -18,6 +18,7 @@ import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
 import { createUsage } from './usage/index.ts';
+import { voicePages } from './voice-page/pages.ts';
 import { voiceRoutes, voiceSocketRoutes } from './voice/routes.ts';
 import { VoiceAnswers } from './voice/voice-answers.ts';
 import { VoiceDoors } from './voice/voice-doors.ts';
@@ -113,5 +114,6 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
       meters = given;
     },
     countBreakers: () => countOpenBreakers(db),
+    pages: voicePages,
   };
 }

@@ -1,0 +1,124 @@
+import type { VoiceFrame, VoiceRequestFrame, voiceCloseCodes } from '../../../shared/contract/ai/voice.ts';
+import { backoffMs } from '../page/backoff.ts';
+import { problemOf, readRefusal } from './hub.ts';
+import type { Problem } from './hub.ts';
+
+// The contract itself would bring its whole library of schemas into the page; its types hold these to what it says.
+const revoked: (typeof voiceCloseCodes)['revoked'] = 4401;
+const tooMany: (typeof voiceCloseCodes)['tooMany'] = 4429;
+const path = 'ai/voice/ws';
+
+/** One that lasted so long was no failure, in milliseconds. */
+const steadyMs = 10_000;
+/** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
+const maxUnsentBytes = 512 * 1024;
+
+export interface ConnectionOptions {
+  onOpen: () => void;
+  onFrame: (frame: VoiceFrame) => void;
+  /** It is gone and comes again by itself. */
+  onLost: () => void;
+  /** It does not come again by itself. */
+  onEnd: (problem: Problem) => void;
+}
+
+/** The connection to the hub: comes again after it was lost, each time after a longer while, until the hub says that it may not. */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #socket: WebSocket | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #attempt = 0;
+  #isEnded = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    addEventListener('online', () => this.again());
+    addEventListener('pagehide', () => this.#drop());
+    // A page that comes back out of the browser's memory has lost it.
+    addEventListener('pageshow', ({ persisted }) => persisted && this.again());
+  }
+
+  get isOpen(): boolean {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  /** Connects at once, if it is not connected or about to be. */
+  again(): void {
+    clearTimeout(this.#timer);
+    this.#isEnded = false;
+    if (this.#socket === null) this.#connect();
+  }
+
+  /** Answers whether the frame was taken. */
+  send(frame: VoiceRequestFrame): boolean {
+    const socket = this.#socket;
+    if (socket === null || socket.readyState !== WebSocket.OPEN) return false;
+    if (frame.type === 'audio' && socket.bufferedAmount > maxUnsentBytes) return false;
+    socket.send(JSON.stringify(frame));
+    return true;
+  }
+
+  #connect(): void {
+    const socket = new WebSocket(new URL(path, document.baseURI).href.replace(/^http/, 'ws'));
+    this.#socket = socket;
+    let openedAt: number | null = null;
+    socket.addEventListener('open', () => {
+      openedAt = performance.now();
+      this.#options.onOpen();
+    });
+    socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+      const frame = typeof data === 'string' ? parse(data) : null;
+      if (frame !== null && this.#socket === socket) this.#options.onFrame(frame);
+    });
+    socket.addEventListener('close', ({ code, reason }) => {
+      if (this.#socket !== socket) return;
+      this.#socket = null;
+      if (openedAt !== null && performance.now() - openedAt > steadyMs) this.#attempt = 0;
+      void this.#closed(code, reason, openedAt !== null);
+    });
+  }
+
+  async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
+    if (code === tooMany) {
+      this.#end('busyHub');
+      return;
+    }
+    if (code === revoked) {
+      const problem = problemOf(reason);
+      this.#end(problem === 'notEntitled' ? problem : 'ended');
+      return;
+    }
+    this.#options.onLost();
+    const problem = hasOpened ? 'unreachable' : await readRefusal(path);
+    if (problem === 'unreachable') this.#later();
+    else this.#end(problem);
+  }
+
+  #end(problem: Problem): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    this.#options.onEnd(problem);
+  }
+
+  #later(): void {
+    clearTimeout(this.#timer);
+    if (this.#isEnded || this.#socket !== null) return;
+    this.#timer = setTimeout(() => this.again(), backoffMs(this.#attempt++));
+  }
+
+  #drop(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    clearTimeout(this.#timer);
+    socket?.close();
+    if (socket !== null) this.#options.onLost();
+  }
+}
+
+function parse(text: string): VoiceFrame | null {
+  try {
+    return JSON.parse(text) as VoiceFrame;
+  } catch {
+    return null;
+  }
+}

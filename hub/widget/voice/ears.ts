@@ -1,0 +1,150 @@
+import type { maxUtteranceSeconds } from '../../../shared/contract/ai/voice.ts';
+import { Microphone, MicrophoneError } from './microphone.ts';
+import type { VoiceStore } from './state.ts';
+
+export interface EarsOptions {
+  processorUrl: string;
+  store: VoiceStore;
+  onLevel: (level: number) => void;
+  /** All of one utterance, as PCM s16le mono. */
+  onUtterance: (pcm: Uint8Array, sampleRate: number) => void;
+  /** Hands-free: what was heard since the block before. */
+  onBlock: (pcm: Uint8Array, sampleRate: number) => void;
+  /** The person allowed the microphone, so that devices have names. */
+  onDevices: () => void;
+}
+
+const maxSeconds: typeof maxUtteranceSeconds = 60;
+/** Less is a slip of the finger, in seconds. */
+const leastSeconds = 0.2;
+/** What is nowhere louder is silence, as root mean square of a block from 0 to 1. */
+const silence = 0.003;
+/** A microphone that nobody uses is let go after so long, in milliseconds. */
+const idleMs = 60_000;
+const defaultRate = 16_000;
+
+/** Listens when it is told to, and keeps the microphone a while, so that the next word is heard from its beginning. */
+export class Ears {
+  readonly #options: EarsOptions;
+  #microphone: Microphone | null = null;
+  #opening: Promise<Microphone | null> | null = null;
+  #blocks: Uint8Array[] = [];
+  #bytes = 0;
+  #loudest = 0;
+  #isWanted = false;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: EarsOptions) {
+    this.#options = options;
+  }
+
+  get sampleRate(): number {
+    return this.#microphone?.sampleRate ?? defaultRate;
+  }
+
+  /** Listens, if that is still wanted once there is a microphone. */
+  async begin(): Promise<void> {
+    this.#isWanted = true;
+    this.#options.store.set({ notice: null });
+    clearTimeout(this.#idle);
+    const microphone = this.#microphone ?? (await (this.#opening ??= this.#open()));
+    this.#opening = null;
+    if (microphone === null) this.#isWanted = false;
+    if (!this.#isWanted) return;
+    this.#forget();
+    this.#options.store.set({ isListening: true });
+  }
+
+  /** Hands over what it heard as one utterance. */
+  endUtterance(): void {
+    const { store, onUtterance } = this.#options;
+    const wasListening = store.state.isListening;
+    const blocks = this.#blocks;
+    const seconds = this.#bytes / 2 / this.sampleRate;
+    const loudest = this.#loudest;
+    this.cancel();
+    if (!wasListening) return;
+    if (seconds < leastSeconds || loudest < silence) {
+      store.set({ notice: { kind: 'notHeard' } });
+      return;
+    }
+    const pcm = new Uint8Array(blocks.reduce((sum, block) => sum + block.length, 0));
+    let at = 0;
+    for (const block of blocks) {
+      pcm.set(block, at);
+      at += block.length;
+    }
+    onUtterance(pcm, this.sampleRate);
+    if (seconds >= maxSeconds) store.set({ notice: { kind: 'tooLong' } });
+  }
+
+  /** Listens no more, and forgets what it heard. */
+  cancel(): void {
+    this.#isWanted = false;
+    this.#forget();
+    if (this.#options.store.state.isListening) this.#options.store.set({ isListening: false });
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.close(), idleMs);
+  }
+
+  /** With the device that is chosen now, if one is open. */
+  async reopen(): Promise<void> {
+    if (this.#microphone === null) return;
+    const wasListening = this.#options.store.state.isListening;
+    this.close();
+    if (wasListening) await this.begin();
+  }
+
+  close(): void {
+    this.cancel();
+    clearTimeout(this.#idle);
+    this.#microphone?.close();
+    this.#microphone = null;
+    this.#options.onLevel(0);
+    this.#options.store.set({ microphone: 'closed' });
+  }
+
+  async #open(): Promise<Microphone | null> {
+    const { store, processorUrl, onDevices } = this.#options;
+    store.set({ microphone: 'opening', microphoneProblem: null });
+    try {
+      const microphone = await Microphone.open({
+        processorUrl,
+        deviceId: store.state.microphoneId || null,
+        onBlock: ({ pcm, level }) => this.#hear(pcm, level),
+        onLost: () => {
+          this.close();
+          store.set({ microphoneProblem: 'lost' });
+        },
+      });
+      this.#microphone = microphone;
+      store.set({ microphone: 'open' });
+      onDevices();
+      return microphone;
+    } catch (error) {
+      const problem = error instanceof MicrophoneError ? error.problem : 'failed';
+      store.set({ microphone: 'closed', microphoneProblem: problem });
+      return null;
+    }
+  }
+
+  #hear(pcm: Uint8Array, level: number): void {
+    const { store, onLevel, onBlock } = this.#options;
+    onLevel(level);
+    if (!store.state.isListening) return;
+    if (store.state.isHandsFree) {
+      onBlock(pcm, this.sampleRate);
+      return;
+    }
+    this.#blocks.push(pcm);
+    this.#bytes += pcm.length;
+    this.#loudest = Math.max(this.#loudest, level);
+    if (this.#bytes / 2 / this.sampleRate >= maxSeconds) this.endUtterance();
+  }
+
+  #forget(): void {
+    this.#blocks = [];
+    this.#bytes = 0;
+    this.#loudest = 0;
+  }
+}

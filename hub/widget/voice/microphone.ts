@@ -1,0 +1,129 @@
+import type { CapturedBlock, CaptureOptions } from './capture/processor.ts';
+
+/** Why nothing can be heard. */
+export type MicrophoneProblem = 'denied' | 'absent' | 'busy' | 'insecure' | 'lost' | 'failed';
+
+/** What goes wrong when a microphone is opened, in one of the words above. */
+export class MicrophoneError extends Error {
+  readonly problem: MicrophoneProblem;
+
+  constructor(problem: MicrophoneProblem, cause?: unknown) {
+    super(`the microphone can't be used: ${problem}`, { cause });
+    this.problem = problem;
+  }
+}
+
+export interface MicrophoneOptions {
+  /** Address of the built `capture/processor.ts`. */
+  processorUrl: string;
+  /** The one of that id; null for that of the system. */
+  deviceId: string | null;
+  onBlock: (block: CapturedBlock) => void;
+  /** It was unplugged or taken away. */
+  onLost: () => void;
+}
+
+/** What speech needs, so that no more is sent. */
+const speechRate = 16_000;
+const blockMs = 40;
+
+/** A microphone that is open: hands over what it hears, block by block, until it is closed. */
+export class Microphone {
+  readonly sampleRate: number;
+  readonly #stream: MediaStream;
+  readonly #context: AudioContext;
+  readonly #node: AudioWorkletNode;
+
+  private constructor(stream: MediaStream, context: AudioContext, node: AudioWorkletNode, sampleRate: number) {
+    this.#stream = stream;
+    this.#context = context;
+    this.#node = node;
+    this.sampleRate = sampleRate;
+  }
+
+  /** Asks the person where they were not asked yet. @throws MicrophoneError */
+  static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
+    const stream = await listen(deviceId);
+    try {
+      const { context, source } = attach(stream);
+      await context.audioWorklet.addModule(processorUrl);
+      const ratio = Math.max(1, Math.floor(context.sampleRate / speechRate));
+      const processorOptions: CaptureOptions = { blockMs, ratio };
+      const node = new AudioWorkletNode(context, 'capture', {
+        numberOfOutputs: 0,
+        channelCount: 1,
+        channelCountMode: 'explicit',
+        processorOptions,
+      });
+      node.port.addEventListener('message', ({ data }: MessageEvent<CapturedBlock>) => onBlock(data));
+      node.port.start();
+      source.connect(node);
+      await context.resume();
+      for (const track of stream.getTracks()) track.addEventListener('ended', onLost);
+      return new Microphone(stream, context, node, context.sampleRate / ratio);
+    } catch (error) {
+      release(stream);
+      throw new MicrophoneError('failed', error);
+    }
+  }
+
+  get deviceId(): string | null {
+    return this.#stream.getAudioTracks()[0]?.getSettings().deviceId ?? null;
+  }
+
+  close(): void {
+    this.#node.port.close();
+    release(this.#stream);
+    void this.#context.close();
+  }
+}
+
+const release = (stream: MediaStream) => {
+  for (const track of stream.getTracks()) track.stop();
+};
+
+async function listen(deviceId: string | null): Promise<MediaStream> {
+  // Browsers hide it from pages that came by plain http from another machine.
+  if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
+    throw new MicrophoneError('insecure');
+  const audio: MediaTrackConstraints = {
+    channelCount: 1,
+    echoCancellation: true,
+    noiseSuppression: true,
+    autoGainControl: true,
+    ...(deviceId === null ? {} : { deviceId: { ideal: deviceId } }),
+  };
+  try {
+    return await navigator.mediaDevices.getUserMedia({ audio });
+  } catch (error) {
+    throw new MicrophoneError(problemOf(error), error);
+  }
+}
+
+function problemOf(error: unknown): MicrophoneProblem {
+  switch (error instanceof DOMException ? error.name : '') {
+    case 'NotAllowedError':
+    case 'SecurityError':
+      return 'denied';
+    case 'NotFoundError':
+    case 'OverconstrainedError':
+      return 'absent';
+    case 'NotReadableError':
+    case 'AbortError':
+      return 'busy';
+    default:
+      return 'failed';
+  }
+}
+
+function attach(stream: MediaStream): { context: AudioContext; source: MediaStreamAudioSourceNode } {
+  const context = new AudioContext({ sampleRate: speechRate, latencyHint: 'interactive' });
+  try {
+    return { context, source: context.createMediaStreamSource(stream) };
+  } catch {
+    // Some browsers listen at the rate of the device alone.
+    void context.close();
+    const own = new AudioContext({ latencyHint: 'interactive' });
+    return { context: own, source: own.createMediaStreamSource(stream) };
+  }
+}

@@ -1,0 +1,41 @@
+import type { VoiceLatency } from '../../../../shared/contract/ai/voice.ts';
+import type { Language } from '../language.ts';
+
+/** Stages that follow one another. */
+const stages = ['transcribe', 'firstText', 'firstAudio'] as const;
+const sums = ['toFirstAudio', 'total'] as const;
+
+export interface LatencyProps {
+  latency: VoiceLatency;
+  heardMs: number | null;
+  language: Language;
+}
+
+/** How long each stage of a turn took. */
+export function Latency({ latency, heardMs, language: { words, say } }: LatencyProps) {
+  const shown = [...stages, ...sums].flatMap((name) => {
+    const ms = latency[name];
+    return ms === undefined ? [] : [{ name, label: words[name], ms }];
+  });
+  const all = heardMs === null ? shown : [...shown, { name: 'heard', label: words.heard, ms: heardMs }];
+  // Of a turn that came to nothing there is nothing to tell.
+  if (stages.every((name) => latency[name] === undefined)) return null;
+  return (
+    <div class="latency" role="group" aria-label={words.latency}>
+      <div class="bar" aria-hidden="true">
+        {stages.map((name) => {
+          const ms = latency[name];
+          return ms === undefined ? null : <i key={name} class={name} style={{ flexGrow: ms }} />;
+        })}
+      </div>
+      <dl>
+        {all.map(({ name, label, ms }) => (
+          <div key={name} class={name}>
+            <dt>{label}</dt>
+            <dd>{say(words.milliseconds, { count: ms })}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import type { Device } from '../state.ts';
+import type { PartProps } from './part-props.ts';
+
+/** How is talked and with which devices. The page forgets it when it is left. */
+export function Settings({ talk, state }: PartProps) {
+  const { language, isSoundOn, talkLanguage, voice, microphones, microphoneId, speakers, speakerId } = state;
+  const { words } = language;
+  return (
+    <details class="settings">
+      <summary>{words.settings}</summary>
+      <div class="fields">
+        <Choice label={words.language} value={talkLanguage} onChoose={(value) => talk.setTalkLanguage(value)}>
+          <option value="">{words.languageAuto}</option>
+          {language.languages.map(({ code, name }) => (
+            <option key={code} value={code}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+        <label class="field">
+          <span>{words.voice}</span>
+          <input
+            type="text"
+            dir="auto"
+            autocomplete="off"
+            spellcheck={false}
+            maxLength={100}
+            value={voice}
+            placeholder={words.voiceDefault}
+            aria-describedby="voice-hint"
+            onChange={({ currentTarget }) => talk.setVoice(currentTarget.value.trim())}
+          />
+          <small id="voice-hint">{words.voiceHint}</small>
+        </label>
+        <Choice label={words.microphone} value={microphoneId} onChoose={(value) => void talk.setMicrophone(value)}>
+          <Devices devices={microphones} state={state} />
+        </Choice>
+        {speakers.length > 0 && (
+          <Choice label={words.speaker} value={speakerId} onChoose={(value) => void talk.setSpeaker(value)}>
+            <Devices devices={speakers} state={state} />
+          </Choice>
+        )}
+        <label class="switch">
+          <input
+            type="checkbox"
+            role="switch"
+            checked={isSoundOn}
+            onChange={({ currentTarget }) => talk.setSound(currentTarget.checked)}
+          />
+          <span>{words.sound}</span>
+        </label>
+      </div>
+    </details>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  value: string;
+  onChoose: (value: string) => void;
+  children: ComponentChildren;
+}
+
+const Choice = ({ label, value, onChoose, children }: ChoiceProps) => (
+  <label class="field">
+    <span>{label}</span>
+    <select value={value} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+      {children}
+    </select>
+  </label>
+);
+
+function Devices({ devices, state: { language } }: { devices: readonly Device[]; state: PartProps['state'] }) {
+  const { words, say } = language;
+  return (
+    <>
+      <option value="">{words.deviceDefault}</option>
+      {devices.map(({ id, label }, index) => (
+        <option key={id} value={id}>
+          {label || say(words.deviceNumber, { number: index + 1 })}
+        </option>
+      ))}
+    </>
+  );
+}

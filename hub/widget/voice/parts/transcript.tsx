@@ -1,0 +1,78 @@
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import type { Turn } from '../turns.ts';
+import { Latency } from './latency.tsx';
+import type { PartProps } from './part-props.ts';
+
+/** Closer to its end the reader follows what comes, in pixels. */
+const atEndPx = 80;
+
+/** What was said by both. */
+export function Transcript({ state }: PartProps) {
+  const { language, turns, isSoundOn, problem } = state;
+  const { words } = language;
+  const scroller = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  const follow = () => {
+    const list = scroller.current;
+    if (list !== null && follows.current) list.scrollTop = list.scrollHeight;
+  };
+  useLayoutEffect(follow, [turns]);
+  useEffect(() => {
+    const observer = new ResizeObserver(follow);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+  const onScroll = () => {
+    const list = scroller.current;
+    if (list !== null) follows.current = list.scrollHeight - list.clientHeight - list.scrollTop < atEndPx;
+  };
+  return (
+    <div ref={scroller} class="scroller" role="region" tabIndex={0} aria-label={words.transcript} onScroll={onScroll}>
+      {turns.length === 0 && problem === null && (
+        <div class="empty">
+          <p>{words.empty}</p>
+          <p class="soft">{words.emptyKept}</p>
+        </div>
+      )}
+      {/* What is spoken aloud is not read out over it. */}
+      <div role="log" aria-label={words.transcript} aria-live={isSoundOn ? 'off' : 'polite'} aria-relevant="additions">
+        {turns.map((turn) => (
+          <TurnView key={turn.id} turn={turn} state={state} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps['state'] }) {
+  const { words } = language;
+  const { user, assistant, isDone, isInterrupted, failure, latency, heardMs } = turn;
+  const fate = failure !== '' ? failure : isInterrupted ? words.interrupted : '';
+  return (
+    <article class="turn" data-turn={turn.id} data-done={isDone}>
+      {user !== '' && (
+        <div class="row own">
+          <h2>{words.you}</h2>
+          <p class="bubble" dir="auto">
+            {user}
+          </p>
+        </div>
+      )}
+      {assistant !== '' && (
+        // As it grows it is shown alone; once it is whole it comes anew, so that it is read out once.
+        <div key={isDone ? 'whole' : 'partial'} class="row other" aria-hidden={!isDone}>
+          <h2>{words.assistant}</h2>
+          <p class="bubble" dir="auto">
+            {assistant}
+          </p>
+        </div>
+      )}
+      {fate !== '' && (
+        <p class={failure === '' ? 'fate' : 'fate failure'} dir="auto">
+          {fate}
+        </p>
+      )}
+      {latency !== null && <Latency latency={latency} heardMs={heardMs} language={language} />}
+    </article>
+  );
+}
