@@ -1,0 +1,345 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { openTab } from '../fixtures/chat-tab.ts';
+import type { ChatTab } from '../fixtures/chat-tab.ts';
+import { barriers } from '../fixtures/companion-window.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
+import { startProxy } from '../fixtures/proxy.ts';
+import { send } from '../fixtures/requests.ts';
+import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
+import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { listenToPage, loudness, pieces, silenced, startTalkingBrowser } from '../fixtures/voice-tab.ts';
+
+const executable = findBrowser(undefined)?.path;
+const pictures = process.env['VOICE_PICTURES'];
+const asked = 'When do you open tomorrow?';
+const answered = 'We open at nine in the morning. On Sundays we are closed, but the terrace is open from ten.';
+/** Longer than anybody waits for it to end. */
+const longSpeech = { sound: [tone(20, 24_000)] };
+
+let hub: TestHub;
+let model: ModelServer;
+let speech: SpeechServer;
+let browser: Browser;
+const person = { email: 'ann@harbour.example', password: 'correct horse battery' };
+let jwt: string;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  speech = await startSpeechServer();
+  hub = await startHub({
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'scripted',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_BASE_URL: speech.baseUrl,
+    TTS_MODEL: 'mouth',
+  });
+  ({ token: jwt } = await hub.client().call('signUp', { body: { ...person, workspaceName: 'Harbour Café' } }));
+  if (executable !== undefined) browser = await startTalkingBrowser(executable);
+});
+afterAll(async () => {
+  await browser?.close();
+  await hub[Symbol.asyncDispose]();
+  await speech[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  model.reply = () => answered;
+  speech.requests.length = 0;
+  speech.reply = ({ kind }) => (kind === 'transcription' ? asked : { sound: [tone(0.6, 24_000)] });
+});
+
+interface Opening extends BrowserContextOptions {
+  session?: string;
+  base?: string;
+  mayListen?: boolean;
+}
+
+/** The page in a tab of a person who is signed in, and may use the microphone. */
+async function open({ session = jwt, base = hub.url, mayListen = true, ...options }: Opening = {}) {
+  const tab = await openTab(browser, { viewport: { width: 900, height: 760 }, ...options });
+  const context = tab.page.context();
+  await context.addCookies([
+    { name: 'outrigger_session', value: session, url: base, httpOnly: true, sameSite: 'Strict' },
+  ]);
+  await context.grantPermissions(mayListen ? ['microphone'] : []);
+  await listenToPage(tab.page);
+  await tab.page.goto(`${base}/voice`);
+  return tab;
+}
+
+const activity = (page: Page) => page.locator('.activity').getAttribute('data-activity');
+const ready = async (page: Page) => {
+  await expect.poll(() => activity(page)).toBe('ready');
+};
+const said = (page: Page) => page.locator('.turn .bubble').allTextContents();
+const write = async (page: Page, text: string) => {
+  await page.getByRole('textbox', { name: 'Write a message' }).fill(text);
+  await page.keyboard.press('Enter');
+};
+const level = async (page: Page) => Number(await page.locator('.level').getAttribute('aria-valuenow'));
+const problem = (page: Page) => page.locator('[data-problem]').first().getAttribute('data-problem');
+const picture = async ({ page }: ChatTab, name: string) => {
+  if (pictures !== undefined) await page.screenshot({ path: `${pictures}/${name}.png` });
+};
+
+test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
+  const { status, headers, text } = await send(hub.url, 'GET', '/voice', {
+    headers: { cookie: `outrigger_session=${jwt}` },
+  });
+  expect(status).toBe(200);
+  const policy = headers.get('content-security-policy') ?? '';
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'");
+  expect(policy).not.toContain('unsafe');
+  expect([headers.get('cache-control'), headers.get('permissions-policy'), headers.get('x-frame-options')]).toEqual([
+    'no-store',
+    'microphone=(self), camera=(), geolocation=()',
+    'DENY',
+  ]);
+  expect(text).not.toContain(jwt);
+  expect(text).not.toContain(person.email);
+});
+
+describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () => {
+  test('a person signs in, holds the button while they speak, and sees and hears the answer, with how long each stage took', async () => {
+    await using tab = await openTab(browser, { viewport: { width: 900, height: 760 } });
+    const { page } = tab;
+    await page.context().grantPermissions(['microphone']);
+    await listenToPage(page);
+    await page.goto(`${hub.url}/voice`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Email').fill(person.email);
+    await page.getByLabel('Password').fill(person.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await ready(page);
+    expect(page.url()).toBe(`${hub.url}/voice`);
+
+    const button = page.getByRole('button', { name: 'Hold to talk' });
+    await button.hover();
+    await page.mouse.down();
+    await expect.poll(() => level(page)).toBeGreaterThan(40);
+    expect(await activity(page)).toBe('listening');
+    await picture(tab, 'listening');
+    await expect.poll(() => level(page)).toBe(0);
+    await page.mouse.up();
+    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await expect.poll(() => said(page)).toEqual([asked, answered]);
+    await ready(page);
+
+    // What arrived there is what the microphone heard.
+    const heard = speech.requests.find(({ kind }) => kind === 'transcription') as { file: Buffer };
+    const samples = Array.from({ length: (heard.file.length - 44) >> 1 }, (_none, at) =>
+      heard.file.readInt16LE(44 + at * 2),
+    );
+    expect(samples.length).toBeGreaterThan(16_000);
+    expect(Math.max(...samples)).toBeGreaterThan(4_000);
+    expect(speech.requests.filter(({ kind }) => kind === 'speech')).toHaveLength(2);
+    const stages = await page.locator('.latency dt').allTextContents();
+    expect(stages).toEqual([
+      'Understood',
+      'First words',
+      'First sound',
+      'To the first sound',
+      'Whole turn',
+      'Heard here after',
+    ]);
+    for (const shown of await page.locator('.latency dd').allTextContents()) expect(shown).toMatch(/^[\d,]+ ms$/);
+    expect(await barriers(page)).toEqual([]);
+    await picture(tab, 'answered');
+
+    // The page has no token, so that none can be taken from it, and nothing stays.
+    const session = (await page.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
+    expect(tab.requests.filter((url) => url.includes(session) || url.includes('token='))).toEqual([]);
+    expect(
+      await page.evaluate(
+        'document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage }) + JSON.stringify(history.state)',
+      ),
+    ).toBe('{}null');
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('an answer is played without gaps, falls silent at once by its button, by Escape and by what is said next, and that is heard', async () => {
+    speech.reply = () => longSpeech;
+    await using tab = await open();
+    const { page } = tab;
+    await ready(page);
+    for (const [index, stop] of [
+      () => page.getByRole('button', { name: 'Stop the answer' }).click(),
+      () => page.keyboard.press('Escape'),
+      () => write(page, 'Something else'),
+    ].entries()) {
+      await write(page, 'When do you open?');
+      await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+      if (index === 0) {
+        const [first, ...others] = await pieces(page);
+        expect(others.length).toBeGreaterThan(3);
+        // Each begins where the one before ends.
+        others.reduce(
+          (before, piece) => {
+            expect(piece.startsAt).toBeCloseTo(before.endsAt, 6);
+            return piece;
+          },
+          first as { startsAt: number; endsAt: number },
+        );
+      }
+      await stop();
+      if (index < 2) expect(await silenced(page)).toBeGreaterThan(0);
+      await expect.poll(() => page.locator('.fate').allTextContents()).toHaveLength(index + 1);
+    }
+    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    await page.getByText('Settings').click();
+    await page.getByRole('switch', { name: 'Speak answers aloud' }).click();
+    expect(await silenced(page)).toBeGreaterThan(0);
+    expect(await page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
+    expect(new Set(await page.locator('.fate').allTextContents())).toEqual(new Set(['Interrupted']));
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('hands-free the hub hears when somebody speaks, and who speaks over an answer ends it', async () => {
+    speech.reply = ({ kind }) => (kind === 'transcription' ? asked : longSpeech);
+    await using tab = await open();
+    const { page } = tab;
+    await ready(page);
+    await page.getByRole('switch', { name: 'Hands-free' }).click();
+    await page.getByRole('button', { name: 'Start listening' }).click();
+    await expect.poll(() => loudness(page), { timeout: 15_000 }).toBeGreaterThan(0.05);
+    expect((await said(page))[0]).toBe(asked);
+    await picture(tab, 'hands-free');
+    await expect.poll(() => page.locator('.fate').allTextContents(), { timeout: 15_000 }).toContain('Interrupted');
+    await page.getByRole('button', { name: 'Stop listening' }).click();
+    await expect.poll(() => said(page)).toHaveLength(4);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('without a microphone the page says why, and what is written is answered all the same', async () => {
+    await using tab = await open({ mayListen: false });
+    const { page } = tab;
+    await ready(page);
+    const refuse = (name: string) =>
+      page.evaluate(
+        `navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', '${name}')); undefined;`,
+      );
+    await page.getByRole('button', { name: 'Hold to talk' }).focus();
+    for (const [kind, title, become] of [
+      ['denied', 'The microphone is blocked', () => Promise.resolve()],
+      ['absent', 'No microphone was found', () => refuse('NotFoundError')],
+      ['busy', 'The microphone is in use', () => refuse('NotReadableError')],
+      [
+        'insecure',
+        'The microphone needs a secure connection',
+        () => page.evaluate(`Object.defineProperty(navigator, 'mediaDevices', { value: undefined }); undefined;`),
+      ],
+    ] as const) {
+      await become();
+      await page.keyboard.press(' ');
+      await expect.poll(() => problem(page)).toBe(`microphone-${kind}`);
+      expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe(title);
+      if (kind === 'denied') {
+        expect(await barriers(page)).toEqual([]);
+        await picture(tab, 'denied');
+      }
+    }
+    await write(page, 'Good day');
+    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    expect(tab.complaints).toEqual([]);
+  });
+
+  test('who may not, or not any more, is told so, with what was said still there', async () => {
+    const own = await hub.workspace();
+    const entitle = (isEntitled: boolean) =>
+      hub
+        .client(adminKey)
+        .call('putEntitlements', { params: { tenantId: own.tenantId }, body: { business_phone: isEntitled } });
+    await using tab = await open({ session: own.jwt });
+    const { page } = tab;
+    await write(page, 'Good day');
+    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
+    await entitle(false);
+    await expect.poll(() => problem(page)).toBe('notEntitled');
+    expect(await said(page)).toEqual(['Good day', answered]);
+    // Refused at the door, which browsers do not tell.
+    await page.reload();
+    await expect.poll(() => problem(page)).toBe('notEntitled');
+    await entitle(true);
+    await page.reload();
+    await ready(page);
+    await own.session.call('logOut', {});
+    await expect.poll(() => problem(page)).toBe('ended');
+    expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/voice');
+    expect(await barriers(page)).toEqual([]);
+    await page.reload();
+    await expect.poll(() => problem(page)).toBe('signedOut');
+  });
+
+  test('where no model or speech is set up the page says who can change that', async () => {
+    await using bare = await startHub({}, hub.database);
+    await using tab = await open({ base: bare.url });
+    const { page } = tab;
+    await ready(page);
+    await write(page, 'Good day');
+    await expect.poll(() => problem(page)).toBe('notConfigured');
+    await expect.poll(() => page.locator('.fate.failure').count()).toBe(1);
+    expect(await said(page)).toEqual(['Good day']);
+    expect(await barriers(page)).toEqual([]);
+    await picture(tab, 'not-configured');
+  });
+
+  test('a connection that drops is told, silences the answer, and comes again by itself', async () => {
+    speech.reply = () => longSpeech;
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    await using tab = await open({ base: proxy.url });
+    const { page } = tab;
+    await ready(page);
+    await write(page, 'Good day');
+    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+    proxy.sockets = 'refuse';
+    proxy.cutSockets();
+    expect(await silenced(page)).toBeGreaterThan(0);
+    await expect.poll(() => problem(page)).toBe('lost');
+    expect(await page.locator('.fate').allTextContents()).toEqual(['Interrupted']);
+    expect(await page.getByRole('button', { name: 'Hold to talk' }).isDisabled()).toBe(true);
+    await picture(tab, 'lost');
+    proxy.sockets = 'pass';
+    await ready(page);
+    await write(page, 'And again');
+    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
+  });
+
+  test.each([
+    ['light-320', { viewport: { width: 320, height: 640 } }],
+    ['arabic-320', { locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],
+    ['german-contrast', { locale: 'de', forcedColors: 'active', reducedMotion: 'reduce' }],
+  ] as const)('all of it can be read and reached by the keyboard: %s', async (name, options) => {
+    await using tab = await open(options);
+    const { page } = tab;
+    await ready(page);
+    await picture(tab, `${name}-ready`);
+    await page.locator('.write input').fill('When do you open?');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.turn[data-done=true] .latency').count()).toBe(1);
+    await picture(tab, `${name}-answered`);
+    await page.locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.fields').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await page.evaluate('document.documentElement.dir')).toBe(name.startsWith('arabic') ? 'rtl' : 'ltr');
+    const reached = new Set<string>();
+    await page.locator('.write input').focus();
+    for (let steps = 0; steps < 14; steps += 1) {
+      await page.keyboard.press('Shift+Tab');
+      reached.add(await page.evaluate<string>('document.activeElement.className || document.activeElement.type'));
+    }
+    expect([...reached]).toEqual(expect.arrayContaining(['talk', 'checkbox', 'scroller']));
+    await picture(tab, `${name}-settings`);
+    expect(tab.complaints).toEqual([]);
+  });
+});
