@@ -20,6 +20,8 @@ import type { Product } from './product.ts';
 import { createAi, createReplies } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
 import type { Workflows } from './products/automations/index.ts';
+import { createCalls } from './products/calls/index.ts';
+import type { CallsProduct } from './products/calls/index.ts';
 import { createChat } from './products/chat/index.ts';
 import type { Chat, ChatEvents } from './products/chat/index.ts';
 import { createCore } from './products/core/index.ts';
@@ -40,6 +42,7 @@ export interface App extends AsyncDisposable {
   identity: Identity;
   nodes: Nodes;
   workflows: Workflows;
+  calls: Pick<CallsProduct, 'importCsv' | 'reconcile'>;
   chat: Pick<Chat, 'conversations' | 'inbox' | 'settings'>;
   /** Through which Live Chat tells what happened. */
   chatEvents: ChatEvents;
@@ -88,9 +91,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
   const webhooks = createWebhooks(platform, config, { limits });
+  const calls = createCalls(platform, config, { limits, events: core.events });
   // It hears of the chat, and answers in it: one comes before, the other after it.
   const replies = createReplies(platform, ai, { skills, actions: automations.approvedSkills });
-  const others: Product[] = [core, automations, ai, marketing, nodes, webhooks];
+  const others: Product[] = [core, automations, ai, marketing, nodes, webhooks, calls];
   const chat = createChat(
     stack,
     platform,
@@ -106,7 +110,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows } = automations;
-  const parts = { identity, nodes: nodes.nodes, workflows, chat, chatEvents: chat.events, db };
+  const parts = { identity, nodes: nodes.nodes, workflows, calls, chat, chatEvents: chat.events, db };
   if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 

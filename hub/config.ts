@@ -313,6 +313,11 @@ const settings = {
     default: '90',
     description: 'How long questions to `POST /v1/ai/runs` are kept, with their answers; 0 for ever',
   },
+  CALL_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '365',
+    description: 'How long records of calls are kept; 0 for ever',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -416,6 +421,7 @@ export interface Config {
     commands: number;
     artifacts: number;
     aiRuns: number;
+    calls: number;
     audit: number;
   };
   ai: { baseUrl: string; model: string; apiKey: string | null; prices: ModelPrices | null } | null;
@@ -552,6 +558,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       commands: required('COMMAND_RETENTION_DAYS'),
       artifacts: required('ARTIFACT_RETENTION_DAYS'),
       aiRuns: required('AI_RUN_RETENTION_DAYS'),
+      calls: required('CALL_RETENTION_DAYS'),
       audit: required('AUDIT_RETENTION_DAYS'),
     },
     ai: modelOf(values),

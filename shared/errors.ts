@@ -36,6 +36,7 @@ export const errorCodes = {
   approver_required: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
   visitor_blocked: { status: 403, retryable: false },
+  carrier_signature_invalid: { status: 403, retryable: false },
   // 404, 405, 408, 409, 412, 413, 415, 416, 422, 426, 429
   not_found: { status: 404, retryable: false },
   method_not_allowed: { status: 405, retryable: false },

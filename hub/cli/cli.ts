@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { visibleText } from '../../shared/visible-text.ts';
+import { addCallCommands } from './calls.ts';
 import { addChatCommands } from './chat.ts';
 import { ArgumentError, explain } from './context.ts';
 import { addInstallationCommands } from './installation.ts';
@@ -33,6 +34,7 @@ for (const add of [
   addNodeCommands,
   addWorkflowCommands,
   addChatCommands,
+  addCallCommands,
   addInstallationCommands,
 ])
   add(program);

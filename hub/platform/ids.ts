@@ -28,6 +28,9 @@ export function newId(): string {
   return v7({ msecs: lastMs, seq: order, random });
 }
 
+/** A new UUIDv7 that sorts as if it had been made at an instant; for what is heard of later. */
+export const newIdAt = (at: Date): string => v7({ msecs: Math.max(0, at.getTime()), random: nextRandom() });
+
 /** The least UUIDv7 of an instant: every id that was made then or later is greater. */
 export function idBefore(at: Date): string {
   const hex = Math.max(0, at.getTime()).toString(16).padStart(12, '0');

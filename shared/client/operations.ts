@@ -473,6 +473,132 @@ export interface BulkRunsAnswer {
   next: string | null;
 }
 
+export interface CallConnection {
+  id: string;
+  provider: 'twilio' | 'telnyx' | 'kamailio';
+  name: string;
+  /** Where the carrier sends what happens to calls; under PUBLIC_URL */
+  url: string;
+  accountSid: string | null;
+  apiBaseUrl: string | null;
+  /** When the carrier last sent something that was signed well, to within a minute */
+  lastEventAt: string | null;
+  /** Up to when calls were compared with the carrier's own list */
+  reconciledAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+}
+
+export interface CallConnectionPage {
+  data: CallConnection[];
+  meta: PageMeta;
+}
+
+export interface CallConnectionWithSecret {
+  id: string;
+  provider: 'twilio' | 'telnyx' | 'kamailio';
+  name: string;
+  /** Where the carrier sends what happens to calls; under PUBLIC_URL */
+  url: string;
+  accountSid: string | null;
+  apiBaseUrl: string | null;
+  /** When the carrier last sent something that was signed well, to within a minute */
+  lastEventAt: string | null;
+  /** Up to when calls were compared with the carrier's own list */
+  reconciledAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  updatedAt: string;
+  /** Kamailio: the secret with which it signs, shown only now: 32 bytes as base64url */
+  secret?: string;
+}
+
+export interface CallEvent {
+  type: 'call';
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  call: CallRecord;
+}
+
+export interface CallList {
+  items: CallRecord[];
+  nextCursor: string | null;
+}
+
+export interface CallRecord {
+  id: string;
+  provider: 'twilio' | 'telnyx' | 'kamailio';
+  /** What the carrier calls it; unique for a workspace and carrier */
+  callSid: string;
+  /** Null until the carrier has said it */
+  direction: 'inbound' | 'outbound' | null;
+  /** Who called: a number or a SIP address, as the carrier wrote it */
+  fromId: string | null;
+  /** Who was called */
+  toId: string | null;
+  state: 'queued' | 'ringing' | 'in_progress' | 'ended';
+  /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
+  result: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled' | null;
+  /** In the words of the carrier, or `no_final_event` where it never said that the call ended */
+  reason: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  startedAt: string;
+  /** ISO 8601, UTC, with milliseconds */
+  answeredAt: string | null;
+  /** ISO 8601, UTC, with milliseconds */
+  endedAt: string | null;
+  /** Talk time; 0 unless answered */
+  durationSecs: number;
+  /** From its start until it was answered or ended; null while it rings */
+  ringSecs: number | null;
+  /** Who ended it, where the carrier says so */
+  hangupBy: 'caller' | 'callee' | null;
+  /** The final SIP status, where the carrier says so */
+  sipCode: number | null;
+  /** How well it sounded, 1 to 5; of several measurements the worst; null unless measured */
+  mosScore: number | null;
+}
+
+export interface CallRecordPage {
+  data: CallRecord[];
+  meta: PageMeta;
+}
+
+export interface CallSummary {
+  /** Whole, half up, of the answered calls that began today in UTC */
+  minutesToday: number;
+  /** Of the inbound calls that ended, of today and the 6 days before in UTC: how many were answered, 0 to 1; null without any */
+  answeredRate7d: number | null;
+  /** Calls that began today, ended or not */
+  callsToday: number;
+  /** Inbound calls of these 7 days that ended */
+  inbound7d: number;
+  /** Those of them that were answered */
+  answered7d: number;
+}
+
+export interface CallsEndEvent {
+  type: 'end';
+  code: string;
+  message: string;
+}
+
+export interface CallsReadyEvent {
+  type: 'ready';
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+}
+
+export interface CallsResetEvent {
+  type: 'reset';
+  /** ISO 8601, UTC, with milliseconds */
+  at: string;
+  message: string;
+}
+
 export interface Campaign {
   id: string;
   name: string;
@@ -528,6 +654,10 @@ export interface CannedReply {
 export interface CannedReplyPage {
   data: CannedReply[];
   meta: PageMeta;
+}
+
+export interface CarrierEventReceived {
+  received: true;
 }
 
 export interface Channel {
@@ -999,6 +1129,19 @@ export interface CreateApiToken {
   expiresAt?: string;
   /** CIDR blocks or addresses, IPv4 and IPv6 */
   ipAllowlist?: string[];
+}
+
+export interface CreateCallConnection {
+  provider: 'twilio' | 'telnyx' | 'kamailio';
+  name: string;
+  /** Twilio: the account's auth token, which signs what Twilio sends; write only */
+  authToken?: string;
+  /** Telnyx: the public key of the account, as base64; write only */
+  publicKey?: string;
+  /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
+  accountSid?: string;
+  /** Twilio: where its API answers, https; `https://api.twilio.com` unless said. The auth token goes only where it was set for: with another address it must be given anew */
+  apiBaseUrl?: string;
 }
 
 export interface CreateSequence {
@@ -2961,7 +3104,7 @@ export interface WorkflowVersionSummaryPage {
   meta: PageMeta;
 }
 
-export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | ReadyEvent | ResetEvent | EndEvent;
+export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | CallEvent | ReadyEvent | ResetEvent | EndEvent;
 
 /** What each operation takes and answers. */
 export interface Operations {
@@ -4871,6 +5014,164 @@ export interface Operations {
     };
     answer: Bytes;
   };
+  /** List calls */
+  listVoiceCalls: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        direction?: 'inbound' | 'outbound';
+        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        /** Calls that began then or later */
+        from?: string;
+        /** Calls that began before */
+        to?: string;
+      };
+    };
+    answer: CallRecordPage;
+  };
+  /** Read a call */
+  getVoiceCall: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: CallRecord;
+  };
+  /** Read how much was called */
+  getVoiceUsage: {
+    input?: Record<string, never>;
+    answer: CallSummary;
+  };
+  /** List phone numbers (planned) */
+  listVoiceNumbers: {
+    input?: Record<string, never>;
+    answer: JsonValue;
+  };
+  /** List calls in the dashboard */
+  listCalls: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `nextCursor` of the page before: the id of its last call */
+        cursor?: string;
+        direction?: 'inbound' | 'outbound';
+        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        /** Calls that began then or later */
+        from?: string;
+        /** Calls that began before */
+        to?: string;
+      };
+    };
+    answer: CallList;
+  };
+  /** Read how much was called, in the dashboard */
+  getCallSummary: {
+    input?: Record<string, never>;
+    answer: CallSummary;
+  };
+  /** Export calls as JSON or CSV */
+  exportCalls: {
+    input?: {
+      query?: {
+        format?: 'json' | 'csv';
+        direction?: 'inbound' | 'outbound';
+        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        /** Calls that began then or later */
+        from?: string;
+        /** Calls that began before */
+        to?: string;
+      };
+    };
+    answer: string;
+  };
+  /** Follow calls live */
+  streamCalls: {
+    input?: Record<string, never>;
+    answer: Bytes;
+  };
+  /** List connections to carriers */
+  listCallConnections: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: CallConnectionPage;
+  };
+  /** Connect a carrier */
+  createCallConnection: {
+    input: {
+      body: CreateCallConnection;
+    };
+    answer: CallConnectionWithSecret;
+  };
+  /** Read a connection */
+  getCallConnection: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: CallConnection;
+  };
+  /** Change a connection */
+  updateCallConnection: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        name?: string;
+        /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
+        accountSid?: string | null;
+        /** Twilio: where its API answers, https; `https://api.twilio.com` unless said. The auth token goes only where it was set for: with another address it must be given anew */
+        apiBaseUrl?: string;
+        /** Twilio: only together with another `apiBaseUrl`; else rotate it */
+        authToken?: string;
+      };
+    };
+    answer: CallConnection;
+  };
+  /** Delete a connection */
+  deleteCallConnection: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Change what a connection is signed with */
+  rotateCallConnection: {
+    input: {
+      params: {
+        id: string;
+      };
+      body?: {
+        /** Twilio: the account's auth token, which signs what Twilio sends; write only */
+        authToken?: string;
+        /** Telnyx: the public key of the account, as base64; write only */
+        publicKey?: string;
+        overlapHours?: number;
+      };
+    };
+    answer: CallConnectionWithSecret;
+  };
+  /** Receive what happened to a call */
+  receiveCarrierEvent: {
+    input: {
+      params: {
+        provider: 'twilio' | 'telnyx' | 'kamailio';
+        connectionId: string;
+      };
+    };
+    answer: CarrierEventReceived;
+  };
   /** List workflows */
   growthListWorkflows: {
     input?: {
@@ -5558,6 +5859,21 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   readAutomationNodeUpload: ['GET', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
   uploadAutomationNodeArtifact: ['PUT', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
   getAutomationArtifact: ['GET', '/v1/automations/artifacts/{id}'],
+  listVoiceCalls: ['GET', '/v1/voice/calls'],
+  getVoiceCall: ['GET', '/v1/voice/calls/{id}'],
+  getVoiceUsage: ['GET', '/v1/voice/usage'],
+  listVoiceNumbers: ['GET', '/v1/voice/numbers'],
+  listCalls: ['GET', '/calls'],
+  getCallSummary: ['GET', '/calls/summary'],
+  exportCalls: ['GET', '/calls/export'],
+  streamCalls: ['GET', '/calls/live'],
+  listCallConnections: ['GET', '/calls/connections'],
+  createCallConnection: ['POST', '/calls/connections'],
+  getCallConnection: ['GET', '/calls/connections/{id}'],
+  updateCallConnection: ['PATCH', '/calls/connections/{id}'],
+  deleteCallConnection: ['DELETE', '/calls/connections/{id}'],
+  rotateCallConnection: ['POST', '/calls/connections/{id}/rotate'],
+  receiveCarrierEvent: ['POST', '/carrier/{provider}/{connectionId}/voice-status'],
   growthListWorkflows: ['GET', '/growth/automations/workflows'],
   growthCreateWorkflow: ['POST', '/growth/automations/workflows'],
   growthRunWorkflow: ['POST', '/growth/automations/workflows/{id}/run'],

@@ -19,6 +19,8 @@ import { sequences } from './automations/sequences.ts';
 import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
+import { callConnections } from './calls/connections.ts';
+import { callRecords } from './calls/records.ts';
 import { chatAgents } from './chat/agents.ts';
 import { aiSettings } from './chat/ai-settings.ts';
 import { aiSuggestions } from './chat/ai-suggestions.ts';
@@ -76,6 +78,8 @@ export const api = {
   ...insight,
   ...nodes,
   ...artifacts,
+  ...callRecords,
+  ...callConnections,
   ...growthAliases,
   ...growth,
   ...audit,

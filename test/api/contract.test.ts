@@ -68,7 +68,8 @@ describe('every operation', () => {
   test.each(named(tokened))(
     '%s answers 403 to a key of another product or without the permission',
     async (_name, operation) => {
-      const wrong = await workspace.createKey({ product: 'voice' });
+      const product = operation.permission === 'voice:read' ? 'automations' : 'voice';
+      const wrong = await workspace.createKey({ product });
       expectError(
         await send(hub.url, operation.method, pathOf(operation), { headers: { 'x-api-key': wrong.key } }),
         403,

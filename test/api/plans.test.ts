@@ -8,6 +8,7 @@ import { automationsRetention } from '../../hub/products/automations/product.ts'
 import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Operation } from '../../shared/contract/define.ts';
+import { kamailioStandIn } from '../fixtures/carriers.ts';
 import { fillCrowd } from '../fixtures/crowd.ts';
 import type { Crowd } from '../fixtures/crowd.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -319,6 +320,15 @@ test(
       if (status === 200) await chat.call('deleteWebhook', { params });
     }
     await receiver[Symbol.asyncDispose]();
+    const carrier = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'k' } });
+    const ended = { callId: 'x', event: 'ended', at: Date.now() / 1000, direction: 'inbound' };
+    for (const event of ['ringing', 'ended', 'ended'])
+      await kamailioStandIn(carrier.secret as string).send(hub.url, carrier.url, { ...ended, event });
+    for (const operation of ['getCallSummary', 'exportCalls'] as const) await session.call(operation, {});
+    await session.call('rotateCallConnection', { params: { id: carrier.id } });
+    await session.call('updateCallConnection', { params: { id: carrier.id }, body: { name: 'l' } });
+    await session.call('deleteCallConnection', { params: { id: carrier.id } });
+    await hub.app.calls.reconcile(tenantId, new Date(), new AbortController().signal);
     await session.call('growthConsole', {});
     await api.call('getAutomationSlo', { query: { window: '24h' } });
     await api.call('getAutomationOnboarding', {});

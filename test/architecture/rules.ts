@@ -30,6 +30,7 @@ export const products: Record<string, readonly string[]> = {
   webhooks: ['core'],
   automations: ['core', 'nodes', 'ai', 'marketing'],
   marketing: ['core', 'automations'],
+  calls: ['core'],
 };
 const productLibraries: Record<string, readonly string[]> = {
   core: ['jose', '@node-rs/argon2'],

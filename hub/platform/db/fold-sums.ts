@@ -10,21 +10,22 @@ export interface SumTable {
   table: string;
   /** The columns that say which sum a row is of; unique among the folded. */
   keys: readonly string[];
-  /** The column that is added up. */
-  sum: string;
+  /** The columns that are added up. */
+  sums: readonly string[];
 }
 
 /** Folds what changed of each sum into one row; part of the sweep. No sum is another before, after or meanwhile. */
-export async function foldSums(db: Database, { table, keys, sum }: SumTable, stopping?: AbortSignal): Promise<void> {
+export async function foldSums(db: Database, { table, keys, sums }: SumTable, stopping?: AbortSignal): Promise<void> {
   const key = keys.join(', ');
+  const added = sums.join(', ');
   while (stopping?.aborted !== true) {
     const rows = await db.systemStatement<{ count: number }>(
       `fold_${table}`,
       `WITH gone AS (
-         DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE NOT folded ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING ${key}, ${sum}
+         DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE NOT folded ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING ${key}, ${added}
        ), total AS (
-         INSERT INTO ${table} (${key}, ${sum}, folded) SELECT ${key}, sum(${sum}), true FROM gone GROUP BY ${key} ORDER BY ${key}
-         ON CONFLICT (${key}) WHERE folded DO UPDATE SET ${sum} = ${table}.${sum} + excluded.${sum}
+         INSERT INTO ${table} (${key}, ${added}, folded) SELECT ${key}, ${sums.map((sum) => `sum(${sum})`).join(', ')}, true FROM gone GROUP BY ${key} ORDER BY ${key}
+         ON CONFLICT (${key}) WHERE folded DO UPDATE SET ${sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(', ')}
        )
        SELECT count(*)::int AS count FROM gone`,
       [foldBatch],

@@ -23,6 +23,7 @@ export const {
   boolean,
   customType,
   date,
+  doublePrecision,
   foreignKey,
   index,
   integer,

@@ -37,7 +37,7 @@ export class LiveTopics implements Disposable {
 
   constructor(events: Events, options: LiveTopicsOptions = {}) {
     this.#events = events;
-    this.#options = { tellEveryMs: 200, lookMs: [500, 1_000, 2_000, 5_000, 10_000], interestMs: 60_000, ...options };
+    this.#options = { tellEveryMs: 150, lookMs: [500, 1_000, 2_000, 5_000, 10_000], interestMs: 60_000, ...options };
     this.#owned = [
       events.subscribe(
         interestTopic,

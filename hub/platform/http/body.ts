@@ -56,7 +56,7 @@ export class GatheredBody {
 }
 
 /** Reads a body up to a limit. @throws AppError `payload_too_large`, the rest not read. */
-async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
+export async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
   const gathered = new GatheredBody(limitBytes);

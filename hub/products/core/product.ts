@@ -22,6 +22,7 @@ export interface CoreSettings {
 export interface Core extends Product {
   identity: Identity;
   limits: WorkspaceLimits;
+  events: WorkspaceEvents;
 }
 
 /** @param maxPerWorkspace other limits than the declared ones; for tests. */
@@ -39,14 +40,12 @@ export function createCore(
     sessionKey: secrets.subkey('sessions'),
     ...settings.identity,
   });
+  const workspaceEvents = new WorkspaceEvents({ db, live });
   return {
     identity,
+    events: workspaceEvents,
     limits: new WorkspaceLimits(maxPerWorkspace),
-    routes: [
-      ...identityRoutes(identity),
-      ...auditRoutes(new Audit({ db, cursors })),
-      ...eventRoutes(new WorkspaceEvents({ db, live })),
-    ],
+    routes: [...identityRoutes(identity), ...auditRoutes(new Audit({ db, cursors })), ...eventRoutes(workspaceEvents)],
     tasks: [
       {
         name: 'retention of workspace events',

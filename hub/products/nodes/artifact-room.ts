@@ -60,4 +60,4 @@ export class ArtifactRoom {
 
 /** Folds what changed of the room of workspaces; part of the sweep. */
 export const foldArtifactRoom = (db: Database, stopping?: AbortSignal): Promise<void> =>
-  foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sum: 'bytes' }, stopping);
+  foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sums: ['bytes'] }, stopping);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { runStatuses, stepStatuses } from '../automations/run-status.ts';
+import { callEvent } from '../calls/records.ts';
 import { id, named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import type { Entitlement } from '../define.ts';
@@ -61,6 +62,7 @@ export const workspaceEvent = named(
           .describe('What happened to it'),
       }),
     ),
+    callEvent,
     named('ReadyEvent', z.object({ type: z.literal('ready'), at })),
     named('ResetEvent', z.object({ type: z.literal('reset'), at, message: z.string() })),
     named('EndEvent', z.object({ type: z.literal('end'), code: z.string(), message: z.string() })),
@@ -74,6 +76,7 @@ export const eventEntitlements: Readonly<Record<string, Entitlement>> = {
   step: 'automations',
   approval: 'automations',
   node: 'automations',
+  call: 'business_calling',
 } satisfies Partial<Record<WorkspaceEvent['type'], Entitlement>>;
 
 export const events = defineResource({
@@ -85,9 +88,9 @@ export const events = defineResource({
     path: '/tenants/{tenantId}/events',
     summary: 'Follow live what changes in the workspace',
     description: [
-      'Server-sent events, one stream for all that a page shows. Each is named for what changed (`run`, `step`, `approval`, `node`) and says how that stands now: patch what you show, or fetch it. Open the stream first and load what you show on `ready`, its first event: what changes from then on is told, in the order in which it happened to each run, step, approval and node.',
+      'Server-sent events, one stream for all that a page shows. Each is named for what changed (`run`, `step`, `approval`, `node`, `call`) and says how that stands now: patch what you show, or fetch it. Open the stream first and load what you show on `ready`, its first event: what changes from then on is told, in the order in which it happened to each run, step, approval, node and call.',
       'A stream closes after 10 minutes, when its reader takes nothing for 30 seconds, with the session, and when the hub restarts; come back with the id of the last event in `Last-Event-ID`, as an `EventSource` does by itself, to whichever process: what was missed follows, nothing twice. Events are kept for 24 hours, the newest 10,000 of a workspace; where some are missing comes `reset`: load everything again, and go on from there. Without an id, or with one that is none, a stream begins anew with `ready`.',
-      'Whatever the workspace is entitled to, it may be followed: of automations it tells while there is the entitlement `automations`. A node is told to be offline a few seconds after its third heartbeat failed to come; what retention removes is not told. When the session ends, the last event is `end`, with the `code` of the refusal. Take no notice of events whose names you do not know.',
+      'Whatever the workspace is entitled to, it may be followed: of automations it tells while there is the entitlement `automations`, of calls while there is `business_calling`. A node is told to be offline a few seconds after its third heartbeat failed to come; what retention removes is not told. When the session ends, the last event is `end`, with the `code` of the refusal. Take no notice of events whose names you do not know.',
     ].join('\n\n'),
     params: z.strictObject({ tenantId: id }),
     response: z.unknown(),

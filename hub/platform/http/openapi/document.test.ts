@@ -141,6 +141,7 @@ describe('the OpenAPI document', () => {
     expect(promised.toSorted()).toEqual([
       'streamAutomationLogs',
       'streamAutomationMessages',
+      'streamCalls',
       'streamVisitorEvents',
       'streamWorkspaceEvents',
     ]);

@@ -3,4 +3,4 @@ import { foldSums } from '../../../platform/db/fold-sums.ts';
 
 /** Folds what changed of the room that files of workspaces take; part of the sweep. */
 export const foldFileRoom = (db: Database, stopping?: AbortSignal): Promise<void> =>
-  foldSums(db, { table: 'chat_file_room', keys: ['tenant_id'], sum: 'bytes' }, stopping);
+  foldSums(db, { table: 'chat_file_room', keys: ['tenant_id'], sums: ['bytes'] }, stopping);

@@ -1,3 +1,4 @@
+import { maxCallConnections } from '../../../../shared/contract/calls/connections.ts';
 import { maxCannedReplies } from '../../../../shared/contract/chat/canned-replies.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
@@ -67,6 +68,12 @@ const limits = {
     name: 'webhooks',
     remedy: deleteSome,
     rows: 'webhooks WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id',
+  },
+  callConnection: {
+    max: maxCallConnections,
+    name: 'connections to carriers',
+    remedy: deleteSome,
+    rows: 'call_connections WHERE tenant_id = $1 ORDER BY id',
   },
   cannedReply: {
     max: maxCannedReplies,

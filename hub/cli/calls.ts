@@ -1,0 +1,80 @@
+import { open } from 'node:fs/promises';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { carriers } from '../../shared/contract/calls/records.ts';
+import type { Carrier } from '../../shared/contract/calls/records.ts';
+import { AppError } from '../../shared/errors.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
+import { ArgumentError, json, withApp, workspace } from './context.ts';
+import type { Common } from './context.ts';
+import { print } from './terminal.ts';
+
+/** Records of calls from elsewhere. */
+export function addCallCommands(program: Command): void {
+  const calls = program.command('calls').description('records of calls');
+
+  calls
+    .command('import')
+    .description(
+      'take calls from a CSV with the columns of GET /calls/export?format=csv; the same file again changes nothing',
+    )
+    .argument('<file>', 'the CSV')
+    .addOption(workspace())
+    .addOption(new Option('--provider <name>', 'carrier of lines that do not say').choices(carriers))
+    .addOption(json())
+    .action(async (file: string, options: Common & { provider?: Carrier }) => {
+      await using handle = await open(file).catch((error: NodeJS.ErrnoException) => {
+        const reason = error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message);
+        throw new ArgumentError(`can't read ${file}: ${reason}`);
+      });
+      const outcome = await withApp(async ({ identity, calls: records }) => {
+        const { id } = await identity.findWorkspace(options.workspace);
+        return records.importCsv(
+          id,
+          handle.createReadStream({ encoding: 'utf8', autoClose: false }),
+          options.provider ?? null,
+        );
+      });
+      const problems = outcome.problems.map(({ line, message }) => `line ${line}: ${visibleLine(message)}`);
+      print(
+        outcome,
+        options.json,
+        [
+          `${outcome.read} calls read, ${outcome.changed} records changed, ${outcome.skipped} not over yet, ${outcome.refused} lines refused`,
+          ...problems,
+        ].join('\n'),
+      );
+      if (outcome.refused > 0) process.exitCode = 1;
+    });
+
+  calls
+    .command('reconcile')
+    .description("compare calls with the carrier's own list, of each connection that has an accountSid")
+    .addOption(new Option('--provider <name>', 'carrier').choices(['twilio']).makeOptionMandatory())
+    .requiredOption('--since <time>', 'ISO 8601, such as 2026-01-31')
+    .addOption(workspace())
+    .addOption(json())
+    .action(async (options: Common & { since: string }) => {
+      const since = new Date(options.since);
+      if (Number.isNaN(since.getTime()) || since.getTime() > Date.now())
+        throw new ArgumentError('--since must be a time in the past, such as 2026-01-31');
+      const outcome = await withApp(async ({ identity, calls: records }) => {
+        const { id } = await identity.findWorkspace(options.workspace);
+        return records.reconcile(id, since, new AbortController().signal);
+      });
+      if (outcome.connections === 0)
+        throw new AppError(
+          'not_found',
+          'No connection to Twilio has an accountSid; set it with PATCH /calls/connections/{id}.',
+        );
+      print(
+        outcome,
+        options.json,
+        [
+          `${outcome.connections} connections, ${outcome.read} calls read, ${outcome.changed} records changed`,
+          ...outcome.failed.map(({ connectionId, message }) => `${connectionId}: ${visibleLine(message)}`),
+        ].join('\n'),
+      );
+      if (outcome.failed.length > 0) process.exitCode = 1;
+    });
+}

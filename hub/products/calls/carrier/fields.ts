@@ -1,0 +1,43 @@
+import type { CallDirection } from '../../../../shared/contract/calls/records.ts';
+import { isUsableInstant } from '../../../../shared/contract/common.ts';
+import { isStorableText } from '../../../../shared/json.ts';
+
+/** Fields of what carriers send, each as it can be kept; null for what can't. */
+
+export const callSidLength = 255;
+
+export function textOf(value: unknown, maxLength: number): string | null {
+  return typeof value === 'string' && value !== '' && value.length <= maxLength && isStorableText(value) ? value : null;
+}
+
+/** A whole number, also as text. */
+export function wholeOf(value: unknown, least: number, most: number): number | null {
+  const number = typeof value === 'string' && /^[0-9]{1,12}$/.test(value.trim()) ? Number(value) : value;
+  return typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most ? number : null;
+}
+
+/** ISO 8601, or seconds since 1970. */
+export function timeOf(value: unknown): Date | null {
+  const at =
+    typeof value === 'number'
+      ? value * 1000
+      : typeof value === 'string' && value.length < 100
+        ? Date.parse(value)
+        : Number.NaN;
+  return !Number.isNaN(at) && isUsableInstant(at) ? new Date(at) : null;
+}
+
+/** A mean opinion score, 1 to 5, to the hundredth. */
+export function mosOf(value: unknown): number | null {
+  const score = typeof value === 'string' && value.length < 20 ? Number.parseFloat(value) : value;
+  return typeof score === 'number' && score >= 1 && score <= 5 ? Math.round(score * 100) / 100 : null;
+}
+
+export function directionOf(value: unknown): CallDirection | null {
+  const word = typeof value === 'string' ? value.toLowerCase() : '';
+  if (['inbound', 'incoming', 'trunking-originating'].includes(word)) return 'inbound';
+  return word.startsWith('outbound') || word === 'outgoing' || word === 'trunking-terminating' ? 'outbound' : null;
+}
+
+export const objectOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};

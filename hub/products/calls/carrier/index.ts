@@ -1,0 +1,2 @@
+export { carrierReceiver } from './receive.ts';
+export { readTwilioCall } from './twilio.ts';

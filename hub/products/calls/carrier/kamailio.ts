@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { callDirections, callResults } from '../../../../shared/contract/calls/records.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { ranks } from '../records/index.ts';
+import type { CallEvent } from '../records/index.ts';
+import { callSidLength, mosOf, textOf, timeOf } from './fields.ts';
+
+const time = z.unknown().transform((value, context) => {
+  const at = timeOf(value);
+  if (at === null) context.addIssue('must be ISO 8601, or seconds since 1970');
+  return at ?? z.NEVER;
+});
+const words = (maxLength: number) =>
+  z.string().refine((value) => textOf(value, maxLength) !== null, `must have 1 to ${maxLength} characters`);
+
+/** What Kamailio sends: of our own making, so that what does not fit is told. Fields that are not known are left out. */
+const message = z.object({
+  callId: words(callSidLength),
+  event: z.enum(['queued', 'ringing', 'answered', 'ended', 'quality']),
+  at: time,
+  sequence: z.int().min(0).max(1_000_000).default(0),
+  direction: z.enum(callDirections).nullish(),
+  from: words(200).nullish(),
+  to: words(200).nullish(),
+  startedAt: time.nullish(),
+  answeredAt: time.nullish(),
+  endedAt: time.nullish(),
+  durationSecs: z.int().min(0).max(10_000_000).nullish(),
+  result: z.enum(callResults).nullish(),
+  sipCode: z.int().min(100).max(699).nullish(),
+  reason: words(200).nullish(),
+  hangupBy: z.enum(['caller', 'callee']).nullish(),
+  mosScore: z.unknown().optional(),
+});
+
+const rankOf = {
+  queued: ranks.queued,
+  quality: ranks.queued,
+  ringing: ranks.ringing,
+  answered: ranks.in_progress,
+  ended: ranks.ended,
+};
+
+/** What a message says. @throws AppError `validation_failed` that names each field. */
+export function readKamailioEvent(body: unknown): CallEvent {
+  const parsed = message.safeParse(body);
+  if (!parsed.success) {
+    const details = parsed.error.issues.map((issue) => ({
+      path: ['body', ...issue.path].join('.'),
+      message: issue.message,
+    }));
+    throw new AppError('validation_failed', `${details[0]?.path} ${details[0]?.message}.`, { details });
+  }
+  const { data } = parsed;
+  const rank = rankOf[data.event];
+  const isOver = rank === ranks.ended;
+  return {
+    provider: 'kamailio',
+    callSid: data.callId,
+    direction: data.direction ?? null,
+    fromId: data.from ?? null,
+    toId: data.to ?? null,
+    rank,
+    sequence: data.sequence,
+    at: data.at,
+    outcome: isOver ? outcomeOf(data) : null,
+    reason: isOver ? (data.reason ?? null) : null,
+    sipCode: isOver ? (data.sipCode ?? null) : null,
+    hangupBy: isOver ? (data.hangupBy ?? null) : null,
+    reportedSecs: isOver ? (data.durationSecs ?? null) : null,
+    startedAt: data.startedAt ?? data.at,
+    answeredAt: data.answeredAt ?? (data.event === 'answered' ? data.at : null),
+    endedAt: isOver ? (data.endedAt ?? data.at) : null,
+    machine: data.result === 'voicemail',
+    mosScore: mosOf(data.mosScore),
+  };
+}
+
+/** By its own words, else by the final SIP status. */
+function outcomeOf({ result, sipCode }: z.output<typeof message>): CallEvent['outcome'] {
+  if (result === 'answered' || result === 'busy' || result === 'failed') return result;
+  if (result === 'missed' || result === 'cancelled') return 'not_taken';
+  if (result === 'voicemail' || sipCode === null || sipCode === undefined || sipCode < 300) return 'completed';
+  if (sipCode === 486 || sipCode === 600) return 'busy';
+  return [408, 480, 487, 603].includes(sipCode) ? 'not_taken' : 'failed';
+}

@@ -1,0 +1,112 @@
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { signatureSeconds } from '../../../../shared/contract/calls/connections.ts';
+import type { Carrier } from '../../../../shared/contract/calls/records.ts';
+
+/** What a carrier sent, as its signature is checked. */
+export interface SignedRequest {
+  headers: IncomingHttpHeaders;
+  /** Where the carrier was told to send it, with the query that it came with. */
+  url: string;
+  body: Buffer;
+}
+
+type Check = (request: SignedRequest, secret: string, now: Date) => boolean;
+
+/** Whether what came was signed with one of the secrets. Takes about as long for none of them as for one. */
+export function isSigned(provider: Carrier, request: SignedRequest, secrets: readonly string[], now: Date): boolean {
+  let signed = false;
+  for (const secret of secrets.length === 0 ? [standIns[provider]] : secrets)
+    signed = checks[provider](request, secret, now) || signed;
+  return signed && secrets.length > 0;
+}
+
+/** What nobody signs with, so that it takes its time where there is no such connection. */
+const standIns: Record<Carrier, string> = {
+  twilio: 'nobody',
+  telnyx: Buffer.alloc(32, 1).toString('base64'),
+  kamailio: 'nobody',
+};
+
+const checks: Record<Carrier, Check> = {
+  /**
+   * HMAC-SHA1, as base64, over the address and, of a form, each name with its values, sorted; or over the address alone, whose `bodySHA256` then is
+   * that of the body. Twilio signs some addresses with their port, and some without.
+   */
+  twilio({ headers, url, body }, authToken) {
+    const signature = single(headers['x-twilio-signature']);
+    const { searchParams } = new URL(url);
+    const bodyHash = searchParams.get('bodySHA256');
+    const isForm = (headers['content-type'] ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
+    if (bodyHash !== null && !same(createHash('sha256').update(body).digest(), Buffer.from(bodyHash, 'hex')))
+      return false;
+    if (bodyHash === null && !isForm && body.length > 0) return false;
+    const parameters = isForm && bodyHash === null ? signedForm(body.toString('utf8')) : '';
+    return portsOf(url)
+      .map((address) => {
+        const expected = createHmac('sha1', authToken).update(`${address}${parameters}`, 'utf8').digest();
+        return same(expected, Buffer.from(signature, 'base64'));
+      })
+      .includes(true);
+  },
+  telnyx({ headers, body }, publicKey, now) {
+    const timestamp = single(headers['telnyx-timestamp']);
+    const signature = Buffer.from(single(headers['telnyx-signature-ed25519']), 'base64');
+    if (!isRecent(timestamp, now)) return false;
+    const key = createPublicKey({
+      key: Buffer.concat([ed25519Prefix, Buffer.from(publicKey, 'base64')]),
+      format: 'der',
+      type: 'spki',
+    });
+    return verify(null, Buffer.concat([Buffer.from(`${timestamp}|`), body]), key, signature);
+  },
+  kamailio({ headers, body }, secret, now) {
+    const parts = new Map(
+      single(headers['x-signature'])
+        .split(',')
+        .map((part) => part.trim().split('=', 2) as [string, string]),
+    );
+    const timestamp = parts.get('t') ?? '';
+    if (!isRecent(timestamp, now)) return false;
+    const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
+    return same(expected, Buffer.from(parts.get('v1') ?? '', 'hex'));
+  },
+};
+
+/** What comes before the 32 bytes of an ed25519 key in DER. */
+const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
+
+const single = (value: string | string[] | undefined): string => (typeof value === 'string' ? value : '');
+const same = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);
+const isRecent = (seconds: string, now: Date) =>
+  /^[0-9]{1,12}$/.test(seconds) && Math.abs(now.getTime() / 1000 - Number(seconds)) <= signatureSeconds;
+
+/** Names in their order, each followed by its values without repetition, in theirs. */
+function signedForm(form: string): string {
+  const values = Map.groupBy(new URLSearchParams(form), ([name]) => name);
+  return [...values.keys()]
+    .toSorted()
+    .map((name) =>
+      [...new Set(values.get(name)?.map(([, value]) => value))]
+        .toSorted()
+        .map((value) => name + value)
+        .join(''),
+    )
+    .join('');
+}
+
+/** An address as it is, and with or without the port that goes without saying. */
+function portsOf(url: string): string[] {
+  const parsed = new URL(url);
+  const origin = /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
+  const rest = url.slice(origin.length);
+  const port = parsed.protocol === 'https:' ? 443 : 80;
+  return [
+    ...new Set([
+      url,
+      parsed.port === ''
+        ? `${parsed.protocol}//${parsed.hostname}:${port}${rest}`
+        : `${parsed.protocol}//${parsed.hostname}${rest}`,
+    ]),
+  ];
+}

@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import { callDirections, callResults, carriers } from '../../../../shared/contract/calls/records.ts';
+import type { Carrier } from '../../../../shared/contract/calls/records.ts';
+import { instant, text } from '../../../../shared/contract/common.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { fromCell, ranks, readCsv } from '../records/index.ts';
+import type { CallEvent, Calls } from '../records/index.ts';
+
+/** What came of an import. */
+export interface ImportOutcome {
+  /** Lines that told of a call that is over. */
+  read: number;
+  /** Records that are new, or say more than before. */
+  changed: number;
+  /** Lines of calls that are not over, which a carrier tells of by itself. */
+  skipped: number;
+  refused: number;
+  /** The first of those that could not be taken, and why. */
+  problems: { line: number; message: string }[];
+}
+
+const empty = z.literal('').transform(() => null);
+const optional = <Schema extends z.ZodType>(schema: Schema) => z.union([empty, schema]).default(null);
+const time = instant.transform((value) => new Date(value));
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(least).max(most));
+
+/** A line of an export, by its columns; others are left out. */
+const lineSchema = z.object({
+  provider: z.enum(carriers, `must be one of ${carriers.join(', ')}`),
+  callSid: text(1, 255),
+  state: z.string().default('ended'),
+  direction: z.enum(callDirections, `must be one of ${callDirections.join(', ')}`),
+  fromId: optional(text(1, 200)),
+  toId: optional(text(1, 200)),
+  result: z.enum(callResults, `must be one of ${callResults.join(', ')}`),
+  reason: optional(text(1, 200)),
+  startedAt: time,
+  answeredAt: optional(time),
+  endedAt: time,
+  durationSecs: optional(whole(0, 100_000_000)),
+  hangupBy: optional(z.enum(['caller', 'callee'], 'must be caller or callee')),
+  sipCode: optional(whole(100, 699)),
+  mosScore: optional(
+    z.coerce.number('must be a number from 1 to 5').min(1, 'must be from 1 to 5').max(5, 'must be from 1 to 5'),
+  ),
+});
+const required = ['callSid', 'direction', 'result', 'startedAt', 'endedAt'];
+
+const batch = 500;
+const shownProblems = 20;
+
+/**
+ * Takes calls from a CSV as it is exported, by the names of its columns. The same file again changes nothing; a line that can't be taken
+ * keeps no other from it.
+ * @param provider of lines that do not say.
+ * @throws AppError `validation_failed` for a file that is not CSV, or lacks columns.
+ */
+export async function importCsv(
+  calls: Calls,
+  tenantId: string,
+  pieces: AsyncIterable<string>,
+  provider: Carrier | null,
+): Promise<ImportOutcome> {
+  const outcome: ImportOutcome = { read: 0, changed: 0, skipped: 0, refused: 0, problems: [] };
+  let columns: string[] | null = null;
+  let events: CallEvent[] = [];
+  const write = async () => {
+    outcome.changed += await calls.mergeAll(tenantId, events);
+    events = [];
+  };
+  try {
+    for await (const { line, cells } of readCsv(pieces)) {
+      if (columns === null) {
+        columns = cells.map((cell) => cell.trim());
+        assertColumns(columns, provider);
+        continue;
+      }
+      const given = Object.fromEntries(columns.map((name, index) => [name, fromCell(cells[index] ?? '')]));
+      if (given['state'] !== undefined && given['state'] !== '' && given['state'] !== 'ended') {
+        outcome.skipped += 1;
+        continue;
+      }
+      const parsed = lineSchema.safeParse({ ...given, provider: given['provider'] || provider });
+      if (!parsed.success) {
+        outcome.refused += 1;
+        const issue = parsed.error.issues[0];
+        if (outcome.problems.length < shownProblems)
+          outcome.problems.push({ line, message: `${issue?.path.join('.')} ${issue?.message}` });
+        continue;
+      }
+      outcome.read += 1;
+      events.push(eventOf(parsed.data));
+      if (events.length === batch) await write();
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new AppError('validation_failed', error.message, { cause: error });
+    throw error;
+  }
+  if (columns === null) throw new AppError('validation_failed', 'The file is empty; its first line names the columns.');
+  if (events.length > 0) await write();
+  return outcome;
+}
+
+function assertColumns(columns: readonly string[], provider: Carrier | null): void {
+  const missing = [...required, ...(provider === null ? ['provider'] : [])].filter((name) => !columns.includes(name));
+  if (missing.length > 0)
+    throw new AppError(
+      'validation_failed',
+      `The first line must name the columns; it lacks ${missing.join(', ')}. GET /calls/export?format=csv shows all.`,
+    );
+}
+
+function eventOf(line: z.output<typeof lineSchema>): CallEvent {
+  const { result } = line;
+  const isGivenUp = result === 'missed' || result === 'cancelled';
+  return {
+    provider: line.provider,
+    callSid: line.callSid,
+    direction: line.direction,
+    fromId: line.fromId,
+    toId: line.toId,
+    rank: ranks.ended,
+    sequence: 0,
+    at: line.endedAt,
+    outcome: isGivenUp ? 'not_taken' : result === 'voicemail' ? 'completed' : result,
+    reason: line.reason,
+    sipCode: line.sipCode,
+    hangupBy: line.hangupBy,
+    reportedSecs: result === 'answered' ? line.durationSecs : null,
+    startedAt: line.startedAt,
+    answeredAt: line.answeredAt,
+    endedAt: line.endedAt,
+    machine: result === 'voicemail',
+    mosScore: line.mosScore,
+  };
+}

@@ -1,0 +1,186 @@
+import { AppError } from '../../../../shared/errors.ts';
+import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import { readTwilioCall } from '../carrier/index.ts';
+import type { CarrierConnections, ListedConnection } from '../connections/index.ts';
+import type { Calls } from '../records/index.ts';
+
+/** What came of comparing calls with the lists of carriers. */
+export interface ReconcileOutcome {
+  connections: number;
+  read: number;
+  /** Records that were missed, or say more than before. */
+  changed: number;
+  /** Connections whose carrier could not be asked, and why; those before stand. */
+  failed: { connectionId: string; message: string }[];
+}
+
+export interface ReconcileDependencies {
+  calls: Calls;
+  connections: CarrierConnections;
+  egress: Egress;
+  logger: Logger;
+  /** The time, and a wait between tries; for tests. */
+  now: () => Date;
+  pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+const dayMs = 86_400_000;
+/** A call that began before the last comparison may have ended since. */
+const overlapMs = dayMs;
+/** How far back the first comparison of a connection goes. */
+const firstDays = 7;
+const pageSize = 1_000;
+const maxPageBytes = 16 * 1024 * 1024;
+/** More than any account has in a day. */
+const maxPagesOfDay = 2_000;
+const requestTimeoutMs = 30_000;
+const retryMs = [1_000, 5_000, 20_000];
+/** The others come with the next turn. */
+const connectionsAtOnce = 500;
+/** When the night's comparison begins, in hours of UTC. */
+const nightHour = 2;
+
+/** Compares records with the lists of carriers, which try a callback for 15 s only: what was missed is made up for. */
+export class Reconciliation {
+  readonly #deps: ReconcileDependencies;
+
+  constructor(dependencies: ReconcileDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** The calls of a workspace since a time, of each connection whose carrier has a list. */
+  async since(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome> {
+    const listed = await this.#deps.connections.listed(tenantId);
+    return this.#all(
+      listed.map((connection) => ({ connection, since })),
+      signal,
+    );
+  }
+
+  /** Those that were not compared this night; part of the sweep. */
+  async nightly(signal: AbortSignal): Promise<ReconcileOutcome> {
+    const now = this.#deps.now();
+    const night = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), nightHour);
+    const begun = now.getTime() >= night ? night : night - dayMs;
+    const due = await this.#deps.connections.due(new Date(begun), connectionsAtOnce);
+    const outcome = await this.#all(
+      due.map((connection) => ({
+        connection,
+        since: new Date((connection.reconciledAt?.getTime() ?? now.getTime() - firstDays * dayMs) - overlapMs),
+      })),
+      signal,
+    );
+    for (const { connectionId, message } of outcome.failed)
+      this.#deps.logger.warn(
+        { connectionId, reason: message },
+        'the list of a carrier could not be read; it is tried again',
+      );
+    return outcome;
+  }
+
+  async #all(
+    all: readonly { connection: ListedConnection; since: Date }[],
+    signal: AbortSignal,
+  ): Promise<ReconcileOutcome> {
+    const outcome: ReconcileOutcome = { connections: all.length, read: 0, changed: 0, failed: [] };
+    for (const { connection, since } of all) {
+      try {
+        await this.#connection(connection, since, outcome, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof AppError || error instanceof EgressFailed || error instanceof EgressRefused))
+          throw error;
+        outcome.failed.push({ connectionId: connection.id, message: error.message });
+      }
+    }
+    return outcome;
+  }
+
+  /** Day by day, the oldest first, and each noted once it is done: what is cut off goes on from there. */
+  async #connection(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
+    const { connections, now } = this.#deps;
+    const end = now().getTime();
+    for (let from = since.getTime(); from < end; from += dayMs) {
+      const to = Math.min(from + dayMs, end);
+      await this.#day(connection, new Date(from), new Date(to), outcome, signal);
+      await connections.noteReconciled(connection.id, new Date(to));
+    }
+  }
+
+  async #day(connection: ListedConnection, from: Date, to: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
+    const { calls } = this.#deps;
+    const { apiBaseUrl, accountSid, tenantId } = connection;
+    const query = new URLSearchParams({
+      PageSize: String(pageSize),
+      'StartTime>': twilioTime(from),
+      'StartTime<': twilioTime(to),
+    });
+    let next: string | null = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}/Calls.json?${query.toString()}`;
+    for (let pages = 0; next !== null; pages += 1) {
+      if (pages === maxPagesOfDay)
+        throw new AppError('unavailable', `Twilio lists more than ${maxPagesOfDay} pages for ${from.toISOString()}.`);
+      const page: { calls: Record<string, unknown>[]; next: string | null } = await this.#page(
+        connection,
+        next,
+        signal,
+      );
+      const events = page.calls.map(readTwilioCall).filter((event) => event !== null);
+      outcome.read += events.length;
+      if (events.length > 0) outcome.changed += await calls.mergeAll(tenantId, events);
+      next = page.next;
+    }
+  }
+
+  async #page(connection: ListedConnection, url: string, signal: AbortSignal) {
+    const { egress, pause } = this.#deps;
+    const authorization = `Basic ${Buffer.from(`${connection.accountSid}:${connection.authToken}`).toString('base64')}`;
+    for (let tries = 0; ; tries += 1) {
+      const wait = retryMs[tries];
+      try {
+        const { status, body } = await egress.fetch(url, {
+          method: 'GET',
+          headers: { accept: 'application/json', authorization },
+          signal,
+          timeoutMs: requestTimeoutMs,
+          maxResponseBytes: maxPageBytes,
+          followsRedirects: false,
+        });
+        if (status === 200) return parsePage(body, connection.apiBaseUrl);
+        if (wait === undefined || (status !== 429 && status < 500))
+          throw new AppError(
+            'unavailable',
+            status === 401
+              ? 'Twilio does not take this accountSid with this authToken (401).'
+              : `Twilio answered ${status}.`,
+          );
+      } catch (error) {
+        if (!(error instanceof EgressFailed) || wait === undefined) throw error;
+      }
+      await pause(wait, signal);
+    }
+  }
+}
+
+/** As Twilio takes it, to the second. */
+const twilioTime = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
+
+/** @throws AppError `unavailable` for what is no page, or leads elsewhere. */
+function parsePage(body: Buffer, apiBaseUrl: string): { calls: Record<string, unknown>[]; next: string | null } {
+  let page: { calls?: unknown; next_page_uri?: unknown };
+  try {
+    page = JSON.parse(body.toString('utf8')) as typeof page;
+  } catch (error) {
+    throw new AppError('unavailable', 'Twilio answered something that is no JSON.', { cause: error });
+  }
+  if (!Array.isArray(page.calls)) throw new AppError('unavailable', 'Twilio answered no list of calls.');
+  const calls = page.calls.filter((call) => typeof call === 'object' && call !== null) as Record<string, unknown>[];
+  const { next_page_uri: uri } = page;
+  if (typeof uri !== 'string' || uri === '') return { calls, next: null };
+  // The auth token goes with it, so it goes nowhere else.
+  const next = URL.parse(uri, `${apiBaseUrl}/`);
+  if (next === null || next.origin !== new URL(apiBaseUrl).origin)
+    throw new AppError('unavailable', 'The next page of the list of Twilio is at another address.');
+  return { calls, next: next.href };
+}

@@ -1,0 +1,2 @@
+export { createCalls } from './product.ts';
+export type { CallsProduct } from './product.ts';

@@ -1,0 +1,69 @@
+import type { Carrier } from '../../../shared/contract/calls/records.ts';
+import { systemClock, waitFor } from '../../platform/clock.ts';
+import type { RowRetention } from '../../platform/db/row-retention.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import type { Product } from '../../product.ts';
+import type { WorkspaceEvents } from '../core/events/index.ts';
+import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { carrierReceiver } from './carrier/index.ts';
+import { CarrierConnections, Connections } from './connections/index.ts';
+import { connectionRoutes } from './connections/routes.ts';
+import { importCsv, Reconciliation } from './history/index.ts';
+import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
+import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
+import { callRoutes } from './records/routes.ts';
+import { callSkills } from './records/skills.ts';
+
+/** Records of calls, from the carriers of workspaces. */
+export interface CallsProduct extends Product {
+  calls: Calls;
+  /** @throws AppError `validation_failed`. */
+  importCsv(tenantId: string, pieces: AsyncIterable<string>, provider: Carrier | null): Promise<ImportOutcome>;
+  /** Makes up for what the carriers of a workspace could not tell since a time. */
+  reconcile(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome>;
+}
+
+export interface CallsSettings {
+  retention: { calls: number };
+}
+
+export function createCalls(
+  { db, cursors, egress, secrets, rateLimiter, logger }: Platform,
+  settings: CallsSettings,
+  { limits, events }: { limits: WorkspaceLimits; events: WorkspaceEvents },
+): CallsProduct {
+  const calls = new Calls({ db, cursors });
+  const carriers = new CarrierConnections({ db, secrets });
+  const connections = new Connections({ db, cursors, egress, secrets, limits });
+  const receive = carrierReceiver({ calls, connections: carriers, rateLimiter, logger, now: () => new Date() });
+  const reconciliation = new Reconciliation({
+    calls,
+    connections: carriers,
+    egress,
+    logger,
+    now: () => new Date(),
+    pause: (ms, signal) => waitFor(systemClock, ms, signal),
+  });
+  return {
+    calls,
+    importCsv: (tenantId, pieces, provider) => importCsv(calls, tenantId, pieces, provider),
+    reconcile: (tenantId, since, signal) => reconciliation.since(tenantId, since, signal),
+    routes: [...callRoutes(calls, events, rateLimiter), ...connectionRoutes(connections, receive)],
+    skills: callSkills(calls),
+    tasks: [
+      { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
+      { name: 'lists of carriers', everyMs: 1_800_000, run: (stopping) => reconciliation.nightly(stopping) },
+      { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
+    ],
+    retention: callsRetention(settings.retention.calls),
+  };
+}
+
+/** Sums of days stay a little longer than they can be asked for. */
+const sumDays = 400;
+
+export const callsRetention = (days: number): RowRetention => ({
+  ofWorkspaces: ['calls', 'call_day_sums'],
+  aged: [{ table: 'calls', days, condition: 'rank = 3' }],
+  expiring: [{ table: 'call_day_sums', column: 'day', days: sumDays }],
+});

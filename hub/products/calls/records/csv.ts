@@ -1,0 +1,71 @@
+/** CSV as RFC 4180 has it, with cells that a spreadsheet takes for no formula. */
+
+/** Phone numbers and plain numbers are left as they are, byte for byte. */
+const isHarmless = (text: string) => /^\+?[0-9]{1,15}$/.test(text) || /^-?[0-9]+(\.[0-9]+)?$/.test(text);
+const mayBeFormula = (text: string) => /^[=+\-@\t\r]/.test(text);
+
+/** A cell: defused where a spreadsheet would calculate it, and where it begins like one that was; quoted where it has to be. */
+export function toCell(value: string | number | null): string {
+  const text = value === null ? '' : String(value);
+  const safe = !isHarmless(text) && (mayBeFormula(text) || text.startsWith("'")) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** What a cell said before it was defused. */
+export const fromCell = (cell: string): string => (cell.startsWith("'") ? cell.slice(1) : cell);
+
+export const toLine = (cells: readonly (string | number | null)[]): string => `${cells.map(toCell).join(',')}\r\n`;
+
+const maxRecordLength = 64 * 1024;
+
+/**
+ * Reads records from text as it comes, with the line on which each begins.
+ * @throws SyntaxError where a quote is never closed, or a record has more than 64 KiB.
+ */
+export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ line: number; cells: string[] }> {
+  let cells: string[] = [];
+  let cell = '';
+  let length = 0;
+  // Whether within quotes, right behind a closing one, or neither.
+  let state: 'plain' | 'quoted' | 'closed' = 'plain';
+  let line = 1;
+  let beganAt = 1;
+  let isFirst = true;
+  let wasReturn = false;
+  for await (const piece of pieces) {
+    for (const letter of isFirst ? piece.replace(/^\uFEFF/, '') : piece) {
+      isFirst = false;
+      if ((length += letter.length) > maxRecordLength)
+        throw new SyntaxError(
+          `The record that begins on line ${beganAt} has more than 64 KiB; is a quote missing there?`,
+        );
+      const isBreak = letter === '\n' || letter === '\r';
+      const isSecondOfBreak = letter === '\n' && wasReturn;
+      wasReturn = letter === '\r';
+      if (isBreak && !isSecondOfBreak) line += 1;
+      if (state === 'quoted') {
+        if (letter === '"') state = 'closed';
+        else cell += letter;
+      } else if (letter === '"' && state === 'closed') {
+        cell += letter;
+        state = 'quoted';
+      } else if (letter === '"' && cell === '') state = 'quoted';
+      else if (letter === ',') {
+        cells.push(cell);
+        cell = '';
+        state = 'plain';
+      } else if (isBreak) {
+        if (isSecondOfBreak) continue;
+        if (cells.length > 0 || cell !== '') yield { line: beganAt, cells: [...cells, cell] };
+        cells = [];
+        cell = '';
+        length = 0;
+        state = 'plain';
+        beganAt = line;
+      } else cell += letter;
+    }
+  }
+  if (state === 'quoted')
+    throw new SyntaxError(`A quote in the record that begins on line ${beganAt} is never closed.`);
+  if (cells.length > 0 || cell !== '') yield { line: beganAt, cells: [...cells, cell] };
+}

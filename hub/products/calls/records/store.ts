@@ -1,0 +1,85 @@
+import type { CallDirection, CallResult } from '../../../../shared/contract/calls/records.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { callColumns } from './present.ts';
+import type { CallRow } from './present.ts';
+
+/** Which calls are asked for; what is left out is any. */
+export interface CallFilter {
+  direction?: CallDirection | undefined;
+  result?: CallResult | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** A call in the order of lists. */
+export interface Place {
+  startedAt: Date;
+  id: string;
+}
+
+/** Calls that began last, first, and after a place. Each combination of filters is a statement of its own, so that each has the index that it needs. */
+export async function listCalls(
+  tx: Transaction,
+  tenantId: string,
+  { direction, result, from, to }: CallFilter,
+  after: Place | undefined,
+  limit: number,
+): Promise<CallRow[]> {
+  const values: unknown[] = [tenantId, limit];
+  const given: string[] = [];
+  let where = 'tenant_id = $1';
+  const add = (name: string, condition: (parameter: string) => string, value: unknown) => {
+    if (value === undefined) return;
+    values.push(value);
+    given.push(name);
+    where += ` AND ${condition(`$${values.length}`)}`;
+  };
+  add('direction', (value) => `direction = ${value}`, direction);
+  add('result', (value) => `result = ${value}`, result);
+  add('from', (value) => `started_at >= ${value}::timestamptz`, from);
+  add('to', (value) => `started_at < ${value}::timestamptz`, to);
+  if (after !== undefined) {
+    values.push(after.startedAt, after.id);
+    given.push('after');
+    where += ` AND (started_at, id) < ($${values.length - 1}::timestamptz, $${values.length}::uuid)`;
+  }
+  const { rows } = await tx.query<CallRow>(
+    `list_calls_${given.join('_')}`,
+    `SELECT ${callColumns} FROM calls WHERE ${where} ORDER BY started_at DESC, id DESC LIMIT $2`,
+    values,
+  );
+  return rows;
+}
+
+export async function findCall(tx: Transaction, tenantId: string, id: string): Promise<CallRow | null> {
+  const { rows } = await tx.query<CallRow>(
+    'find_call',
+    `SELECT ${callColumns} FROM calls WHERE tenant_id = $1 AND id = $2`,
+    [tenantId, id],
+  );
+  return rows[0] ?? null;
+}
+
+export interface UsageRow {
+  calls: number;
+  inbound: number;
+  answered_inbound: number;
+  answered: number;
+  seconds: number;
+  calls_today: number;
+  seconds_today: number;
+}
+
+/** What the calls of the last days come to, today in UTC included. */
+export async function sumDays(tx: Transaction, tenantId: string, days: number): Promise<UsageRow> {
+  const { rows } = await tx.query<UsageRow>(
+    'sum_call_days',
+    `SELECT coalesce(sum(calls), 0)::float8 AS calls, coalesce(sum(inbound), 0)::float8 AS inbound, coalesce(sum(answered_inbound), 0)::float8 AS answered_inbound,
+       coalesce(sum(answered), 0)::float8 AS answered, coalesce(sum(seconds), 0)::float8 AS seconds,
+       coalesce(sum(calls) FILTER (WHERE day = today), 0)::float8 AS calls_today, coalesce(sum(seconds) FILTER (WHERE day = today), 0)::float8 AS seconds_today
+     FROM call_day_sums, (SELECT (now() AT TIME ZONE 'UTC')::date AS today) AS t
+     WHERE tenant_id = $1 AND day > (now() AT TIME ZONE 'UTC')::date - $2::integer AND day <= (now() AT TIME ZONE 'UTC')::date`,
+    [tenantId, days],
+  );
+  return rows[0] as UsageRow;
+}

@@ -1,0 +1,39 @@
+import { silentCallHours } from '../../../../shared/contract/calls/records.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { foldSums } from '../../../platform/db/fold-sums.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
+
+const batch = 500;
+
+/**
+ * Closes calls of which nothing was heard for hours, as failed and ended when they were last heard of; whatever the carrier still says of
+ * their end counts instead. It waits for nobody. Part of the sweep.
+ */
+export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Promise<void> {
+  await inBatches(newTurn(stopping), batch, () =>
+    db.system(async (tx) => {
+      const { rows } = await tx.query<{ tenant_id: string }>(
+        'close_silent_calls',
+        `UPDATE calls SET rank = 3, sequence = -1, outcome = 'failed', reason = 'no_final_event', ended_at = coalesce(ended_at, greatest(at, started_at))
+         WHERE id = ANY(ARRAY(SELECT id FROM calls WHERE rank < 3 AND heard_at < now() - make_interval(hours => $1) ORDER BY heard_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+         RETURNING tenant_id`,
+        [silentCallHours, batch],
+      );
+      for (const tenantId of new Set(rows.map((row) => row.tenant_id))) noteWorkspaceChange(tx, tenantId);
+      return rows.length;
+    }),
+  );
+}
+
+/** Folds what changed of the sums of days; part of the sweep. */
+export const foldCallDays = (db: Database, stopping?: AbortSignal): Promise<void> =>
+  foldSums(
+    db,
+    {
+      table: 'call_day_sums',
+      keys: ['tenant_id', 'day'],
+      sums: ['calls', 'inbound', 'answered_inbound', 'answered', 'seconds'],
+    },
+    stopping,
+  );
