@@ -5,6 +5,7 @@ import { benchCompanion } from './companion.ts';
 import { benchKnowledge } from './knowledge.ts';
 import { benchNodes } from './nodes.ts';
 import { benchRuns } from './runs.ts';
+import { benchVoice } from './voice.ts';
 import { benchWaiting } from './waiting.ts';
 
 const benches: Record<string, (args: string[]) => Promise<void>> = {
@@ -16,6 +17,7 @@ const benches: Record<string, (args: string[]) => Promise<void>> = {
   chat: benchChat,
   knowledge: benchKnowledge,
   ai: benchAi,
+  voice: benchVoice,
 };
 const name = process.argv[2] ?? '';
 const bench = benches[name];
