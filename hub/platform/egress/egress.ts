@@ -1,6 +1,8 @@
 import { Agent, request } from 'undici';
 import { systemClock } from '../clock.ts';
 import type { Clock } from '../clock.ts';
+import { createConnections } from './connect.ts';
+import type { EgressConnection, EgressConnectRequest, ResolveSrv } from './connect.ts';
 import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
 import { createGuard, hostOf } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
@@ -8,6 +10,7 @@ import { createStreams, flattenHeaders } from './stream.ts';
 import type { EgressStream, EgressStreamRequest } from './stream.ts';
 
 export { EgressFailed, EgressRefused } from './failure.ts';
+export type { EgressConnection } from './connect.ts';
 
 export interface EgressRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -33,15 +36,24 @@ export interface EgressResponse {
 export interface Egress extends AsyncDisposable {
   /** Whether a request to an address would be let go, as far as that can be told without asking for the name of its host. @throws EgressRefused. */
   check(url: string): void;
+  /** The same for a host of `connect`, which it answers as it is to be kept. @throws EgressRefused. */
+  checkHost(host: string, port: number): string;
   /** @throws EgressRefused, EgressFailed, or the signal's reason. */
   fetch(url: string, request: EgressRequest): Promise<EgressResponse>;
   /** An answer that is read while it arrives; no redirect is followed. @throws EgressRefused, EgressFailed, or the signal's reason. */
   stream(url: string, request: EgressStreamRequest): Promise<EgressStream>;
+  /**
+   * A connection for another protocol than HTTP, by udp, tcp or tls. Its host is resolved once and judged, and what it led to then is what it stays
+   * connected to. @throws EgressRefused, EgressFailed, or the signal's reason.
+   */
+  connect(request: EgressConnectRequest): Promise<EgressConnection>;
 }
 
 export interface EgressOptions extends GuardOptions {
   /** Of the bounds of streams. */
   clock?: Clock;
+  /** Asks the DNS for a service, such as `_sip._udp.example.com`. */
+  resolveSrv?: ResolveSrv;
 }
 
 const maxRedirects = 5;
@@ -50,7 +62,7 @@ const maxRedirects = 5;
  * Guards outgoing requests: https only, no address that is not public. The address is judged where the connection is made, so
  * that a name which resolves differently the second time gains nothing, and anew at each redirect.
  */
-export function createEgress({ clock = systemClock, ...guarding }: EgressOptions): Egress {
+export function createEgress({ clock = systemClock, resolveSrv, ...guarding }: EgressOptions): Egress {
   const guard = createGuard(guarding);
   const { check, isAllowed } = guard;
   const guarded = new Agent({
@@ -60,9 +72,11 @@ export function createEgress({ clock = systemClock, ...guarding }: EgressOptions
   });
   const open = new Agent({ connections: 64, keepAliveTimeout: 4_000, connect: { timeout: 10_000 } });
   const streams = createStreams(guard, clock);
+  const connections = createConnections(guard, resolveSrv);
 
   return {
     check: (address) => void check(address),
+    checkHost: guard.checkHost,
 
     async fetch(address, options) {
       const timeout = AbortSignal.timeout(options.timeoutMs);
@@ -123,6 +137,8 @@ export function createEgress({ clock = systemClock, ...guarding }: EgressOptions
     },
 
     stream: async (address, options) => streams.open(check(address), options),
+
+    connect: (options) => connections.connect(options),
 
     async [Symbol.asyncDispose]() {
       streams[Symbol.dispose]();

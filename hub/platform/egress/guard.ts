@@ -15,6 +15,13 @@ export interface Guard {
   isAllowed(url: URL): boolean;
   /** Resolves a name for a connection to a host that nobody named: fails unless all that it leads to is public. */
   lookup: LookupFunction;
+  /** A host for a connection of any kind, as it is to be kept, judged as far as that can be without asking for its name. @throws EgressRefused. */
+  checkHost(host: string, port: number): string;
+  /**
+   * Resolves a name, or takes an address, for a connection of any kind.
+   * @throws EgressRefused unless all that it leads to is public, or the operator named the host; whatever the resolver throws.
+   */
+  resolve(host: string, port: number): Promise<LookupAddress[]>;
 }
 
 const resolveBySystem: Resolve = (hostname) =>
@@ -32,10 +39,27 @@ export interface GuardOptions {
 
 export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOptions): Guard {
   const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
-  const isAllowed = (url: URL) =>
-    allowed.has(hostOf(url)) || allowed.has(`${hostOf(url)}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
+  const isNamed = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
+  const isAllowed = (url: URL) => isNamed(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
+  const checkHost = (host: string, port: number) => {
+    const url = urlOf(host);
+    if (url === null) throw new EgressRefused(`"${host.slice(0, 200)}" is no host.`);
+    const name = hostOf(url);
+    if (isIP(name) !== 0 && !isPublicAddress(name) && !isNamed(name, String(port)))
+      throw new EgressRefused(refusal(name));
+    return name;
+  };
   return {
     isAllowed,
+    checkHost,
+    async resolve(host, port) {
+      const name = checkHost(host, port);
+      const family = isIP(name);
+      if (family !== 0) return [{ address: name, family }];
+      const addresses = await resolve(name);
+      if (isNamed(name, String(port)) || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
+      throw new EgressRefused(refusal(name));
+    },
     lookup(hostname, options, callback) {
       resolve(hostname).then(
         (addresses) => {
@@ -76,6 +100,11 @@ export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOpti
       );
     },
   };
+}
+
+/** A host as the parser of addresses understands it: `127.1` and `0x7f.1` are addresses, too. */
+function urlOf(host: string): URL | null {
+  return URL.parse(`http://${isIP(host) === 6 ? `[${host}]` : host}/`);
 }
 
 export function hostOf(url: URL): string {

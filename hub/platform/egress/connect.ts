@@ -1,0 +1,235 @@
+import { createSocket } from 'node:dgram';
+import type { SrvRecord } from 'node:dns';
+import { resolveSrv as systemSrv } from 'node:dns/promises';
+import { connect as connectTcp, isIP } from 'node:net';
+import { checkServerIdentity, connect as connectTls } from 'node:tls';
+import { EgressFailed, EgressRefused, toEgressFailed } from './failure.ts';
+import type { Guard } from './guard.ts';
+
+/** A connection to make. Times are milliseconds. */
+export interface EgressConnectRequest {
+  transport: 'udp' | 'tcp' | 'tls';
+  host: string;
+  /** Null for the port, and the hosts, that the DNS has for a service: its SRV records, else the host itself at `servicePort`. */
+  port: number | null;
+  /** Such as `_sip._udp`. */
+  service: string;
+  servicePort: number;
+  /** With which of several addresses to begin: those that are silent are left for the next. */
+  turn: number;
+  /** The port of this side, where it is free; over udp only. */
+  localPort?: number;
+  signal: AbortSignal;
+  timeoutMs: number;
+  onData: (bytes: Buffer) => void;
+  /** Told once when a stream is over, and each time that a datagram found nobody (`refused`); never after it was disposed. */
+  onFailed: (failure: EgressFailed) => void;
+}
+
+/** A connection to one address, which was judged. */
+export interface EgressConnection extends Disposable {
+  readonly local: { address: string; port: number };
+  readonly remote: { address: string; port: number };
+  /** A datagram, or more of the stream; what can't be sent is dropped. */
+  send(bytes: Uint8Array): void;
+}
+
+export type ResolveSrv = (name: string) => Promise<SrvRecord[]>;
+
+/** What a reader that does not read may leave to be sent, in bytes. */
+const maxUnsentBytes = 1024 * 1024;
+const maxCandidates = 8;
+const srvTimeoutMs = 3_000;
+/** How long a stream that is over may take to say so. */
+const farewellMs = 2_000;
+
+interface Candidate {
+  host: string;
+  address: string;
+  family: number;
+  port: number;
+}
+
+/**
+ * Makes connections that are no HTTP. The name is resolved once, all that it leads to is judged, and the connection is made to one of those
+ * addresses; of a service so is each of its hosts. TLS checks the name that was asked for, not that of such a host (RFC 5922).
+ */
+export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemSrv) {
+  const locate = async ({ host, port, service, servicePort }: EgressConnectRequest): Promise<Candidate[]> => {
+    const targets = port === null && isIP(host) === 0 ? await targetsOf(resolveSrv, `${service}.${host}`) : [];
+    const named = targets.length > 0 ? targets : [{ host, port: port ?? servicePort }];
+    const found: Candidate[] = [];
+    for (const target of named)
+      for (const { address, family } of await guard.resolve(target.host, target.port))
+        found.push({ host: target.host, address, family, port: target.port });
+    return found.slice(0, maxCandidates);
+  };
+
+  return {
+    /** @throws EgressRefused, EgressFailed, or the signal's reason. */
+    async connect(request: EgressConnectRequest): Promise<EgressConnection> {
+      const timeout = AbortSignal.timeout(request.timeoutMs);
+      const signal = AbortSignal.any([request.signal, timeout]);
+      const { host, transport, turn } = request;
+      try {
+        const candidates = await beforeAbort(locate(request), signal);
+        let last: unknown;
+        for (let index = 0; index < candidates.length; index += 1) {
+          const candidate = candidates[(index + turn) % candidates.length] as Candidate;
+          try {
+            return await (transport === 'udp'
+              ? openDatagrams(candidate, request, signal)
+              : openStream(candidate, request, signal));
+          } catch (error) {
+            signal.throwIfAborted();
+            last = error;
+          }
+        }
+        throw last ?? new EgressFailed(`${host} has no address.`, { failure: 'unresolved' });
+      } catch (error) {
+        if (request.signal.aborted) throw request.signal.reason;
+        if (error instanceof EgressRefused || error instanceof EgressFailed) throw error;
+        if (timeout.aborted)
+          throw new EgressFailed(`${host} could not be connected to within ${request.timeoutMs / 1000} s.`, {
+            failure: 'connect_timeout',
+            cause: error,
+          });
+        throw toEgressFailed(error, host);
+      }
+    },
+  };
+}
+
+/** The hosts of a service in the order in which they want to be asked; none where the DNS has none, or does not say. */
+async function targetsOf(resolveSrv: ResolveSrv, name: string): Promise<{ host: string; port: number }[]> {
+  const records = await beforeAbort(resolveSrv(name), AbortSignal.timeout(srvTimeoutMs)).catch(() => []);
+  return records
+    .filter(({ name: target }) => target !== '' && target !== '.')
+    .toSorted((one, other) => one.priority - other.priority || other.weight - one.weight)
+    .map(({ name: target, port }) => ({ host: target, port }));
+}
+
+async function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+async function openDatagrams(
+  { address, family, port, host }: Candidate,
+  { localPort = 0, onData, onFailed }: EgressConnectRequest,
+  signal: AbortSignal,
+): Promise<EgressConnection> {
+  const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
+  const settled = <Event extends string>(event: Event, act: () => void) =>
+    new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.once(event, () => {
+        socket.off('error', reject);
+        resolve();
+      });
+      act();
+    });
+  try {
+    await beforeAbort(
+      settled('listening', () => socket.bind(localPort)).catch((error: unknown) => {
+        if (localPort === 0) throw error;
+        return settled('listening', () => socket.bind(0));
+      }),
+      signal,
+    );
+    await beforeAbort(
+      settled('connect', () => socket.connect(port, address)),
+      signal,
+    );
+  } catch (error) {
+    socket.close();
+    throw error;
+  }
+  let isOpen = true;
+  socket.on('message', (bytes) => isOpen && onData(bytes));
+  const failed = (error: Error) => isOpen && onFailed(toEgressFailed(error, host));
+  // A closed port tells itself by an error of what is sent or received next.
+  socket.on('error', failed);
+  const local = socket.address();
+  return {
+    local: { address: local.address, port: local.port },
+    remote: { address, port },
+    send: (bytes) => {
+      if (isOpen) socket.send(bytes, (error) => error !== null && failed(error));
+    },
+    [Symbol.dispose]() {
+      if (!isOpen) return;
+      isOpen = false;
+      socket.close();
+    },
+  };
+}
+
+async function openStream(
+  { address, port, host: target }: Candidate,
+  { transport, host, onData, onFailed }: EgressConnectRequest,
+  signal: AbortSignal,
+): Promise<EgressConnection> {
+  const socket =
+    transport === 'tls'
+      ? connectTls({
+          host: address,
+          port,
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+          checkServerIdentity: (_host, certificate) => checkServerIdentity(host, certificate),
+        })
+      : connectTcp({ host: address, port });
+  socket.setNoDelay(true).setKeepAlive(true, 30_000);
+  const opened = Promise.withResolvers<void>();
+  const onAbort = () => socket.destroy(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  socket.once(transport === 'tls' ? 'secureConnect' : 'connect', () => opened.resolve());
+  let failure: Error | undefined;
+  let isOpen = false;
+  socket.on('error', (error) => {
+    failure = error;
+    opened.reject(error);
+  });
+  socket.on('close', () => {
+    opened.reject(new Error('ECONNRESET'));
+    if (!isOpen) return;
+    isOpen = false;
+    onFailed(
+      failure === undefined
+        ? new EgressFailed(`${target} closed the connection.`, { failure: 'reset' })
+        : toEgressFailed(failure, target),
+    );
+  });
+  socket.on('data', (bytes) => isOpen && onData(bytes));
+  try {
+    await opened.promise;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  isOpen = true;
+  return {
+    local: { address: socket.localAddress ?? '', port: socket.localPort ?? 0 },
+    remote: { address, port },
+    send: (bytes) => {
+      if (!isOpen) return;
+      socket.write(bytes);
+      if (socket.writableLength > maxUnsentBytes) socket.destroy();
+    },
+    [Symbol.dispose]() {
+      isOpen = false;
+      // What was sent last, such as a farewell, still leaves.
+      socket.end();
+      setTimeout(() => socket.destroy(), farewellMs).unref();
+    },
+  };
+}

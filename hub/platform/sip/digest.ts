@@ -1,0 +1,79 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { quote } from './header-values.ts';
+import type { Challenge } from './header-values.ts';
+
+/** Digests, the strongest first (RFC 8760); a challenge that names none means MD5. */
+const algorithms: Record<string, string> = { 'sha-512-256': 'sha512-256', 'sha-256': 'sha256', md5: 'md5' };
+const strength = Object.keys(algorithms);
+
+interface Usable {
+  hash: string;
+  rank: number;
+  /** As the challenge spelled it; null where it named none. */
+  algorithm: string | null;
+  isSession: boolean;
+  realm: string;
+  nonce: string;
+  opaque: string | null;
+  hasQop: boolean;
+}
+
+/** Of several challenges the strongest that can be answered; null where none can. */
+export function chooseChallenge(challenges: readonly Challenge[]): Usable | null {
+  const usable = challenges.flatMap(({ scheme, parameters }): Usable[] => {
+    const algorithm = parameters.get('algorithm') ?? null;
+    const name = (algorithm ?? 'md5').toLowerCase();
+    const base = name.replace(/-sess$/, '');
+    const hash = algorithms[base];
+    const [realm, nonce, qop] = [parameters.get('realm'), parameters.get('nonce'), parameters.get('qop')];
+    if (scheme !== 'digest' || hash === undefined || realm === undefined || nonce === undefined) return [];
+    const offers = qop?.split(',').map((offer) => offer.trim().toLowerCase());
+    if (offers !== undefined && !offers.includes('auth')) return [];
+    return [
+      {
+        hash,
+        rank: strength.indexOf(base),
+        algorithm,
+        isSession: name !== base,
+        realm,
+        nonce,
+        opaque: parameters.get('opaque') ?? null,
+        hasQop: offers !== undefined,
+      },
+    ];
+  });
+  return usable.toSorted((one, other) => one.rank - other.rank)[0] ?? null;
+}
+
+export interface DigestRequest {
+  method: string;
+  uri: string;
+  username: string;
+  password: string;
+  /** For tests of known values. */
+  clientNonce?: string;
+}
+
+/** The value of Authorization, or Proxy-Authorization, that answers a challenge once. */
+export function answerChallenge(challenge: Usable, request: DigestRequest): string {
+  const { method, uri, username, password, clientNonce = randomBytes(16).toString('hex') } = request;
+  const { realm, nonce, opaque, hash, hasQop, isSession, algorithm } = challenge;
+  const digest = (...parts: string[]) => createHash(hash).update(parts.join(':')).digest('hex');
+  const secret = digest(username, realm, password);
+  const first = isSession ? digest(secret, nonce, clientNonce) : secret;
+  const second = digest(method, uri);
+  const count = '00000001';
+  const response = hasQop ? digest(first, nonce, count, clientNonce, 'auth', second) : digest(first, nonce, second);
+  const parts = [
+    `username=${quote(username)}`,
+    `realm=${quote(realm)}`,
+    `nonce=${quote(nonce)}`,
+    `uri=${quote(uri)}`,
+    `response="${response}"`,
+  ];
+  if (algorithm !== null) parts.push(`algorithm=${algorithm}`);
+  if (opaque !== null) parts.push(`opaque=${quote(opaque)}`);
+  if (hasQop) parts.push('qop=auth', `nc=${count}`);
+  if (hasQop || isSession) parts.push(`cnonce="${clientNonce}"`);
+  return `Digest ${parts.join(', ')}`;
+}

@@ -1,0 +1,141 @@
+/** A SIP message, as RFC 3261 has it: names of headers are whole and in lower case, folded lines are joined, in the order in which they came. */
+export type SipMessage = SipRequest | SipResponse;
+
+export type SipHeaders = readonly (readonly [name: string, value: string])[];
+
+export interface SipRequest {
+  kind: 'request';
+  method: string;
+  uri: string;
+  headers: SipHeaders;
+  body: Buffer;
+}
+
+export interface SipResponse {
+  kind: 'response';
+  status: number;
+  reason: string;
+  headers: SipHeaders;
+  body: Buffer;
+}
+
+/** The most that a message may have, in bytes, and its head. */
+export const maxMessageBytes = 64 * 1024;
+export const maxHeadBytes = 16 * 1024;
+const maxHeaders = 256;
+
+/** Bytes that are no SIP message, or one beyond the bounds. */
+export class SipSyntaxError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SipSyntaxError';
+  }
+}
+
+const compactForms: Record<string, string> = {
+  a: 'accept-contact',
+  b: 'referred-by',
+  c: 'content-type',
+  d: 'request-disposition',
+  e: 'content-encoding',
+  f: 'from',
+  i: 'call-id',
+  j: 'reject-contact',
+  k: 'supported',
+  l: 'content-length',
+  m: 'contact',
+  o: 'event',
+  r: 'refer-to',
+  s: 'subject',
+  t: 'to',
+  u: 'allow-events',
+  v: 'via',
+  x: 'session-expires',
+};
+
+const token = /^[A-Za-z0-9\-.!%*_+`'~]{1,64}$/;
+const statusLine = /^SIP\/2\.0 ([1-6]\d\d)(?: (.*))?$/i;
+const requestLine = /^(\S{1,64}) (\S{1,2048}) SIP\/2\.0$/i;
+// Those of a line are gone by now, and a tab is white space.
+// oxlint-disable-next-line no-control-regex
+const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+
+/** The head of a message whose body is still to come; `bodyBytes` is null where it does not say how long that is. */
+export type SipHead = (Omit<SipRequest, 'body'> | Omit<SipResponse, 'body'>) & { bodyBytes: number | null };
+
+/** @param text without the empty line at its end. @throws SipSyntaxError. */
+export function parseHead(text: string): SipHead {
+  const lines: string[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (controls.test(line)) throw new SipSyntaxError('a line holds a control character');
+    const isFolded = /^[ \t]/.test(line);
+    if (!isFolded) lines.push(line);
+    else if (lines.length < 2) throw new SipSyntaxError('the first header is folded onto nothing');
+    else lines[lines.length - 1] += ` ${line.trim()}`;
+    if (lines.length > maxHeaders) throw new SipSyntaxError('there are too many headers');
+  }
+  const [first = '', ...rest] = lines;
+  const headers = rest.map(parseHeader);
+  const lengths = new Set(headers.flatMap(([name, value]) => (name === 'content-length' ? [value] : [])));
+  const [length] = lengths;
+  if (lengths.size > 1 || (length !== undefined && !/^\d{1,9}$/.test(length)))
+    throw new SipSyntaxError('Content-Length is no number');
+  const common = { headers, bodyBytes: length === undefined ? null : Number(length) };
+  const [, status, reason = ''] = statusLine.exec(first) ?? [];
+  if (status !== undefined) return { kind: 'response', status: Number(status), reason: reason.trim(), ...common };
+  const [, method = '', uri = ''] = requestLine.exec(first) ?? [];
+  if (!token.test(method)) throw new SipSyntaxError('the first line is neither that of a request nor of a response');
+  return { kind: 'request', method, uri, ...common };
+}
+
+function parseHeader(line: string): [string, string] {
+  const colon = line.indexOf(':');
+  const name = line.slice(0, Math.max(0, colon)).trimEnd().toLowerCase();
+  if (!token.test(name)) throw new SipSyntaxError('a line is no header');
+  return [compactForms[name] ?? name, line.slice(colon + 1).trim()];
+}
+
+/**
+ * Reads a datagram. A body without Content-Length goes to its end; what comes after a body is left out.
+ * @throws SipSyntaxError, whatever the bytes are.
+ */
+export function parseMessage(bytes: Uint8Array): SipMessage {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length > maxMessageBytes) throw new SipSyntaxError('the message is too large');
+  const end = endOfHead(buffer);
+  if (end === null || end.headBytes > maxHeadBytes) throw new SipSyntaxError('the head has no end, or is too large');
+  const { bodyBytes, ...head } = parseHead(buffer.toString('utf8', 0, end.headBytes));
+  const rest = buffer.subarray(end.bodyAt);
+  if (bodyBytes !== null && bodyBytes > rest.length)
+    throw new SipSyntaxError('the body is shorter than Content-Length');
+  return { ...head, body: rest.subarray(0, bodyBytes ?? rest.length) } as SipMessage;
+}
+
+/** Where the head ends and the body begins; null while that has not come. @param from where to look on. */
+export function endOfHead(buffer: Buffer, from = 0): { headBytes: number; bodyAt: number } | null {
+  const strict = buffer.indexOf('\r\n\r\n', from);
+  const loose = buffer.indexOf('\n\n', from);
+  if (strict >= 0 && (loose < 0 || strict < loose)) return { headBytes: strict, bodyAt: strict + 4 };
+  return loose < 0 ? null : { headBytes: loose, bodyAt: loose + 2 };
+}
+
+/** The first header of a name, which is in lower case. */
+export const headerOf = ({ headers }: { headers: SipHeaders }, name: string): string | undefined =>
+  headers.find(([found]) => found === name)?.[1];
+
+export const headersOf = ({ headers }: { headers: SipHeaders }, name: string): string[] =>
+  headers.flatMap(([found, value]) => (found === name ? [value] : []));
+
+/** What a message is made of; names of headers as they are to be written. */
+export type SipDraft =
+  | { method: string; uri: string; headers: SipHeaders }
+  | { status: number; reason: string; headers: SipHeaders };
+
+/** The bytes of a message without a body. @throws SipSyntaxError where a line would hold a control character, so that nobody can smuggle in a header. */
+export function writeMessage(draft: SipDraft): Buffer {
+  const first =
+    'method' in draft ? `${draft.method} ${draft.uri} SIP/2.0` : `SIP/2.0 ${draft.status} ${draft.reason}`.trimEnd();
+  const lines = [first, ...draft.headers.map(([name, value]) => `${name}: ${value}`), 'Content-Length: 0'];
+  if (lines.some((line) => controls.test(line))) throw new SipSyntaxError('a line would hold a control character');
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
+}

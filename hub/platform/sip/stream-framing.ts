@@ -1,0 +1,85 @@
+import { endOfHead, maxHeadBytes, maxMessageBytes, parseHead, SipSyntaxError } from './message.ts';
+import type { SipHead, SipMessage } from './message.ts';
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/**
+ * Takes messages out of a stream by their Content-Length; one without it has no body. Between messages a double CRLF asks whether anybody is
+ * there (RFC 5626), and a single one says so.
+ */
+export class StreamFraming {
+  #buffer = Buffer.alloc(4_096);
+  #length = 0;
+  /** Up to where the end of the head was looked for. */
+  #searched = 0;
+  #head: { head: SipHead; bodyAt: number } | null = null;
+
+  /** @throws SipSyntaxError: what comes after it can't be told apart any more. */
+  push(chunk: Uint8Array): { messages: SipMessage[]; pings: number } {
+    const messages: SipMessage[] = [];
+    let pings = 0;
+    // A chunk may hold several messages, and what is kept is one at most.
+    for (let at = 0; at < chunk.length;) {
+      const room = maxMessageBytes - this.#length;
+      if (room === 0) throw new SipSyntaxError('a message is too large');
+      const part = chunk.subarray(at, at + room);
+      this.#append(part);
+      at += part.length;
+      pings += this.#takeAll(messages);
+    }
+    return { messages, pings };
+  }
+
+  #append(part: Uint8Array): void {
+    const needed = this.#length + part.length;
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.alloc(Math.max(needed, Math.min(maxMessageBytes, this.#buffer.length * 2)));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    this.#buffer.set(part, this.#length);
+    this.#length = needed;
+  }
+
+  /** Answers how many pings it went past. */
+  #takeAll(messages: SipMessage[]): number {
+    let start = 0;
+    let lineEnds = 0;
+    for (;;) {
+      if (this.#head === null)
+        while (start < this.#length && [carriageReturn, newline].includes(this.#buffer[start] as number)) {
+          if (this.#buffer[start] === newline) lineEnds += 1;
+          start += 1;
+        }
+      const taken = this.#takeOne(start, messages);
+      if (taken === null) break;
+      start += taken;
+    }
+    if (start > 0) {
+      this.#buffer.copyWithin(0, start, this.#length);
+      this.#length -= start;
+    }
+    return Math.floor(lineEnds / 2);
+  }
+
+  #takeOne(start: number, messages: SipMessage[]): number | null {
+    const bytes = this.#buffer.subarray(start, this.#length);
+    if (this.#head === null) {
+      const end = endOfHead(bytes, Math.max(0, this.#searched - 3));
+      if ((end?.headBytes ?? bytes.length) > maxHeadBytes) throw new SipSyntaxError('a head is too large');
+      this.#searched = end === null ? bytes.length : 0;
+      if (end === null) return null;
+      const head = parseHead(bytes.toString('utf8', 0, end.headBytes));
+      if (end.bodyAt + (head.bodyBytes ?? 0) > maxMessageBytes) throw new SipSyntaxError('a message is too large');
+      this.#head = { head, bodyAt: end.bodyAt };
+    }
+    const { bodyAt, head } = this.#head;
+    const { bodyBytes, ...known } = head;
+    const end = bodyAt + (bodyBytes ?? 0);
+    if (bytes.length < end) return null;
+    messages.push({ ...known, body: Buffer.from(bytes.subarray(bodyAt, end)) } as SipMessage);
+    this.#head = null;
+    return end;
+  }
+}

@@ -1,0 +1,1 @@
+export { SipModes } from './sip-modes.ts';

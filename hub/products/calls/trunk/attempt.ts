@@ -1,0 +1,75 @@
+import { maxRefusedCredentials } from '../../../../shared/contract/calls/own-trunk.ts';
+import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
+import { SipTimeout } from '../../../platform/sip/client-transaction.ts';
+import type { RegisterOutcome } from '../../../platform/sip/register.ts';
+import { backOffMs, renewalMs } from './back-off.ts';
+import type { AttemptResult, ClaimedTrunk } from './store.ts';
+
+/** How long a carrier may have one wait, in milliseconds. */
+const maxRetryAfterMs = 3_600_000;
+
+/** What a trunk keeps of its attempts. */
+export type TrunkCounts = Pick<ClaimedTrunk, 'failures' | 'refused_credentials'>;
+export type AttemptOutcome = Omit<AttemptResult, 'contact' | 'localPort'>;
+
+/** Why no SIP answer came, as the status has it; null for what is no failure of the other side. */
+export function unreachableReason(error: unknown): string | null {
+  if (error instanceof SipTimeout) return 'timeout';
+  if (error instanceof EgressRefused) return 'address_refused';
+  if (!(error instanceof EgressFailed)) return null;
+  const { code } = (error.cause ?? {}) as { code?: unknown };
+  switch (error.failure) {
+    case 'unresolved':
+      return 'dns';
+    case 'tls':
+      return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? 'tls_name' : 'tls_untrusted';
+    case 'connect_timeout':
+    case 'timeout':
+    case 'unreachable':
+      return 'timeout';
+    default:
+      return 'refused';
+  }
+}
+
+/** What an attempt that nobody answered comes to. */
+export const unreachable = (
+  { failures, refused_credentials: refused }: TrunkCounts,
+  reason: string,
+): AttemptOutcome => ({
+  state: 'unreachable',
+  lastCode: null,
+  lastReason: reason,
+  failures: failures + 1,
+  refusedCredentials: refused,
+  expiresMs: null,
+  nextMs: backOffMs(failures + 1),
+});
+
+/** What an attempt comes to that the carrier answered. */
+export function answered(counts: TrunkCounts, outcome: RegisterOutcome): AttemptOutcome {
+  if (outcome.kind === 'registered' && outcome.expiresSeconds > 0)
+    return {
+      state: 'registered',
+      lastCode: outcome.code,
+      lastReason: outcome.reason,
+      failures: 0,
+      refusedCredentials: 0,
+      expiresMs: outcome.expiresSeconds * 1000,
+      nextMs: renewalMs(outcome.expiresSeconds),
+    };
+  const failures = counts.failures + 1;
+  const isCredentials = outcome.kind === 'refused' && outcome.isCredentials;
+  const refusedCredentials = counts.refused_credentials + (isCredentials ? 1 : 0);
+  const isOver = refusedCredentials >= maxRefusedCredentials;
+  const retryAfterMs = outcome.kind === 'refused' ? (outcome.retryAfterSeconds ?? 0) * 1000 : 0;
+  return {
+    state: isOver ? 'stopped' : 'rejected',
+    lastCode: outcome.code,
+    lastReason: isOver ? 'credentials_rejected' : outcome.kind === 'refused' ? outcome.reason : 'registration_not_kept',
+    failures,
+    refusedCredentials,
+    expiresMs: null,
+    nextMs: isOver ? null : Math.max(backOffMs(failures), Math.min(maxRetryAfterMs, retryAfterMs)),
+  };
+}

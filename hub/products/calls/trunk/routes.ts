@@ -1,0 +1,11 @@
+import { ownTrunks as resource } from '../../../../shared/contract/calls/own-trunk.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { OwnTrunks } from './service.ts';
+
+export const ownTrunkRoutes = (trunks: OwnTrunks) =>
+  implement(resource, {
+    registerOwnTrunk: ({ principal, body }) => trunks.register(principal.tenantId, body, actorOf(principal)),
+    getSipStatus: ({ principal }) => trunks.status(principal.tenantId),
+    removeOwnTrunk: ({ principal }) => trunks.remove(principal.tenantId, actorOf(principal)),
+  });

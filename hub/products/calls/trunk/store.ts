@@ -1,0 +1,198 @@
+import type { SipTransport, TrunkState } from '../../../../shared/contract/calls/own-trunk.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+
+export interface TrunkRow {
+  id: string;
+  host: string;
+  port: number | null;
+  username: string;
+  sealed_password: string;
+  transport: SipTransport;
+  state: TrunkState;
+  last_code: number | null;
+  last_reason: string | null;
+  expires_at: Date | null;
+  next_attempt_at: Date | null;
+  checked_at: Date | null;
+  is_held: boolean;
+}
+
+const shownColumns =
+  'id, host, port, username, sealed_password, transport, state, last_code, last_reason, expires_at, next_attempt_at, checked_at, coalesce(expires_at > now(), false) AS is_held';
+
+export async function readTrunk(tx: Transaction, tenantId: string): Promise<TrunkRow | undefined> {
+  const { rows } = await tx.query<TrunkRow>(
+    'read_sip_trunk',
+    `SELECT ${shownColumns} FROM sip_trunks WHERE tenant_id = $1 AND removed_at IS NULL`,
+    [tenantId],
+  );
+  return rows[0];
+}
+
+export async function insertTrunk(
+  tx: Transaction,
+  tenantId: string,
+  trunk: Pick<TrunkRow, 'id' | 'host' | 'port' | 'username' | 'sealed_password' | 'transport'>,
+): Promise<TrunkRow | undefined> {
+  const { id, host, port, username, sealed_password: sealed, transport } = trunk;
+  const { rows } = await tx.query<TrunkRow>(
+    'insert_sip_trunk',
+    `INSERT INTO sip_trunks (id, tenant_id, host, port, username, sealed_password, transport, next_attempt_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, now()) RETURNING ${shownColumns}`,
+    [id, tenantId, host, port, username, sealed, transport],
+  );
+  return rows[0];
+}
+
+/** Has a trunk begin anew, with this password; whoever holds it loses it. */
+export async function restartTrunk(tx: Transaction, id: string, sealedPassword: string): Promise<TrunkRow | undefined> {
+  const { rows } = await tx.query<TrunkRow>(
+    'restart_sip_trunk',
+    `UPDATE sip_trunks SET sealed_password = $2, state = 'registering', last_code = NULL, last_reason = NULL, failures = 0, refused_credentials = 0,
+       next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = now(), updated_at = now()
+     WHERE id = $1 RETURNING ${shownColumns}`,
+    [id, sealedPassword],
+  );
+  return rows[0];
+}
+
+/** Trunks of a workspace that are still to be taken back at their carriers; of more the oldest are forgotten. */
+const maxRemoved = 4;
+
+/**
+ * Has the trunk of a workspace count as gone: it is taken back at its carrier by whoever claims it next, unless it never was there.
+ * Answers its id, or undefined where there is none.
+ */
+export async function markTrunkRemoved(tx: Transaction, tenantId: string): Promise<string | undefined> {
+  const { rows } = await tx.query<{ id: string; sequence: string }>(
+    'remove_sip_trunk',
+    `UPDATE sip_trunks SET removed_at = now(), failures = 0, next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = now(), updated_at = now()
+     WHERE tenant_id = $1 AND removed_at IS NULL RETURNING id, sequence`,
+    [tenantId],
+  );
+  if (rows[0] === undefined) return undefined;
+  await tx.query(
+    'forget_sip_trunks',
+    `DELETE FROM sip_trunks WHERE tenant_id = $1 AND removed_at IS NOT NULL
+       AND (sequence = 0 OR id NOT IN (SELECT id FROM sip_trunks WHERE tenant_id = $1 AND removed_at IS NOT NULL ORDER BY removed_at DESC LIMIT $2))`,
+    [tenantId, maxRemoved],
+  );
+  return rows[0].id;
+}
+
+/** A trunk as whoever claimed it gets it; times are milliseconds from then. */
+export interface ClaimedTrunk {
+  id: string;
+  tenant_id: string;
+  host: string;
+  port: number | null;
+  username: string;
+  sealed_password: string;
+  transport: SipTransport;
+  state: TrunkState;
+  contact: string | null;
+  local_port: number | null;
+  failures: number;
+  refused_credentials: number;
+  epoch: number;
+  is_removed: boolean;
+  due_ms: number;
+}
+
+/** Who may write of a trunk. */
+export type TrunkLease = Pick<ClaimedTrunk, 'id' | 'tenant_id' | 'epoch'>;
+
+/** Leases trunks that nobody holds. */
+export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promise<ClaimedTrunk[]> =>
+  db.systemStatement<ClaimedTrunk & Record<string, unknown>>(
+    'claim_sip_trunks',
+    `WITH free AS (SELECT id FROM sip_trunks WHERE lease_expires_at <= now() ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+     UPDATE sip_trunks t SET lease_epoch = t.lease_epoch + 1, lease_expires_at = now() + $2 * interval '1 millisecond' FROM free
+     WHERE t.id = free.id
+     RETURNING t.id, t.tenant_id, t.host, t.port, t.username, t.sealed_password, t.transport, t.state, t.contact, t.local_port, t.failures, t.refused_credentials,
+       t.lease_epoch::float8 AS epoch, t.removed_at IS NOT NULL AS is_removed,
+       greatest(0, extract(epoch FROM coalesce(t.next_attempt_at, now()) - now()) * 1000)::float8 AS due_ms`,
+    [limit, leaseMs],
+  );
+
+/** Keeps leases; answers those that are still held. */
+export const renewLeases = (db: Database, leases: readonly TrunkLease[], leaseMs: number): Promise<{ id: string }[]> =>
+  db.systemStatement(
+    'renew_sip_trunks',
+    `UPDATE sip_trunks t SET lease_expires_at = now() + $3 * interval '1 millisecond' FROM unnest($1::uuid[], $2::bigint[]) AS held (id, epoch)
+     WHERE t.id = held.id AND t.lease_epoch = held.epoch AND t.lease_expires_at < 'infinity' RETURNING t.id`,
+    [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs],
+  );
+
+/** Gives leases back, so that another process has them at once. */
+export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Promise<unknown> =>
+  db.systemStatement(
+    'release_sip_trunks',
+    `UPDATE sip_trunks t SET lease_expires_at = now() FROM unnest($1::uuid[], $2::bigint[]) AS held (id, epoch)
+     WHERE t.id = held.id AND t.lease_epoch = held.epoch AND t.lease_expires_at < 'infinity'`,
+    [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch)],
+  );
+
+/** Takes the next numbers of requests; null for whoever holds the trunk no longer, and so must send nothing. */
+export async function reserveSequence(db: Database, { id, epoch }: TrunkLease, count: number): Promise<number | null> {
+  const [row] = await db.systemStatement<{ first: number }>(
+    'reserve_sip_sequence',
+    `UPDATE sip_trunks SET sequence = sequence + $3 WHERE id = $1 AND lease_epoch = $2 AND lease_expires_at > now() AND lease_expires_at < 'infinity'
+     RETURNING (sequence - $3 + 1)::float8 AS first`,
+    [id, epoch, count],
+  );
+  return row?.first ?? null;
+}
+
+/** What came of an attempt; times are milliseconds from now. */
+export interface AttemptResult {
+  state: TrunkState;
+  lastCode: number | null;
+  lastReason: string | null;
+  failures: number;
+  refusedCredentials: number;
+  /** How long the carrier keeps the registration; null where it did not say so anew. */
+  expiresMs: number | null;
+  /** Null when there will be none. */
+  nextMs: number | null;
+  contact: string | null;
+  localPort: number | null;
+}
+
+const recordText = `UPDATE sip_trunks SET state = $3, last_code = $4, last_reason = $5, failures = $6, refused_credentials = $7, checked_at = now(), updated_at = now(),
+    expires_at = CASE WHEN $8::float8 IS NULL THEN expires_at ELSE now() + $8::float8 * interval '1 millisecond' END,
+    next_attempt_at = now() + $9::float8 * interval '1 millisecond', contact = $10, local_port = $11,
+    lease_expires_at = CASE WHEN $9::float8 IS NULL THEN 'infinity' ELSE lease_expires_at END
+  WHERE id = $1 AND lease_epoch = $2 RETURNING id`;
+
+const recordValues = ({ id, epoch }: TrunkLease, result: AttemptResult) => [
+  id,
+  epoch,
+  result.state,
+  result.lastCode,
+  result.lastReason,
+  result.failures,
+  result.refusedCredentials,
+  result.expiresMs,
+  result.nextMs,
+  result.contact,
+  result.localPort,
+];
+
+/** Writes what came of an attempt. Answers whether its maker holds the trunk still; if not, nothing is written. */
+export async function recordResult(db: Database, lease: TrunkLease, result: AttemptResult): Promise<boolean> {
+  return (await db.systemStatement('record_sip_attempt', recordText, recordValues(lease, result))).length > 0;
+}
+
+/** As `recordResult`, of the last attempt of a trunk that stops. */
+export async function recordStop(tx: Transaction, lease: TrunkLease, result: AttemptResult): Promise<boolean> {
+  return (await tx.query('record_sip_stop', recordText, recordValues(lease, result))).rows.length > 0;
+}
+
+/** Forgets a trunk that was removed. */
+export const deleteTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<unknown> =>
+  db.systemStatement(
+    'delete_sip_trunk',
+    'DELETE FROM sip_trunks WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NOT NULL',
+    [id, epoch],
+  );

@@ -1,0 +1,96 @@
+import type { Clock } from '../../../platform/clock.ts';
+import type { Egress, EgressConnection, EgressFailed } from '../../../platform/egress/egress.ts';
+import { SipEndpoint } from '../../../platform/sip/endpoint.ts';
+import type { SipRequest } from '../../../platform/sip/message.ts';
+import type { SipAnswer } from '../../../platform/sip/server-transactions.ts';
+import { sipPort } from './service.ts';
+import type { ClaimedTrunk } from './store.ts';
+
+const connectTimeoutMs = 10_000;
+/** What lies between forgets a silent udp connection after 30 s at the earliest, a stream after minutes. */
+const keepAliveMs = { udp: 25_000, tcp: 60_000, tls: 60_000 };
+
+export interface TrunkConnectionOptions {
+  egress: Egress;
+  clock: Clock;
+  /** With which of several addresses to begin. */
+  turn: number;
+  signal: AbortSignal;
+  answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
+  /** Told when nobody is there any more. */
+  onLost: () => void;
+}
+
+/** A connection to a carrier that SIP is spoken on, until it is disposed or lost. */
+export class TrunkConnection implements Disposable {
+  readonly endpoint: SipEndpoint;
+  readonly local: { address: string; port: number };
+  readonly #connection: EgressConnection;
+  readonly #clock: Clock;
+  readonly #keepAliveMs: number;
+  #timer: Disposable | null = null;
+  #isOver = false;
+
+  private constructor(connection: EgressConnection, endpoint: SipEndpoint, clock: Clock, everyMs: number) {
+    this.endpoint = endpoint;
+    this.local = connection.local;
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#keepAliveMs = everyMs;
+    this.#keepAlive();
+  }
+
+  /** @throws EgressRefused, EgressFailed, or the signal's reason. */
+  static async open(trunk: ClaimedTrunk, options: TrunkConnectionOptions): Promise<TrunkConnection> {
+    const { egress, clock, turn, signal, answer, onLost } = options;
+    const { transport, host, port, local_port: localPort } = trunk;
+    let opened: TrunkConnection | null = null;
+    const lost = (reason: Error) => {
+      if (opened === null || opened.#isOver) return;
+      opened.endpoint.fail(reason);
+      opened[Symbol.dispose]();
+      onLost();
+    };
+    const connection = await egress.connect({
+      transport,
+      host,
+      port,
+      service: transport === 'tls' ? '_sips._tcp' : `_sip._${transport}`,
+      servicePort: sipPort(transport),
+      turn,
+      ...(localPort === null ? {} : { localPort }),
+      signal,
+      timeoutMs: connectTimeoutMs,
+      onData: (bytes) => {
+        try {
+          opened?.endpoint.receive(bytes);
+        } catch (error) {
+          lost(error as Error);
+        }
+      },
+      onFailed: (failure: EgressFailed) => lost(failure),
+    });
+    opened = new TrunkConnection(
+      connection,
+      new SipEndpoint({ transport, connection, clock, answer }),
+      clock,
+      keepAliveMs[transport],
+    );
+    return opened;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+    this.endpoint[Symbol.dispose]();
+    this.#connection[Symbol.dispose]();
+  }
+
+  #keepAlive(): void {
+    this.#timer = this.#clock.after(this.#keepAliveMs, () => {
+      this.endpoint.keepAlive();
+      this.#keepAlive();
+    });
+  }
+}

@@ -1,0 +1,249 @@
+import { waitFor } from '../../../platform/clock.ts';
+import type { Clock } from '../../../platform/clock.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { logRecovery } from '../../../platform/log-repeats.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Secrets } from '../../../platform/secrets.ts';
+import { hostPort } from '../../../platform/sip/endpoint.ts';
+import { escapeUser, maxRegisterRequests, register } from '../../../platform/sip/register.ts';
+import type { RegisterOutcome } from '../../../platform/sip/register.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { answered, unreachable, unreachableReason } from './attempt.ts';
+import type { AttemptOutcome } from './attempt.ts';
+import { backOffMs } from './back-off.ts';
+import { answerCarrier } from './incoming.ts';
+import type { MissedCall } from './incoming.ts';
+import { passwordPurpose } from './service.ts';
+import { deleteTrunk, recordResult, recordStop, reserveSequence } from './store.ts';
+import type { ClaimedTrunk } from './store.ts';
+import { TrunkConnection } from './trunk-connection.ts';
+
+/** How long a registration is asked for. */
+const expiresSeconds = 600;
+/** Attempts to take back what was removed; then it ends by itself, at the carrier. */
+const maxFarewells = 5;
+/** How soon is tried again what the hub itself could not do. */
+const ownFailureMs = 5_000;
+
+export interface TrunkLineDependencies {
+  db: Database;
+  egress: Egress;
+  secrets: Secrets;
+  logger: Logger;
+  clock: Clock;
+  userAgent: string;
+  /** Of the operator's SIP server, which calls are to come to; null for this hub itself. */
+  contact: { host: string; parameters: string } | null;
+  /** Writes a call that nobody took. */
+  recordMissed: (call: MissedCall) => Promise<void>;
+  /** Told what came of each attempt. */
+  onAttempt: (outcome: string) => void;
+}
+
+/** One trunk that this process has leased: registers it and answers its carrier until it is ended, lost to another, stopped or gone. */
+export class TrunkLine {
+  readonly trunk: ClaimedTrunk;
+  /** Resolves when it does nothing more. */
+  readonly ended: Promise<void>;
+  readonly #deps: TrunkLineDependencies;
+  readonly #stop = new AbortController();
+  #connection: TrunkConnection | null = null;
+  /** Cuts the pause between two attempts short. */
+  #wake: AbortController | null = null;
+  /** How often the connection was lost between two attempts, in a row. */
+  #drops = 0;
+
+  /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
+  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
+    this.#deps = dependencies;
+    this.trunk = trunk;
+    // What another held needs a connection of this one; what failed waits for its time.
+    const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
+    this.ended = this.#live(delayMs + (isWaiting ? trunk.due_ms : 0));
+  }
+
+  /** Ends it at once; what the carrier has of it stays. */
+  end(): void {
+    this.#stop.abort(new Error('the trunk is held no longer'));
+    this.#connection?.[Symbol.dispose]();
+  }
+
+  async #live(delayMs: number): Promise<void> {
+    const { logger } = this.#deps;
+    const { signal } = this.#stop;
+    const part = 'SIP trunks';
+    let pauseMs: number | null = delayMs;
+    try {
+      while (pauseMs !== null) {
+        await this.#pause(pauseMs);
+        try {
+          pauseMs = await this.#attempt(signal);
+          logRecovery(logger, part);
+        } catch (error) {
+          if (signal.aborted) return;
+          logger.warn(
+            { err: error, part, trunkId: this.trunk.id },
+            'a SIP trunk could not be tried; it is tried again',
+          );
+          pauseMs = ownFailureMs;
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      this.#connection?.[Symbol.dispose]();
+    }
+  }
+
+  /** Waits, but not longer than the connection lives, and then at least a back-off. */
+  async #pause(ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#stop;
+    const startedAt = clock.now();
+    this.#wake = new AbortController();
+    try {
+      await waitFor(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
+      this.#drops = 0;
+    } catch {
+      signal.throwIfAborted();
+      this.#drops += 1;
+      const leftMs = ms - (clock.now() - startedAt);
+      await waitFor(clock, Math.min(leftMs, backOffMs(this.#drops)), signal);
+    } finally {
+      this.#wake = null;
+    }
+  }
+
+  /** Answers how long to wait for the next; null when there is none. */
+  async #attempt(signal: AbortSignal): Promise<number | null> {
+    const { db, onAttempt } = this.#deps;
+    const { trunk } = this;
+    const first = await reserveSequence(db, trunk, maxRegisterRequests);
+    if (first === null) return null;
+    let outcome: RegisterOutcome | null = null;
+    let result: AttemptOutcome;
+    try {
+      outcome = await this.#register(first, signal);
+      result = answered(trunk, outcome);
+    } catch (error) {
+      const reason = signal.aborted ? null : unreachableReason(error);
+      if (reason === null) throw error;
+      result = unreachable(trunk, reason);
+    }
+    onAttempt(result.state);
+    // Another address, or a new connection, may be what it takes.
+    if (result.state !== 'registered') this.#drop();
+    return trunk.is_removed ? this.#sayFarewell(result, outcome !== null) : this.#record(result);
+  }
+
+  async #register(firstSequence: number, signal: AbortSignal): Promise<RegisterOutcome> {
+    const { secrets, userAgent } = this.#deps;
+    const { trunk } = this;
+    const password = secrets.open(passwordPurpose, trunk.sealed_password);
+    const connection = await this.#connect(signal);
+    trunk.local_port ??= trunk.transport === 'udp' ? connection.local.port : null;
+    trunk.contact = this.#contactFor(connection.local);
+    let sequence = firstSequence;
+    return register(
+      connection.endpoint,
+      {
+        registrar: trunk.host.includes(':') ? `[${trunk.host}]` : trunk.host,
+        username: trunk.username,
+        password,
+        contact: trunk.contact,
+        instanceId: trunk.id,
+        callId: trunk.id,
+        expiresSeconds: trunk.is_removed ? 0 : expiresSeconds,
+        nextSequence: () => sequence++,
+        userAgent,
+      },
+      signal,
+    );
+  }
+
+  async #connect(signal: AbortSignal): Promise<TrunkConnection> {
+    if (this.#connection !== null) return this.#connection;
+    const { egress, clock, contact, recordMissed, logger } = this.#deps;
+    const { trunk } = this;
+    const connection = await TrunkConnection.open(trunk, {
+      egress,
+      clock,
+      turn: trunk.failures,
+      signal,
+      answer: (request) =>
+        answerCarrier(request, async (call) => {
+          // Where calls go to the operator's server, that one knows of them.
+          if (contact !== null) return;
+          await recordMissed({ tenantId: trunk.tenant_id, ...call }).catch((error: unknown) => {
+            logger.warn({ err: error, trunkId: trunk.id }, 'a missed call could not be recorded');
+          });
+        }),
+      onLost: () => {
+        this.#connection = null;
+        this.#wake?.abort();
+      },
+    });
+    this.#connection = connection;
+    // Whoever ended it meanwhile knew of none.
+    if (signal.aborted) this.#drop();
+    signal.throwIfAborted();
+    return connection;
+  }
+
+  #drop(): void {
+    this.#connection?.[Symbol.dispose]();
+    this.#connection = null;
+  }
+
+  #contactFor(local: { address: string; port: number }): string {
+    const { contact } = this.#deps;
+    const { id, transport, username, contact: before } = this.trunk;
+    if (contact !== null) return `sip:${escapeUser(username)}@${contact.host}${contact.parameters}`;
+    // A carrier tells bindings apart by it: whoever takes over keeps it, wherever that one is.
+    const own = `sip:${id.replaceAll('-', '')}@`;
+    if (before?.startsWith(own) === true) return before;
+    return `${own}${hostPort(local)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
+  }
+
+  async #sayFarewell(result: AttemptOutcome, isAnswered: boolean): Promise<number | null> {
+    const { db } = this.#deps;
+    if (isAnswered || result.failures >= maxFarewells) {
+      await deleteTrunk(db, this.trunk);
+      return null;
+    }
+    return this.#record(result);
+  }
+
+  async #record(outcome: AttemptOutcome): Promise<number | null> {
+    const { db, logger } = this.#deps;
+    const { trunk } = this;
+    const { id, tenant_id: tenantId, contact, local_port: localPort } = trunk;
+    const result = { ...outcome, contact, localPort };
+    const isHeld =
+      result.state === 'stopped'
+        ? await db.workspace(tenantId, async (tx) => {
+            if (!(await recordStop(tx, trunk, result))) return false;
+            await recordAudit(tx, {
+              tenantId,
+              actor: 'system',
+              action: 'sip_trunk.stopped',
+              targetType: 'sip_trunk',
+              targetId: id,
+              details: { reason: 'credentials_rejected' },
+            });
+            return true;
+          })
+        : await recordResult(db, trunk, result);
+    if (!isHeld) return null;
+    if (result.state !== trunk.state)
+      logger.info(
+        { tenantId, trunkId: id, state: result.state, code: result.lastCode },
+        'a SIP trunk changed its state',
+      );
+    trunk.state = result.state;
+    trunk.failures = result.failures;
+    trunk.refused_credentials = result.refusedCredentials;
+    return result.nextMs;
+  }
+}
