@@ -3,8 +3,12 @@ import { quote } from './header-values.ts';
 import type { Challenge } from './header-values.ts';
 
 /** Digests, the strongest first (RFC 8760); a challenge that names none means MD5. */
-const algorithms: Record<string, string> = { 'sha-512-256': 'sha512-256', 'sha-256': 'sha256', md5: 'md5' };
-const strength = Object.keys(algorithms);
+const algorithms = new Map([
+  ['sha-512-256', 'sha512-256'],
+  ['sha-256', 'sha256'],
+  ['md5', 'md5'],
+]);
+const strength = [...algorithms.keys()];
 
 interface Usable {
   hash: string;
@@ -24,7 +28,7 @@ export function chooseChallenge(challenges: readonly Challenge[]): Usable | null
     const algorithm = parameters.get('algorithm') ?? null;
     const name = (algorithm ?? 'md5').toLowerCase();
     const base = name.replace(/-sess$/, '');
-    const hash = algorithms[base];
+    const hash = algorithms.get(base);
     const [realm, nonce, qop] = [parameters.get('realm'), parameters.get('nonce'), parameters.get('qop')];
     if (scheme !== 'digest' || hash === undefined || realm === undefined || nonce === undefined) return [];
     const offers = qop?.split(',').map((offer) => offer.trim().toLowerCase());

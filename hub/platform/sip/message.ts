@@ -32,26 +32,26 @@ export class SipSyntaxError extends Error {
   }
 }
 
-const compactForms: Record<string, string> = {
-  a: 'accept-contact',
-  b: 'referred-by',
-  c: 'content-type',
-  d: 'request-disposition',
-  e: 'content-encoding',
-  f: 'from',
-  i: 'call-id',
-  j: 'reject-contact',
-  k: 'supported',
-  l: 'content-length',
-  m: 'contact',
-  o: 'event',
-  r: 'refer-to',
-  s: 'subject',
-  t: 'to',
-  u: 'allow-events',
-  v: 'via',
-  x: 'session-expires',
-};
+const compactForms = new Map([
+  ['a', 'accept-contact'],
+  ['b', 'referred-by'],
+  ['c', 'content-type'],
+  ['d', 'request-disposition'],
+  ['e', 'content-encoding'],
+  ['f', 'from'],
+  ['i', 'call-id'],
+  ['j', 'reject-contact'],
+  ['k', 'supported'],
+  ['l', 'content-length'],
+  ['m', 'contact'],
+  ['o', 'event'],
+  ['r', 'refer-to'],
+  ['s', 'subject'],
+  ['t', 'to'],
+  ['u', 'allow-events'],
+  ['v', 'via'],
+  ['x', 'session-expires'],
+]);
 
 const token = /^[A-Za-z0-9\-.!%*_+`'~]{1,64}$/;
 const statusLine = /^SIP\/2\.0 ([1-6]\d\d)(?: (.*))?$/i;
@@ -92,7 +92,7 @@ function parseHeader(line: string): [string, string] {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(0, colon)).trimEnd().toLowerCase();
   if (!token.test(name)) throw new SipSyntaxError('a line is no header');
-  return [compactForms[name] ?? name, line.slice(colon + 1).trim()];
+  return [compactForms.get(name) ?? name, line.slice(colon + 1).trim()];
 }
 
 /**
