@@ -133,6 +133,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const periodicTasks = stack.use(new PeriodicTasks({ logger, leadership, tasks }));
   if (config.role !== 'api') {
     stack.use(chatReplies.startReplying());
+    stack.use(calls.keepTrunks((outcome) => metrics.trunks.count({ outcome })));
     stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {
       ports: automations.enginePorts,

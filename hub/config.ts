@@ -137,7 +137,8 @@ const settings = {
   EGRESS_ALLOW_HOSTS: {
     schema: list((item) => /^[A-Za-z0-9.[\]:-]+$/.test(item), 'must be host or host:port, joined by commas'),
     default: '',
-    description: 'Hosts that workflows and webhooks may call over http and at private addresses; for development',
+    description:
+      'Hosts that workflows and webhooks may call over http and at private addresses, and SIP trunks that may be there; for development',
   },
   RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),
@@ -318,6 +319,21 @@ const settings = {
     default: '365',
     description: 'How long records of calls are kept; 0 for ever',
   },
+  SIP_TRUNK_CONTACT: {
+    schema: z
+      .string()
+      .regex(
+        /^sip:([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(;[A-Za-z0-9=.;-]+)?$/,
+        'must be a SIP address without a user, such as sip:pbx.example.com:5060;transport=tcp',
+      )
+      .transform((text) => {
+        const [host = '', ...parameters] = text.slice('sip:'.length).split(';');
+        return { host, parameters: parameters.map((each) => `;${each}`).join('') };
+      }),
+    default: '',
+    description:
+      'SIP server of the operator that calls to own trunks go to, such as `sip:pbx.example.com`; without it they are answered 480 and recorded as missed',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -413,6 +429,7 @@ export interface Config {
   runs: { maxQueuedPerWorkspace: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   webhooks: { drainSeconds: number };
+  sip: { trunkContact: { host: string; parameters: string } | null };
   /** In days; 0 keeps for ever. */
   retention: {
     runs: number;
@@ -550,6 +567,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
     webhooks: { drainSeconds: required('WEBHOOK_DRAIN_SECONDS') },
+    sip: { trunkContact: values.SIP_TRUNK_CONTACT ?? null },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),

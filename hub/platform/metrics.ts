@@ -40,6 +40,11 @@ export function createMetrics(db: Database) {
     'outrigger_webhook_attempts_total',
     'Attempts of this process to deliver to webhooks',
   );
+  const trunkAttempts = counter(
+    meter,
+    'outrigger_sip_registrations_total',
+    'Attempts of this process to register SIP trunks',
+  );
   const modelCalls = counter(
     meter,
     'outrigger_model_calls_total',
@@ -102,6 +107,7 @@ export function createMetrics(db: Database) {
       observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
     },
     webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
+    trunks: { count: (labels: { outcome: string }) => trunkAttempts.add(1, labels) },
     models: {
       // Neither workspaces nor the names of their models are labels: anybody may make as many as they like.
       call({ outcome, ms, usage, cost, ...whose }: CountedModelCall) {

@@ -20,6 +20,7 @@ import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
 import { callConnections } from './calls/connections.ts';
+import { ownTrunks } from './calls/own-trunk.ts';
 import { callRecords } from './calls/records.ts';
 import { chatAgents } from './chat/agents.ts';
 import { aiSettings } from './chat/ai-settings.ts';
@@ -80,6 +81,7 @@ export const api = {
   ...artifacts,
   ...callRecords,
   ...callConnections,
+  ...ownTrunks,
   ...growthAliases,
   ...growth,
   ...audit,

@@ -13,6 +13,9 @@ import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
+import { SipModes } from './sip-mode/index.ts';
+import { createOwnTrunk } from './trunk/index.ts';
+import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 
 /** Records of calls, from the carriers of workspaces. */
 export interface CallsProduct extends Product {
@@ -21,17 +24,20 @@ export interface CallsProduct extends Product {
   importCsv(tenantId: string, pieces: AsyncIterable<string>, provider: Carrier | null): Promise<ImportOutcome>;
   /** Makes up for what the carriers of a workspace could not tell since a time. */
   reconcile(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome>;
+  /** Keeps the SIP trunks of workspaces registered, until it is disposed. */
+  keepTrunks: OwnTrunk['keep'];
 }
 
-export interface CallsSettings {
+export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
 }
 
 export function createCalls(
-  { db, cursors, egress, secrets, rateLimiter, logger }: Platform,
+  platform: Platform,
   settings: CallsSettings,
   { limits, events }: { limits: WorkspaceLimits; events: WorkspaceEvents },
 ): CallsProduct {
+  const { db, cursors, egress, secrets, rateLimiter, logger } = platform;
   const calls = new Calls({ db, cursors });
   const carriers = new CarrierConnections({ db, secrets });
   const connections = new Connections({ db, cursors, egress, secrets, limits });
@@ -44,11 +50,13 @@ export function createCalls(
     now: () => new Date(),
     pause: (ms, signal) => waitFor(systemClock, ms, signal),
   });
+  const trunk = createOwnTrunk(platform, settings, { calls, modes: new SipModes() });
   return {
     calls,
+    keepTrunks: trunk.keep,
     importCsv: (tenantId, pieces, provider) => importCsv(calls, tenantId, pieces, provider),
     reconcile: (tenantId, since, signal) => reconciliation.since(tenantId, since, signal),
-    routes: [...callRoutes(calls, events, rateLimiter), ...connectionRoutes(connections, receive)],
+    routes: [...callRoutes(calls, events, rateLimiter), ...connectionRoutes(connections, receive), ...trunk.routes],
     skills: callSkills(calls),
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },

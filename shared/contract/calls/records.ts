@@ -7,6 +7,10 @@ import { defineResource } from '../define.ts';
 export const carriers = ['twilio', 'telnyx', 'kamailio'] as const;
 export type Carrier = (typeof carriers)[number];
 
+/** Where records come from: carriers that tell of calls, and the workspace's own SIP trunk, which calls came to. */
+export const callProviders = [...carriers, 'sip_trunk'] as const;
+export type CallProvider = (typeof callProviders)[number];
+
 export const callDirections = ['inbound', 'outbound'] as const;
 export type CallDirection = (typeof callDirections)[number];
 
@@ -28,7 +32,7 @@ export const callRecord = named(
   'CallRecord',
   z.object({
     id,
-    provider: z.enum(carriers),
+    provider: z.enum(callProviders),
     callSid: z.string().describe('What the carrier calls it; unique for a workspace and carrier'),
     direction: direction.nullable().describe('Null until the carrier has said it'),
     fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),

@@ -72,6 +72,7 @@ const tagDescriptions: Record<string, string> = {
   'Companion nodes': "People's machines that workflows reach: pairing, commands, results.",
   Artefacts: 'Screenshots, recordings and files that commands brought.',
   'Business Calling': 'Records of calls and how much was called; nothing here dials.',
+  SIP: 'The SIP trunk of a workspace.',
   'Call connections': 'Carriers of a workspace, and the address where each says what happens to calls.',
   Dashboard: 'Automations for signed-in people.',
   'Live events': 'What changes in a workspace, as it does.',

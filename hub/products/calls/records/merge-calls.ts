@@ -1,4 +1,4 @@
-import type { CallDirection, Carrier } from '../../../../shared/contract/calls/records.ts';
+import type { CallDirection, CallProvider } from '../../../../shared/contract/calls/records.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newIdAt } from '../../../platform/ids.ts';
 
@@ -6,7 +6,7 @@ export const ranks = { queued: 0, ringing: 1, in_progress: 2, ended: 3 } as cons
 
 /** What a carrier says of a call at one time; null is what it does not say. */
 export interface CallEvent {
-  provider: Carrier;
+  provider: CallProvider;
   callSid: string;
   direction: CallDirection | null;
   fromId: string | null;

@@ -1,10 +1,10 @@
-import type { CallDirection, CallRecord, CallResult, Carrier } from '../../../../shared/contract/calls/records.ts';
+import type { CallDirection, CallRecord, CallResult, CallProvider } from '../../../../shared/contract/calls/records.ts';
 import { callStates } from '../../../../shared/contract/calls/records.ts';
 
 /** What is read of a call. */
 export interface CallRow {
   id: string;
-  provider: Carrier;
+  provider: CallProvider;
   call_sid: string;
   direction: CallDirection | null;
   from_id: string | null;

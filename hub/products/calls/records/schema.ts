@@ -1,4 +1,4 @@
-import type { CallDirection, CallResult, Carrier } from '../../../../shared/contract/calls/records.ts';
+import type { CallDirection, CallResult, CallProvider } from '../../../../shared/contract/calls/records.ts';
 import {
   bigint,
   bigserial,
@@ -30,7 +30,7 @@ export const calls = pgTable(
     /** Made for the time at which it began, as far as that was known at first. */
     id: uuid('id').primaryKey(),
     tenantId: hotTenantId(),
-    provider: text('provider').$type<Carrier>().notNull(),
+    provider: text('provider').$type<CallProvider>().notNull(),
     callSid: text('call_sid').notNull(),
     direction: text('direction').$type<CallDirection>(),
     fromId: text('from_id'),

@@ -1,4 +1,2 @@
-export type { MissedCall } from './incoming.ts';
-export { ownTrunkRoutes } from './routes.ts';
-export { OwnTrunks } from './service.ts';
-export { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
+export { createOwnTrunk } from './own-trunk.ts';
+export type { OwnTrunk, TrunkSettings } from './own-trunk.ts';

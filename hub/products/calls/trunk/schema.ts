@@ -5,7 +5,7 @@ import { createdAt, instant, policies, tenantId, updatedAt } from '../../../plat
 /**
  * The trunks of workspaces, one each at a time. A process that registers one holds its lease: `lease_epoch` grows with each claim and each change,
  * and whoever does not know the newest can neither number a REGISTER (`sequence`) nor write what came of one. A trunk that stopped is leased for
- * ever. One with `removed_at` counts as gone: what is left of it is taken back at the carrier, and then its row goes.
+ * ever, one that nobody holds since before all time. One with `removed_at` counts as gone: what is left of it is taken back at the carrier, and then its row goes.
  */
 export const sipTrunks = pgTable(
   'sip_trunks',
@@ -32,7 +32,9 @@ export const sipTrunks = pgTable(
     nextAttemptAt: instant('next_attempt_at'),
     checkedAt: instant('checked_at'),
     leaseEpoch: bigint('lease_epoch', { mode: 'number' }).notNull().default(0),
-    leaseExpiresAt: instant('lease_expires_at').notNull().defaultNow(),
+    leaseExpiresAt: instant('lease_expires_at')
+      .notNull()
+      .default(sql`'-infinity'`),
     removedAt: instant('removed_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -49,7 +49,7 @@ export async function restartTrunk(tx: Transaction, id: string, sealedPassword: 
   const { rows } = await tx.query<TrunkRow>(
     'restart_sip_trunk',
     `UPDATE sip_trunks SET sealed_password = $2, state = 'registering', last_code = NULL, last_reason = NULL, failures = 0, refused_credentials = 0,
-       next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = now(), updated_at = now()
+       next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
      WHERE id = $1 RETURNING ${shownColumns}`,
     [id, sealedPassword],
   );
@@ -66,7 +66,7 @@ const maxRemoved = 4;
 export async function markTrunkRemoved(tx: Transaction, tenantId: string): Promise<string | undefined> {
   const { rows } = await tx.query<{ id: string; sequence: string }>(
     'remove_sip_trunk',
-    `UPDATE sip_trunks SET removed_at = now(), failures = 0, next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = now(), updated_at = now()
+    `UPDATE sip_trunks SET removed_at = now(), failures = 0, next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
      WHERE tenant_id = $1 AND removed_at IS NULL RETURNING id, sequence`,
     [tenantId],
   );
@@ -128,7 +128,7 @@ export const renewLeases = (db: Database, leases: readonly TrunkLease[], leaseMs
 export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Promise<unknown> =>
   db.systemStatement(
     'release_sip_trunks',
-    `UPDATE sip_trunks t SET lease_expires_at = now() FROM unnest($1::uuid[], $2::bigint[]) AS held (id, epoch)
+    `UPDATE sip_trunks t SET lease_expires_at = '-infinity' FROM unnest($1::uuid[], $2::bigint[]) AS held (id, epoch)
      WHERE t.id = held.id AND t.lease_epoch = held.epoch AND t.lease_expires_at < 'infinity'`,
     [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch)],
   );

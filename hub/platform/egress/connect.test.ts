@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePort } from '../../../test/fixtures/free-port.ts';
+import { startRegistrar } from '../../../test/fixtures/sip-registrar.ts';
+import type { SipRegistrar } from '../../../test/fixtures/sip-registrar.ts';
+import { createEgress, EgressFailed, EgressRefused } from './egress.ts';
+import type { EgressOptions } from './egress.ts';
+
+let udp: SipRegistrar;
+let tcp: SipRegistrar;
+beforeAll(async () => {
+  [udp, tcp] = await Promise.all([startRegistrar({ transport: 'udp' }), startRegistrar({ transport: 'tcp' })]);
+});
+afterAll(() => Promise.all([udp, tcp].map((each) => each[Symbol.asyncDispose]())));
+
+const loopback = [{ address: '127.0.0.1', family: 4 }];
+const request = (port: number | null, more: object = {}) => ({
+  transport: 'tcp' as const,
+  host: 'carrier.example',
+  port,
+  service: '_sip._tcp',
+  servicePort: 5060,
+  turn: 0,
+  signal: new AbortController().signal,
+  timeoutMs: 3_000,
+  onData: () => undefined,
+  onFailed: () => undefined,
+  ...more,
+});
+const open = (options: Partial<EgressOptions> = {}) =>
+  createEgress({ allowHosts: ['carrier.example', 'one.example'], resolve: async () => loopback, ...options });
+const options = 'OPTIONS sip:a SIP/2.0\r\nCSeq: 1 OPTIONS\r\n\r\n';
+
+test.each(['udp', 'tcp'] as const)(
+  'a connection by %s carries bytes both ways, from a name that is asked for once',
+  async (transport) => {
+    let asked = 0;
+    await using egress = open({ resolve: async () => ((asked += 1), loopback) });
+    const { port } = transport === 'udp' ? udp : tcp;
+    const received: string[] = [];
+    using connection = await egress.connect(
+      request(port, { transport, onData: (bytes: Buffer) => received.push(bytes.toString()) }),
+    );
+    expect(connection.remote).toEqual({ address: '127.0.0.1', port });
+    expect(connection.local).toMatchObject({ address: '127.0.0.1', port: expect.any(Number) });
+    for (let times = 1; times <= 3; times += 1) {
+      connection.send(Buffer.from(options));
+      await expect.poll(() => received.length).toBe(times);
+    }
+    expect(received[0]).toContain('405');
+    expect(asked).toBe(1);
+  },
+);
+
+test('what leads to an address that is not public is refused, unless the operator named it', async () => {
+  await using egress = open({ allowHosts: [`named.example:${tcp.port}`] });
+  for (const transport of ['udp', 'tcp', 'tls'])
+    await expect(egress.connect(request(tcp.port, { transport }))).rejects.toThrow(EgressRefused);
+  for (const host of ['127.0.0.1', '127.1', '0x7f.1', '2130706433', '::1', '::ffff:7f00:1', '169.254.169.254']) {
+    expect(() => egress.checkHost(host, tcp.port)).toThrow(EgressRefused);
+    await expect(egress.connect(request(tcp.port, { host }))).rejects.toThrow(EgressRefused);
+  }
+  const half = [{ address: '8.8.8.8', family: 4 }, ...loopback];
+  await using mixed = open({ allowHosts: [], resolve: async () => half });
+  await expect(mixed.connect(request(tcp.port))).rejects.toThrow(EgressRefused);
+  using _named = await egress.connect(request(tcp.port, { host: 'named.example' }));
+  await expect(egress.connect(request(tcp.port + 1, { host: 'named.example' }))).rejects.toThrow(EgressRefused);
+});
+
+test('a service is found by its records, each of whose hosts is judged', async () => {
+  const records = [
+    { name: 'two.example', port: tcp.port, priority: 20, weight: 0 },
+    { name: 'one.example', port: tcp.port, priority: 10, weight: 0 },
+  ];
+  const asked: string[] = [];
+  const resolve = async (host: string) => (asked.push(host), loopback);
+  await using inside = open({ resolve, resolveSrv: async () => records });
+  await expect(inside.connect(request(null))).rejects.toThrow(/two\.example is refused/);
+  expect(asked).toEqual(['one.example', 'two.example']);
+  await using found = open({ resolve, resolveSrv: async () => records.slice(1) });
+  using connection = await found.connect(request(null));
+  expect(connection.remote.port).toBe(tcp.port);
+  await using none = open({ resolve, resolveSrv: () => Promise.reject(new Error('ENOTFOUND')) });
+  using itself = await none.connect(request(null, { servicePort: tcp.port }));
+  expect(itself.remote.port).toBe(tcp.port);
+});
+
+test('of several addresses the next is taken where one refuses, beginning with another each turn', async () => {
+  const closed = await freePort();
+  const records = [closed, tcp.port].map((port, priority) => ({ name: 'one.example', port, priority, weight: 0 }));
+  await using egress = open({ resolveSrv: async () => records });
+  for (const turn of [0, 1, 2]) {
+    using connection = await egress.connect(request(null, { turn }));
+    expect(connection.remote.port).toBe(tcp.port);
+  }
+});
+
+test('a closed port tells itself, over udp as an answer to what is sent', async () => {
+  await using egress = open();
+  const closed = await freePort();
+  await expect(egress.connect(request(closed))).rejects.toMatchObject({ failure: 'refused' });
+  const failures: EgressFailed[] = [];
+  using connection = await egress.connect(
+    request(closed, { transport: 'udp', onFailed: (failure: EgressFailed) => failures.push(failure) }),
+  );
+  connection.send(Buffer.from(options));
+  await expect.poll(() => failures[0]?.failure).toBe('refused');
+});
+
+test('a stream that ends is told once, and not to whoever ended it', async () => {
+  await using egress = open();
+  const failures: string[] = [];
+  const onFailed = (failure: EgressFailed) => failures.push(failure.failure);
+  using connection = await egress.connect(request(tcp.port, { onFailed }));
+  connection.send(Buffer.from(options));
+  await expect.poll(() => tcp.requests.length).toBeGreaterThan(0);
+  tcp.drop();
+  await expect.poll(() => failures).toEqual(['reset']);
+  const own = await egress.connect(request(tcp.port, { onFailed }));
+  own[Symbol.dispose]();
+  own.send(Buffer.from(options));
+  tcp.drop();
+  expect(failures).toEqual(['reset']);
+});
+
+test('a port of this side is taken where it is free', async () => {
+  await using egress = open();
+  const localPort = await freePort();
+  const connect = () => egress.connect(request(udp.port, { transport: 'udp', localPort }));
+  using first = await connect();
+  using second = await connect();
+  expect(first.local.port).toBe(localPort);
+  expect(second.local.port).not.toBe(localPort);
+});
+
+test('whoever gives up is told so, and a name that nobody knows is', async () => {
+  const stop = new AbortController();
+  await using silent = open({ resolve: () => new Promise(() => undefined) });
+  const asked = silent.connect(request(1, { signal: stop.signal }));
+  stop.abort(new Error('withdrawn'));
+  await expect(asked).rejects.toThrow('withdrawn');
+  await expect(silent.connect(request(1, { timeoutMs: 20 }))).rejects.toMatchObject({ failure: 'connect_timeout' });
+  const unknown = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
+  await using lost = open({ resolve: () => Promise.reject(unknown) });
+  await expect(lost.connect(request(1))).rejects.toMatchObject({ failure: 'unresolved' });
+});

@@ -1,0 +1,68 @@
+import { systemClock } from '../../../platform/clock.ts';
+import type { Route } from '../../../platform/http/implement.ts';
+import type { Platform } from '../../../platform/open-platform.ts';
+import { ranks } from '../records/index.ts';
+import type { Calls } from '../records/index.ts';
+import type { SipModes } from '../sip-mode/index.ts';
+import type { MissedCall } from './incoming.ts';
+import { ownTrunkRoutes } from './routes.ts';
+import { OwnTrunks } from './service.ts';
+import { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
+
+export interface TrunkSettings {
+  sip: { trunkContact: { host: string; parameters: string } | null };
+}
+
+/** The trunks of workspaces: how people set them, and how a process keeps them registered. */
+export interface OwnTrunk {
+  routes: Route[];
+  /** @param onAttempt told what came of each attempt to register. */
+  keep(onAttempt: (outcome: string) => void): AsyncDisposable;
+}
+
+export function createOwnTrunk(
+  { db, egress, secrets, events, logger }: Platform,
+  settings: TrunkSettings,
+  { calls, modes }: { calls: Pick<Calls, 'merge'>; modes: SipModes },
+): OwnTrunk {
+  const trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => void events.publish(trunksTopic, {}) });
+  modes.define('own', async (tx, tenantId, actor) => void (await trunks.leave(tx, tenantId, actor)));
+  return {
+    routes: ownTrunkRoutes(trunks),
+    keep: (onAttempt) =>
+      new TrunkKeeper({
+        db,
+        egress,
+        secrets,
+        events,
+        logger,
+        clock: systemClock,
+        userAgent: 'Outrigger',
+        contact: settings.sip.trunkContact,
+        recordMissed: async (call) => void (await calls.merge(call.tenantId, toEvent(call))),
+        onAttempt,
+      }),
+  };
+}
+
+/** A call that was refused as soon as it came. */
+const toEvent = ({ callSid, fromId, toId, at }: MissedCall): Parameters<Calls['merge']>[1] => ({
+  provider: 'sip_trunk',
+  callSid,
+  direction: 'inbound',
+  fromId,
+  toId,
+  rank: ranks.ended,
+  sequence: 0,
+  at,
+  outcome: 'not_taken',
+  reason: null,
+  sipCode: 480,
+  hangupBy: 'callee',
+  reportedSecs: null,
+  startedAt: at,
+  answeredAt: null,
+  endedAt: at,
+  machine: false,
+  mosScore: null,
+});
