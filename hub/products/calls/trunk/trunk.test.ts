@@ -1,0 +1,382 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { OwnTrunk } from '../../../../shared/contract/calls/own-trunk.ts';
+import { makeCertificate } from '../../../../test/fixtures/certificates.ts';
+import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
+import { freePort } from '../../../../test/fixtures/free-port.ts';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { startRegistrar } from '../../../../test/fixtures/sip-registrar.ts';
+import type { RegistrarOptions, SipRegistrar } from '../../../../test/fixtures/sip-registrar.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { createEgress } from '../../../platform/egress/egress.ts';
+import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
+import { newId } from '../../../platform/ids.ts';
+import { createSecrets } from '../../../platform/secrets.ts';
+import { SipModes } from '../sip-mode/index.ts';
+import { backOffMs, renewalMs } from './back-off.ts';
+import type { MissedCall } from './incoming.ts';
+import { OwnTrunks } from './service.ts';
+import { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
+import type { TrunkKeeperDependencies, TrunkKeeperOptions } from './trunk-keeper.ts';
+
+const logger = pino({ level: 'silent' });
+const secrets = createSecrets(Buffer.alloc(32, 7));
+const open = (url: string) =>
+  new Database({ url, maxConnections: 6, applicationName: 'trunk', onError: () => undefined });
+
+let database: TestDatabase;
+let db: Database;
+let events: PostgresEvents;
+let certificates: Record<'right' | 'wrong' | 'strange', { key: string; cert: string }>;
+let modes: SipModes;
+let trunks: OwnTrunks;
+let tenantId: string;
+const missed: MissedCall[] = [];
+const egress = createEgress({
+  allowHosts: ['localhost', 'moved.example'],
+  resolve: async (host) =>
+    host === 'gone.example'
+      ? Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }))
+      : [{ address: '127.0.0.1', family: 4 }],
+});
+
+beforeAll(async () => {
+  const [right, wrong, strange] = await Promise.all(['localhost', 'other.example', 'localhost'].map(makeCertificate));
+  certificates = { right, wrong, strange } as typeof certificates;
+  setDefaultCACertificates([...getCACertificates('default'), certificates.right.cert, certificates.wrong.cert]);
+  database = await acquireDatabase();
+  db = open(database.url);
+  events = await PostgresEvents.connect(database.url, logger);
+});
+afterAll(async () => {
+  await events[Symbol.asyncDispose]();
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+  await egress[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  tenantId = newId();
+  missed.length = 0;
+  await database.query('DELETE FROM sip_trunks');
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
+  modes = new SipModes();
+  trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => void events.publish(trunksTopic, {}) });
+  modes.define('own', async (tx, tenant, actor) => void (await trunks.leave(tx, tenant, actor)));
+});
+
+const keep = (given: Partial<TrunkKeeperDependencies> = {}, options: TrunkKeeperOptions = {}) =>
+  new TrunkKeeper(
+    {
+      db,
+      egress,
+      secrets,
+      events,
+      logger,
+      clock: fastClock(100),
+      userAgent: 'Outrigger',
+      contact: null,
+      recordMissed: async (call) => void missed.push(call),
+      onAttempt: () => undefined,
+      ...given,
+    },
+    { leaseMs: 20_000, beatMs: 50, ...options },
+  );
+const carrier = (transport: RegistrarOptions['transport'] = 'udp', more: Partial<RegistrarOptions> = {}) =>
+  startRegistrar({ transport, ...(transport === 'tls' ? { tls: certificates.right } : {}), ...more });
+const set = (registrar: Pick<SipRegistrar, 'port'>, more: object = {}) =>
+  trunks.register(
+    tenantId,
+    {
+      host: 'localhost',
+      port: registrar.port,
+      username: 'acme',
+      password: 'secret "of" the trunk',
+      transport: 'udp',
+      ...more,
+    },
+    'user:test',
+  );
+const shows = (expected: Partial<OwnTrunk>) =>
+  expect.poll(() => trunks.status(tenantId), { timeout: 10_000 }).toMatchObject(expected);
+const registered = { state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' } as const;
+const sequences = (registrar: SipRegistrar) =>
+  registrar.requests
+    .filter(({ method }) => method === 'REGISTER')
+    .map(({ headers }) => Number.parseInt(headers['cseq'] ?? ''));
+
+test('waits 5 s after a failure, twice as long each time and 10 min at most, and renews in time', () => {
+  const all = [1, 2, 3, 7, 8, 50].map((failures) => [backOffMs(failures, () => 0), backOffMs(failures, () => 1)]);
+  expect(all.map((range) => range.map(Math.round))).toEqual([
+    [4_500, 5_500],
+    [9_000, 11_000],
+    [18_000, 22_000],
+    [288_000, 352_000],
+    [540_000, 600_000],
+    [540_000, 600_000],
+  ]);
+  expect([3_600, 600, 60, 1].map(renewalMs)).toEqual([3_540_000, 540_000, 30_000, 5_000]);
+});
+
+describe('a trunk', () => {
+  test.each(['udp', 'tcp', 'tls'] as const)('by %s is registered with the stronger digest', async (transport) => {
+    await using registrar = await carrier(transport);
+    await using _keeper = keep();
+    expect(await set(registrar, { transport })).toMatchObject({ state: 'registering', registered: false });
+    await shows({ ...registered, transport, port: registrar.port });
+    const [first, second] = registrar.requests;
+    expect(first?.digest).toBeNull();
+    expect(second?.digest).toMatchObject({ username: 'acme', algorithm: 'SHA-256', qop: 'auth' });
+    expect(second?.text).toContain(`Via: SIP/2.0/${transport.toUpperCase()} 127.0.0.1:`);
+  });
+
+  test('has one binding, one Call-ID and rising numbers, however often it is renewed and whoever renews it', async () => {
+    await using registrar = await carrier();
+    registrar.maxExpiresSeconds = 10;
+    for (let turn = 1; turn <= 2; turn += 1) {
+      await using _keeper = keep();
+      if (turn === 1) await set(registrar);
+      await expect.poll(() => registrar.requests.length, { timeout: 10_000 }).toBeGreaterThan(turn * 8);
+    }
+    await shows(registered);
+    expect([...registrar.bindings.values()]).toHaveLength(1);
+    expect(new Set(registrar.requests.map(({ headers }) => headers['call-id'])).size).toBe(1);
+    const numbers = sequences(registrar);
+    expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
+  });
+
+  test('is registered at last where the first two datagrams are lost', async () => {
+    await using registrar = await carrier();
+    const lost: string[] = [];
+    registrar.reply = ({ text }) => (lost.length < 2 ? (lost.push(text), null) : undefined);
+    await using _keeper = keep();
+    await set(registrar);
+    await shows(registered);
+    expect([lost[1], registrar.requests[2]?.text]).toEqual([lost[0], lost[0]]);
+  });
+
+  test('is registered anew when the carrier closes its connection', async () => {
+    await using registrar = await carrier('tcp');
+    await using _keeper = keep();
+    await set(registrar, { transport: 'tcp' });
+    await shows(registered);
+    const before = registrar.requests.length;
+    registrar.drop();
+    await expect.poll(() => registrar.requests.length).toBeGreaterThan(before);
+    await shows(registered);
+    expect(registrar.bindings.size).toBe(1);
+  });
+
+  test('is taken over by another process when the one that held it is cut off, which then sends nothing more', async () => {
+    await using registrar = await carrier();
+    registrar.maxExpiresSeconds = 10;
+    const lost = open(database.url);
+    const first = keep({ db: lost }, { leaseMs: 300 });
+    await set(registrar);
+    await shows(registered);
+    await using _second = keep({ userAgent: 'the second' }, { leaseMs: 300 });
+    expect(registrar.requests.every(({ headers }) => headers['user-agent'] === 'Outrigger')).toBe(true);
+    await lost[Symbol.asyncDispose]();
+    await expect.poll(() => registrar.requests.at(-1)?.headers['user-agent'], { timeout: 10_000 }).toBe('the second');
+    await shows(registered);
+    const after = registrar.requests.length;
+    await expect.poll(() => registrar.requests.length).toBeGreaterThan(after + 2);
+    expect(registrar.requests.slice(after).every(({ headers }) => headers['user-agent'] === 'the second')).toBe(true);
+    expect(registrar.bindings.size).toBe(1);
+    await first[Symbol.asyncDispose]();
+  });
+
+  test('is nowhere registered any more once it is removed, and its row goes', async () => {
+    await using registrar = await carrier();
+    await using _keeper = keep();
+    await set(registrar);
+    await shows(registered);
+    await trunks.remove(tenantId, 'user:test');
+    expect(await trunks.status(tenantId)).toBeNull();
+    await expect.poll(() => registrar.bindings.size).toBe(0);
+    await expect.poll(() => database.query('SELECT FROM sip_trunks')).toEqual([]);
+  });
+
+  test('that is removed is forgotten at last where its carrier is away, and at once where it never was tried', async () => {
+    const registrar = await carrier();
+    const keeper = keep();
+    await set(registrar);
+    await shows(registered);
+    await registrar[Symbol.asyncDispose]();
+    await trunks.remove(tenantId, 'user:test');
+    await expect.poll(() => database.query('SELECT FROM sip_trunks'), { timeout: 10_000 }).toEqual([]);
+    await keeper[Symbol.asyncDispose]();
+    await set(registrar);
+    await trunks.remove(tenantId, 'user:test');
+    expect(await database.query('SELECT FROM sip_trunks')).toEqual([]);
+  });
+
+  test('that moves is taken back where it was', async () => {
+    await using before = await carrier();
+    await using after = await carrier();
+    await using _keeper = keep();
+    await set(before);
+    await shows(registered);
+    await set(after, { host: 'moved.example' });
+    await shows({ ...registered, host: 'moved.example' });
+    await expect.poll(() => [before.bindings.size, after.bindings.size]).toEqual([0, 1]);
+  });
+
+  test('keeps its password sealed, and needs it anew for another host or account', async () => {
+    await using registrar = await carrier();
+    await set(registrar);
+    const [row] = await database.query<{ sealed_password: string }>('SELECT sealed_password FROM sip_trunks');
+    expect(row?.sealed_password).not.toContain('secret');
+    expect(await set(registrar, { password: undefined, transport: 'tcp' })).toMatchObject({ transport: 'tcp' });
+    for (const more of [{ host: 'moved.example' }, { username: 'other' }])
+      await expect(set(registrar, { password: undefined, ...more })).rejects.toThrow(/body\.password is needed/);
+  });
+
+  test('and hosted SIP exclude each other, however many ask at once', async () => {
+    let hosted = 0;
+    modes.define('hosted', async () => void (hosted = 0));
+    const optIn = () =>
+      db.workspace(tenantId, async (tx) => {
+        await modes.take(tx, tenantId, 'hosted', 'user:test');
+        hosted = 1;
+      });
+    await Promise.all(Array.from({ length: 50 }, (_, turn) => (turn % 2 === 0 ? set({ port: 5_060 }) : optIn())));
+    const own = await database.query('SELECT FROM sip_trunks WHERE removed_at IS NULL');
+    const [mode] = await database.query<{ mode: string }>('SELECT mode FROM sip_modes WHERE tenant_id = $1', [
+      tenantId,
+    ]);
+    expect([own.length, hosted]).toEqual(mode?.mode === 'own' ? [1, 0] : [0, 1]);
+  });
+});
+
+describe('a carrier that', () => {
+  const unreachable = { state: 'unreachable', registered: false, lastCode: null } as const;
+
+  test('is down is asked again until it is there', async () => {
+    const port = await freePort();
+    await using _keeper = keep();
+    await set({ port });
+    await shows({ ...unreachable, lastReason: 'refused' });
+    await using registrar = await carrier('udp', { port });
+    await shows(registered);
+    expect(registrar.bindings.size).toBe(1);
+  });
+
+  test('is silent is given up, after the same datagram came to it many times', async () => {
+    await using registrar = await carrier();
+    registrar.reply = () => null;
+    await using _keeper = keep();
+    await set(registrar);
+    await shows({ ...unreachable, lastReason: 'timeout' });
+    const [first] = registrar.requests;
+    expect(registrar.requests.filter(({ text }) => text === first?.text).length).toBeGreaterThan(6);
+  });
+
+  test('refuses the password three times is left alone, until there is another', async () => {
+    await using registrar = await carrier();
+    registrar.password = 'another';
+    await using _keeper = keep();
+    await set(registrar);
+    await shows({ state: 'stopped', lastCode: 401, lastReason: 'credentials_rejected', nextAttemptAt: null });
+    const asked = registrar.requests.length;
+    expect(asked).toBe(6);
+    registrar.password = 'secret "of" the trunk';
+    await events.publish(trunksTopic, {});
+    await database.query('SELECT pg_sleep(0.2)');
+    expect(registrar.requests).toHaveLength(asked);
+    const audit = await database.query<{ action: string }>(
+      `SELECT action FROM audit_log WHERE tenant_id = $1 ORDER BY id`,
+      [tenantId],
+    );
+    expect(audit.map(({ action }) => action)).toEqual(['sip_trunk.created', 'sip_trunk.stopped']);
+    await set(registrar);
+    await shows(registered);
+  });
+
+  test('finds every nonce stale is not asked without end', async () => {
+    await using registrar = await carrier();
+    registrar.reply = () => ({
+      status: 401,
+      reason: 'Unauthorized',
+      headers: [`WWW-Authenticate: Digest realm="r", nonce="${Math.random()}", stale=true`],
+    });
+    await using _keeper = keep({ clock: fastClock(1) });
+    await set(registrar);
+    await shows({ state: 'rejected', lastCode: 401, lastReason: 'nonce_always_stale' });
+    expect(registrar.requests).toHaveLength(4);
+  });
+
+  test('says no is quoted, and has its time', async () => {
+    await using registrar = await carrier();
+    registrar.reply = () => ({ status: 403, reason: 'Account is suspended', headers: ['Retry-After: 900'] });
+    await using _keeper = keep({ clock: fastClock(1) });
+    await set(registrar);
+    await shows({ state: 'rejected', registered: false, lastCode: 403, lastReason: 'Account is suspended' });
+    const { nextAttemptAt, checkedAt } = (await trunks.status(tenantId)) as OwnTrunk;
+    expect(Date.parse(nextAttemptAt ?? '') - Date.parse(checkedAt ?? '')).toBeGreaterThanOrEqual(899_000);
+  });
+
+  test.each([
+    ['strange', 'tls_untrusted'],
+    ['wrong', 'tls_name'],
+  ] as const)('has a %s certificate is told nothing', async (which, lastReason) => {
+    await using registrar = await carrier('tls', { tls: certificates[which] });
+    await using _keeper = keep();
+    await set(registrar, { transport: 'tls' });
+    await shows({ ...unreachable, lastReason });
+    expect(registrar.requests).toEqual([]);
+  });
+
+  test.each([
+    ['inside.example', 'address_refused'],
+    ['gone.example', 'dns'],
+  ])('is at %s is not asked', async (host, lastReason) => {
+    await using registrar = await carrier();
+    await using _keeper = keep();
+    await set(registrar, { host });
+    await shows({ ...unreachable, lastReason });
+    expect(registrar.requests).toEqual([]);
+  });
+});
+
+describe('what comes to a trunk', () => {
+  const incoming = (method: string, ...more: string[]) => [
+    `${method} sip:me@here SIP/2.0`,
+    `Via: SIP/2.0/UDP carrier;branch=z9hG4bK${method}`,
+    'From: "Ada" <sip:+15005550006@carrier>;tag=1',
+    'To: <sip:+15005550001@here>',
+    'Call-ID: the-call',
+    `CSeq: 1 ${method}`,
+    ...more,
+  ];
+
+  test('is answered: OPTIONS 200, and a call 480 and recorded once as missed', async () => {
+    await using registrar = await carrier();
+    await using _keeper = keep();
+    await set(registrar);
+    await shows(registered);
+    registrar.send(incoming('OPTIONS'));
+    await expect.poll(() => registrar.responses.at(-1)).toMatch(/^SIP\/2\.0 200 OK/);
+    registrar.send(incoming('INVITE'));
+    registrar.send(incoming('INVITE'));
+    await expect.poll(() => registrar.responses.at(-1)).toMatch(/^SIP\/2\.0 480 /);
+    registrar.send(incoming('ACK').map((line) => line.replace('bKACK', 'bKINVITE')));
+    registrar.send(incoming('BYE'));
+    await expect.poll(() => registrar.responses.at(-1)).toMatch(/^SIP\/2\.0 481 /);
+    expect(missed).toEqual([
+      { tenantId, callSid: 'the-call', fromId: '+15005550006', toId: '+15005550001', at: expect.any(Date) },
+    ]);
+  });
+
+  test("goes to the operator's SIP server where there is one, and is not recorded", async () => {
+    await using registrar = await carrier();
+    await using _keeper = keep({ contact: { host: 'pbx.example:5080', parameters: ';transport=tcp' } });
+    await set(registrar);
+    await shows(registered);
+    expect([...registrar.bindings.keys()]).toEqual(['sip:acme@pbx.example:5080;transport=tcp']);
+    registrar.send(incoming('INVITE'));
+    await expect.poll(() => registrar.responses.at(-1)).toMatch(/^SIP\/2\.0 480 /);
+    expect(missed).toEqual([]);
+  });
+});
