@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio,
-# Redis and espeak-ng, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+# Redis, espeak-ng and Kamailio, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
 #
 #   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
 #   test/setup.sh --check   only report
@@ -14,6 +14,7 @@ wanted=(
   "pulseaudio pulseaudio a virtual microphone for the audio tests"
   "pactl pulseaudio-utils lists microphones"
   "redis-server redis-server the Redis backend of the queue"
+  "kamailio kamailio a carrier for own SIP trunks, with kamailio-tls-modules"
   "xdpyinfo x11-utils tells the size of a screen"
   "xterm xterm something to see on the virtual screen"
   "espeak-ng espeak-ng speech of the AI agent that needs no key"
@@ -31,6 +32,7 @@ for line in "${wanted[@]}"; do
   read -r program package reason <<<"$line"
   if ! has "$program"; then
     missing+=("$package")
+    [ "$package" != kamailio ] || missing+=(kamailio-tls-modules)
     echo "missing: $program ($reason)"
   fi
 done

@@ -127,7 +127,7 @@ export function createClient<Answer extends FetchResponse>({
     if (response.ok) return response;
     throw new ApiError(
       response.status,
-      jsonOf(await response.text()) as ErrorBody,
+      (jsonOf(await response.text()) ?? {}) as ErrorBody,
       response.headers.get('retry-after'),
     );
   };
@@ -141,7 +141,7 @@ export function createClient<Answer extends FetchResponse>({
 function jsonOf(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
+    return typeof value === 'object' ? value : {};
   } catch {
     return {};
   }

@@ -120,14 +120,19 @@ test('waits 5 s after a failure, twice as long each time and 10 min at most, and
 });
 
 describe('a trunk', () => {
-  test.each(['udp', 'tcp', 'tls'] as const)('by %s is registered with the stronger digest', async (transport) => {
+  test.each([
+    ['udp', ['MD5', 'SHA-256'], 'SHA-256'],
+    ['tcp', ['MD5'], 'MD5'],
+    ['tls', ['SHA-256', 'SHA-512-256', 'MD5'], 'SHA-512-256'],
+  ] as const)('by %s is registered with the strongest digest of %j', async (transport, algorithms, strongest) => {
     await using registrar = await carrier(transport);
+    registrar.algorithms = [...algorithms];
     await using _keeper = keep();
     expect(await set(registrar, { transport })).toMatchObject({ state: 'registering', registered: false });
     await shows({ ...registered, transport, port: registrar.port });
     const [first, second] = registrar.requests;
     expect(first?.digest).toBeNull();
-    expect(second?.digest).toMatchObject({ username: 'acme', algorithm: 'SHA-256', qop: 'auth' });
+    expect(second?.digest).toMatchObject({ username: 'acme', algorithm: strongest, qop: 'auth' });
     expect(second?.text).toContain(`Via: SIP/2.0/${transport.toUpperCase()} 127.0.0.1:`);
   });
 
