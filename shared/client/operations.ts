@@ -530,7 +530,7 @@ export interface CallList {
 
 export interface CallRecord {
   id: string;
-  provider: 'twilio' | 'telnyx' | 'kamailio';
+  provider: 'twilio' | 'telnyx' | 'kamailio' | 'sip_trunk';
   /** What the carrier calls it; unique for a workspace and carrier */
   callSid: string;
   /** Null until the carrier has said it */
@@ -2078,6 +2078,31 @@ export interface OwnToken {
   expiresAt: string | null;
 }
 
+export interface OwnTrunk {
+  mode: 'own';
+  /** `registering`: on its way; `registered`; `rejected`: the carrier said no, `lastCode` and `lastReason` are its words; `unreachable`: no SIP answer came; `stopped`: the carrier refused this password three times, and is not asked again before `POST /sip/register` */
+  state: 'registering' | 'registered' | 'rejected' | 'unreachable' | 'stopped';
+  /** Of the carrier, such as `sip.example.com`, or its address */
+  host: string;
+  /** Null where the DNS of the host says it */
+  port: number | null;
+  /** The account at the carrier */
+  username: string;
+  transport: 'udp' | 'tcp' | 'tls';
+  /** Whether the carrier sends calls here now */
+  registered: boolean;
+  /** The SIP status that the last attempt ended with; null where no SIP answer came */
+  lastCode: number | null;
+  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer */
+  lastReason: string | null;
+  /** Until when the carrier keeps the registration, unless it is renewed */
+  expiresAt: string | null;
+  /** Null when there will be none */
+  nextAttemptAt: string | null;
+  /** When the last attempt ended */
+  checkedAt: string | null;
+}
+
 export interface Pack {
   id: string;
   name: string;
@@ -2247,6 +2272,17 @@ export interface ReadyEvent {
   type: 'ready';
   /** When it happened */
   at: string;
+}
+
+export interface RegisterOwnTrunk {
+  host: string;
+  /** Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls */
+  port?: number;
+  username: string;
+  /** Write only. May be left out while `host` and `username` stay as they are */
+  password?: string;
+  /** `tls` checks the certificate and its name */
+  transport?: 'udp' | 'tcp' | 'tls';
 }
 
 export interface RemovedMember {
@@ -5172,6 +5208,23 @@ export interface Operations {
     };
     answer: CarrierEventReceived;
   };
+  /** Register at a SIP trunk of your own */
+  registerOwnTrunk: {
+    input: {
+      body: RegisterOwnTrunk;
+    };
+    answer: OwnTrunk;
+  };
+  /** Show how the own SIP trunk is */
+  getSipStatus: {
+    input?: Record<string, never>;
+    answer: OwnTrunk | null;
+  };
+  /** Remove the own SIP trunk */
+  removeOwnTrunk: {
+    input?: Record<string, never>;
+    answer: Deleted;
+  };
   /** List workflows */
   growthListWorkflows: {
     input?: {
@@ -5874,6 +5927,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteCallConnection: ['DELETE', '/calls/connections/{id}'],
   rotateCallConnection: ['POST', '/calls/connections/{id}/rotate'],
   receiveCarrierEvent: ['POST', '/carrier/{provider}/{connectionId}/voice-status'],
+  registerOwnTrunk: ['POST', '/sip/register'],
+  getSipStatus: ['GET', '/sip/status'],
+  removeOwnTrunk: ['DELETE', '/sip'],
   growthListWorkflows: ['GET', '/growth/automations/workflows'],
   growthCreateWorkflow: ['POST', '/growth/automations/workflows'],
   growthRunWorkflow: ['POST', '/growth/automations/workflows/{id}/run'],
