@@ -83,7 +83,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
       await set(carrier, transport);
       await expect
         .poll(() => status(), { timeout: 20_000 })
-        .toMatchObject({ state: 'registered', registered: true, lastCode: 200 });
+        .toMatchObject({ state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' });
       // It grants 900 s at least, of which it is told by a 423.
       const { expiresAt, checkedAt } = (await status()) as { expiresAt: string; checkedAt: string };
       expect(Date.parse(expiresAt) - Date.parse(checkedAt)).toBeGreaterThan(800_000);

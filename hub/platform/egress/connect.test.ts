@@ -138,8 +138,11 @@ test('whoever gives up is told so, and a name that nobody knows is', async () =>
   const asked = silent.connect(request(1, { signal: stop.signal }));
   stop.abort(new Error('withdrawn'));
   await expect(asked).rejects.toThrow('withdrawn');
+  await expect(silent.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
   await expect(silent.connect(request(1, { timeoutMs: 20 }))).rejects.toMatchObject({ failure: 'connect_timeout' });
   const unknown = Object.assign(new Error('no'), { code: 'ENOTFOUND' });
   await using lost = open({ resolve: () => Promise.reject(unknown) });
   await expect(lost.connect(request(1))).rejects.toMatchObject({ failure: 'unresolved' });
+  // A rejection that nobody hears of would end the process, and fails this test.
+  await expect(lost.connect(request(1, { signal: stop.signal }))).rejects.toThrow('withdrawn');
 });

@@ -110,6 +110,8 @@ async function targetsOf(resolveSrv: ResolveSrv, name: string): Promise<{ host: 
 }
 
 async function beforeAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  // Nobody waits for it once the signal aborted, and then it may fail.
+  work.catch(() => undefined);
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);

@@ -68,7 +68,9 @@ export class ServerTransactions implements Disposable {
       if (known.answer !== null) this.#options.send(known.answer);
       return;
     }
-    if (this.#transactions.size < maxTransactions) void this.#begin(request, `${method} ${branch}`);
+    const key = `${method} ${branch}`;
+    // What can't be answered is as if it had been lost.
+    if (this.#transactions.size < maxTransactions) this.#begin(request, key).catch(() => this.#forget(key));
   }
 
   [Symbol.dispose](): void {

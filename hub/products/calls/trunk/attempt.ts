@@ -22,7 +22,11 @@ export function unreachableReason(error: unknown): string | null {
     case 'unresolved':
       return 'dns';
     case 'tls':
-      return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? 'tls_name' : 'tls_untrusted';
+      if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'tls_name';
+      // A handshake that fails otherwise never came to a certificate.
+      return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_|CRL_)/.test(String(code))
+        ? 'tls_untrusted'
+        : 'refused';
     case 'connect_timeout':
     case 'timeout':
     case 'unreachable':

@@ -114,7 +114,11 @@ export class TrunkKeeper implements AsyncDisposable {
         if (before !== undefined) this.#end(before);
         const line = new TrunkLine(this.#deps, trunk, index * spreadMs);
         this.#lines.set(trunk.id, line);
-        void line.ended.finally(() => this.#end(line));
+        void line.ended
+          .catch((error: unknown) =>
+            logger.error({ err: error, trunkId: trunk.id }, 'a SIP trunk was left; it is claimed again'),
+          )
+          .finally(() => this.#end(line));
       }
       if (claimed.length === maxClaimed) this.#isWoken = true;
       logRecovery(logger, part);

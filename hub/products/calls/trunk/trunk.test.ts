@@ -130,8 +130,8 @@ describe('a trunk', () => {
     await using _keeper = keep();
     expect(await set(registrar, { transport })).toMatchObject({ state: 'registering', registered: false });
     await shows({ ...registered, transport, port: registrar.port });
-    const [first, second] = registrar.requests;
-    expect(first?.digest).toBeNull();
+    expect(registrar.requests[0]?.digest).toBeNull();
+    const second = registrar.requests.find(({ digest }) => digest !== null);
     expect(second?.digest).toMatchObject({ username: 'acme', algorithm: strongest, qop: 'auth' });
     expect(second?.text).toContain(`Via: SIP/2.0/${transport.toUpperCase()} 127.0.0.1:`);
   });
@@ -148,7 +148,8 @@ describe('a trunk', () => {
     expect([...registrar.bindings.values()]).toHaveLength(1);
     expect(new Set(registrar.requests.map(({ headers }) => headers['call-id'])).size).toBe(1);
     const numbers = sequences(registrar);
-    expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    expect(new Set(numbers).size).toBeGreaterThan(12);
   });
 
   test('is registered at last where the first two datagrams are lost', async () => {
