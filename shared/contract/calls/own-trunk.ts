@@ -83,7 +83,7 @@ export const registerTrunkBody = named(
       'must be printable ASCII without spaces, quotes, backslashes and angle brackets',
     ),
     password: text(1, 256)
-      .regex(/^[^\p{Cc}]+$/u, 'must not hold control characters')
+      .regex(/^[ -~\u00a0-\uffff]+$/, 'must not hold control characters')
       .optional()
       .describe('Write only. May be left out while `host` and `username` stay as they are'),
     transport: transport.default('udp').describe('`tls` checks the certificate and its name'),

@@ -15,9 +15,12 @@ import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { createSecrets } from '../../../platform/secrets.ts';
 import { SipModes } from '../sip-mode/index.ts';
+import { unreachable } from './attempt.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
 import type { MissedCall } from './incoming.ts';
 import { OwnTrunks } from './service.ts';
+import { claimTrunks, recordResult, renewLeases, reserveSequence } from './store.ts';
+import type { ClaimedTrunk } from './store.ts';
 import { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
 import type { TrunkKeeperDependencies, TrunkKeeperOptions } from './trunk-keeper.ts';
 
@@ -142,7 +145,7 @@ describe('a trunk', () => {
     for (let turn = 1; turn <= 2; turn += 1) {
       await using _keeper = keep();
       if (turn === 1) await set(registrar);
-      await expect.poll(() => registrar.requests.length, { timeout: 10_000 }).toBeGreaterThan(turn * 8);
+      await expect.poll(() => new Set(sequences(registrar)).size, { timeout: 10_000 }).toBeGreaterThan(turn * 6);
     }
     await shows(registered);
     expect([...registrar.bindings.values()]).toHaveLength(1);
@@ -191,6 +194,23 @@ describe('a trunk', () => {
     expect(registrar.requests.slice(after).every(({ headers }) => headers['user-agent'] === 'the second')).toBe(true);
     expect(registrar.bindings.size).toBe(1);
     await first[Symbol.asyncDispose]();
+  });
+
+  test('is numbered and written by its newest holder alone', async () => {
+    await set({ port: 5_060 });
+    const [first] = (await claimTrunks(db, 10, 20_000)) as [ClaimedTrunk];
+    expect(await claimTrunks(db, 10, 20_000)).toEqual([]);
+    expect(await reserveSequence(db, first, 8)).toBe(1);
+    await set({ port: 5_060 });
+    const [second] = (await claimTrunks(db, 10, 20_000)) as [ClaimedTrunk];
+    const result = { ...unreachable(second, 'refused'), contact: null, localPort: null };
+    expect(await reserveSequence(db, first, 8)).toBeNull();
+    expect(await recordResult(db, first, result)).toBe(false);
+    expect(await renewLeases(db, [first], 20_000)).toEqual([]);
+    expect(await reserveSequence(db, second, 8)).toBe(9);
+    expect(await recordResult(db, second, result)).toBe(true);
+    expect(await renewLeases(db, [second], 20_000)).toEqual([{ id: second.id }]);
+    expect(await trunks.status(tenantId)).toMatchObject({ state: 'unreachable' });
   });
 
   test('is nowhere registered any more once it is removed, and its row goes', async () => {
@@ -257,13 +277,13 @@ describe('a trunk', () => {
 });
 
 describe('a carrier that', () => {
-  const unreachable = { state: 'unreachable', registered: false, lastCode: null } as const;
+  const away = { state: 'unreachable', registered: false, lastCode: null } as const;
 
   test('is down is asked again until it is there', async () => {
     const port = await freePort();
     await using _keeper = keep();
     await set({ port });
-    await shows({ ...unreachable, lastReason: 'refused' });
+    await shows({ ...away, lastReason: 'refused' });
     await using registrar = await carrier('udp', { port });
     await shows(registered);
     expect(registrar.bindings.size).toBe(1);
@@ -274,16 +294,16 @@ describe('a carrier that', () => {
     registrar.reply = () => null;
     await using _keeper = keep();
     await set(registrar);
-    await shows({ ...unreachable, lastReason: 'timeout' });
+    await shows({ ...away, lastReason: 'timeout' });
     const [first] = registrar.requests;
     expect(registrar.requests.filter(({ text }) => text === first?.text).length).toBeGreaterThan(6);
   });
 
   test('refuses the password three times is left alone, until there is another', async () => {
-    await using registrar = await carrier();
+    await using registrar = await carrier('tcp');
     registrar.password = 'another';
     await using _keeper = keep();
-    await set(registrar);
+    await set(registrar, { transport: 'tcp' });
     await shows({ state: 'stopped', lastCode: 401, lastReason: 'credentials_rejected', nextAttemptAt: null });
     const asked = registrar.requests.length;
     expect(asked).toBe(6);
@@ -296,7 +316,7 @@ describe('a carrier that', () => {
       [tenantId],
     );
     expect(audit.map(({ action }) => action)).toEqual(['sip_trunk.created', 'sip_trunk.stopped']);
-    await set(registrar);
+    await set(registrar, { transport: 'tcp' });
     await shows(registered);
   });
 
@@ -330,7 +350,7 @@ describe('a carrier that', () => {
     await using registrar = await carrier('tls', { tls: certificates[which] });
     await using _keeper = keep();
     await set(registrar, { transport: 'tls' });
-    await shows({ ...unreachable, lastReason });
+    await shows({ ...away, lastReason });
     expect(registrar.requests).toEqual([]);
   });
 
@@ -341,7 +361,7 @@ describe('a carrier that', () => {
     await using registrar = await carrier();
     await using _keeper = keep();
     await set(registrar, { host });
-    await shows({ ...unreachable, lastReason });
+    await shows({ ...away, lastReason });
     expect(registrar.requests).toEqual([]);
   });
 });
