@@ -152,7 +152,7 @@ describe('a trunk', () => {
     expect(new Set(registrar.requests.map(({ headers }) => headers['call-id'])).size).toBe(1);
     const numbers = sequences(registrar);
     expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
-    expect(new Set(numbers).size).toBeGreaterThan(12);
+    expect(new Set(numbers).size).toBeGreaterThan(11);
   });
 
   test('is registered at last where the first two datagrams are lost', async () => {
