@@ -101,8 +101,9 @@ const set = (registrar: Pick<SipRegistrar, 'port'>, more: object = {}) =>
     },
     'user:test',
   );
-const shows = (expected: Partial<OwnTrunk>) =>
-  expect.poll(() => trunks.status(tenantId), { timeout: 10_000 }).toMatchObject(expected);
+const shows = async (expected: Partial<OwnTrunk>) => {
+  await expect.poll(() => trunks.status(tenantId), { timeout: 10_000 }).toMatchObject(expected);
+};
 const registered = { state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' } as const;
 const sequences = (registrar: SipRegistrar) =>
   registrar.requests
