@@ -2093,7 +2093,7 @@ export interface OwnTrunk {
   registered: boolean;
   /** The SIP status that the last attempt ended with; null where no SIP answer came */
   lastCode: number | null;
-  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer */
+  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer */
   lastReason: string | null;
   /** Until when the carrier keeps the registration, unless it is renewed */
   expiresAt: string | null;

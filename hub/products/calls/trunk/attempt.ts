@@ -50,6 +50,17 @@ export const unreachable = (
   nextMs: backOffMs(failures + 1),
 });
 
+/** What comes of a password that nobody can read: it has to be set anew. */
+export const unreadable = ({ failures, refused_credentials: refused }: TrunkCounts): AttemptOutcome => ({
+  state: 'stopped',
+  lastCode: null,
+  lastReason: 'password_unreadable',
+  failures,
+  refusedCredentials: refused,
+  expiresMs: null,
+  nextMs: null,
+});
+
 /** What an attempt comes to that the carrier answered. */
 export function answered(counts: TrunkCounts, outcome: RegisterOutcome): AttemptOutcome {
   if (outcome.kind === 'registered' && outcome.expiresSeconds > 0)

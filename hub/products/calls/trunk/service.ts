@@ -71,7 +71,7 @@ export class OwnTrunks {
       const sealed = password === undefined ? (before?.sealed_password ?? '') : secrets.seal(passwordPurpose, password);
       const isSame =
         before?.host === host && before.username === username && before.port === port && before.transport === transport;
-      if (!isSame) await markTrunkRemoved(tx, tenantId);
+      if (!isSame && before !== undefined) await markTrunkRemoved(tx, tenantId);
       const id = isSame ? before.id : newId();
       const written = isSame
         ? await restartTrunk(tx, id, sealed)

@@ -9,7 +9,7 @@ import { hostPort } from '../../../platform/sip/endpoint.ts';
 import { escapeUser, maxRegisterRequests, register } from '../../../platform/sip/register.ts';
 import type { RegisterOutcome } from '../../../platform/sip/register.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import { answered, unreachable, unreachableReason } from './attempt.ts';
+import { answered, unreachable, unreachableReason, unreadable } from './attempt.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { backOffMs } from './back-off.ts';
 import { answerCarrier } from './incoming.ts';
@@ -121,10 +121,12 @@ export class TrunkLine {
     const { trunk } = this;
     const first = await reserveSequence(db, trunk, maxRegisterRequests);
     if (first === null) return null;
+    const password = this.#openPassword();
+    if (password === null) return trunk.is_removed ? this.#forget() : this.#record(unreadable(trunk));
     let outcome: RegisterOutcome | null = null;
     let result: AttemptOutcome;
     try {
-      outcome = await this.#register(first, signal);
+      outcome = await this.#register(first, password, signal);
       result = answered(trunk, outcome);
     } catch (error) {
       const reason = signal.aborted ? null : unreachableReason(error);
@@ -137,10 +139,18 @@ export class TrunkLine {
     return trunk.is_removed ? this.#sayFarewell(result, outcome !== null) : this.#record(result);
   }
 
-  async #register(firstSequence: number, signal: AbortSignal): Promise<RegisterOutcome> {
-    const { secrets, userAgent } = this.#deps;
+  /** Null where it was sealed with another key. */
+  #openPassword(): string | null {
+    try {
+      return this.#deps.secrets.open(passwordPurpose, this.trunk.sealed_password);
+    } catch {
+      return null;
+    }
+  }
+
+  async #register(firstSequence: number, password: string, signal: AbortSignal): Promise<RegisterOutcome> {
+    const { userAgent } = this.#deps;
     const { trunk } = this;
-    const password = secrets.open(passwordPurpose, trunk.sealed_password);
     const connection = await this.#connect(signal);
     trunk.local_port ??= trunk.transport === 'udp' ? connection.local.port : null;
     trunk.contact = this.#contactFor(connection.local);
@@ -207,12 +217,12 @@ export class TrunkLine {
   }
 
   async #sayFarewell(result: AttemptOutcome, isAnswered: boolean): Promise<number | null> {
-    const { db } = this.#deps;
-    if (isAnswered || result.failures >= maxFarewells) {
-      await deleteTrunk(db, this.trunk);
-      return null;
-    }
-    return this.#record(result);
+    return isAnswered || result.failures >= maxFarewells ? this.#forget() : this.#record(result);
+  }
+
+  async #forget(): Promise<null> {
+    await deleteTrunk(this.#deps.db, this.trunk);
+    return null;
   }
 
   async #record(outcome: AttemptOutcome): Promise<number | null> {
@@ -230,7 +240,7 @@ export class TrunkLine {
               action: 'sip_trunk.stopped',
               targetType: 'sip_trunk',
               targetId: id,
-              details: { reason: 'credentials_rejected' },
+              details: { reason: result.lastReason },
             });
             return true;
           })

@@ -260,6 +260,17 @@ describe('a trunk', () => {
       await expect(set(registrar, { password: undefined, ...more })).rejects.toThrow(/body\.password is needed/);
   });
 
+  test('whose password was sealed with another key stops, and can be removed', async () => {
+    await using registrar = await carrier();
+    const stopped = { state: 'stopped', lastReason: 'password_unreadable', nextAttemptAt: null } as const;
+    await using _keeper = keep({ secrets: createSecrets(Buffer.alloc(32, 8)) });
+    await set(registrar);
+    await shows(stopped);
+    await trunks.remove(tenantId, 'user:test');
+    await expect.poll(() => database.query('SELECT FROM sip_trunks')).toEqual([]);
+    expect(registrar.requests).toEqual([]);
+  });
+
   test('and hosted SIP exclude each other, however many ask at once', async () => {
     let hosted = 0;
     modes.define('hosted', async () => void (hosted = 0));
