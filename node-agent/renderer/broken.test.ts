@@ -21,7 +21,7 @@ describe.skipIf(browser === null)('the window of a companion that does not work 
     const path = '/home/ann/.outrigger-companion/settings.json';
     companion.state.problem = `${path} is broken; mend it.`;
     companion.state.broken = [{ file: 'settings', path, detail: 'It is broken at paused, which must be a boolean.' }];
-    await using opened = await host.open(companion, { withAxe: true });
+    await using opened = await host.open(companion);
     const { page } = opened;
     const notice = page.getByRole('alert').filter({ hasText: "What you allow can't be read" });
     await notice.waitFor();

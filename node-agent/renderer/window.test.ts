@@ -88,7 +88,6 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
           await using opened = await host.open(companion, {
             colorScheme,
             viewport,
-            withAxe: true,
             reducedMotion: 'reduce',
           });
           for (const name of pages) {
