@@ -4,16 +4,13 @@ import type { PromisedJob } from './engine/index.ts';
 import { openRunQueue } from './engine/run-queue.ts';
 import { SkillRegistry } from './engine/skill-catalog.ts';
 import { engineRetention, engineTasks } from './engine/upkeep.ts';
-import { startWorker } from './engine/worker.ts';
 import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
 import type { BodyLimits } from './platform/http/body-watch.ts';
 import { idempotencyRetention } from './platform/http/idempotency.ts';
-import { serveHttp } from './platform/http/serve.ts';
 import type { Logger } from './platform/logger.ts';
-import { createMetrics } from './platform/metrics.ts';
 import { openPlatform } from './platform/open-platform.ts';
 import { PeriodicTasks } from './platform/periodic-tasks.ts';
 import type { Product } from './product.ts';
@@ -114,7 +111,12 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
-  // What runs.
+  // What runs; not loaded by commands, which run and serve nothing.
+  const [{ createMetrics }, { startWorker }, { serveHttp }] = await Promise.all([
+    import('./platform/metrics.ts'),
+    import('./engine/worker.ts'),
+    import('./platform/http/serve.ts'),
+  ]);
   const metrics = stack.use(createMetrics(db));
   ai.measureBy(metrics.models);
   metrics.models.countBreakersBy(ai.countBreakers);

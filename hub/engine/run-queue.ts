@@ -1,7 +1,6 @@
 import { AppError } from '../../shared/errors.ts';
 import { RecoveryWatch } from '../platform/log-repeats.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { createBullMqQueue } from '../platform/queue/bullmq-queue.ts';
 import type { Queue } from '../platform/queue/queue.ts';
 import { reasonOf } from '../platform/reason-of.ts';
 import { RunIntake } from './intake.ts';
@@ -21,6 +20,8 @@ export async function openRunQueue(
   { db, databaseUrl, logger }: Platform,
   redisUrl: string | null,
 ): Promise<RunQueue> {
+  // Not loaded by commands, which run nothing.
+  const { createBullMqQueue } = await import('../platform/queue/bullmq-queue.ts');
   const queue = stack.use(
     await createBullMqQueue({
       backend: redisUrl === null ? { kind: 'postgres', url: databaseUrl } : { kind: 'redis', url: redisUrl },

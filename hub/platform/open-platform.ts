@@ -13,7 +13,6 @@ import type { Events } from './events/events.ts';
 import { LiveTopics } from './events/live-topics.ts';
 import { PostgresEvents } from './events/postgres-events.ts';
 import { publishAfterCommit } from './events/publish-after-commit.ts';
-import { RedisEvents } from './events/redis-events.ts';
 import { RecoveryWatch } from './log-repeats.ts';
 import type { Logger } from './logger.ts';
 import { createSmtpMailer } from './mail/mail.ts';
@@ -22,7 +21,6 @@ import { startPostgresServer } from './postgres-server/server.ts';
 import { LeasingRateLimiter } from './rate-limiter/leasing-rate-limiter.ts';
 import { createPostgresCounts } from './rate-limiter/postgres-counts.ts';
 import type { RateLimiter } from './rate-limiter/rate-limiter.ts';
-import { createRedisCounts } from './rate-limiter/redis-counts.ts';
 import { reasonOf } from './reason-of.ts';
 import { assertSecretKey, loadSecretKey } from './secret-key.ts';
 import { createSecrets } from './secrets.ts';
@@ -66,6 +64,12 @@ async function openTracing(settings: TracingSettings, logger: Logger): Promise<T
   return createTracing(settings, logger);
 }
 
+// Loaded only where there is a Redis.
+const connectRedisEvents = async (url: string, logger: Logger) =>
+  (await import('./events/redis-events.ts')).RedisEvents.connect(url, logger);
+const openRedisCounts = async (url: string, logger: Logger) =>
+  (await import('./rate-limiter/redis-counts.ts')).createRedisCounts(url, logger);
+
 /**
  * Opens what every product stands on: database, events, limits, egress, blobs, mail.
  * @param stack ends it all, in the reverse order.
@@ -107,7 +111,7 @@ export async function openPlatform(
     stack.use(
       redisUrl === null
         ? await PostgresEvents.connect(databaseUrl, logger)
-        : await RedisEvents.connect(redisUrl, logger).catch(unreachable),
+        : await connectRedisEvents(redisUrl, logger).catch(unreachable),
     ),
   );
   const live = stack.use(new LiveTopics(events));
@@ -115,7 +119,7 @@ export async function openPlatform(
   const rateLimiter = stack.use(
     redisUrl === null
       ? new LeasingRateLimiter(createPostgresCounts(db))
-      : new LeasingRateLimiter(await createRedisCounts(redisUrl, logger).catch(unreachable)),
+      : new LeasingRateLimiter(await openRedisCounts(redisUrl, logger).catch(unreachable)),
   );
   const egress = stack.use(createEgress({ allowHosts: settings.egress.allowHosts }));
   const blobFolder = resolve(settings.artifacts.folder ?? join(settings.home, 'artifacts'));
