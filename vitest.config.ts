@@ -19,7 +19,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'in process',
-          maxWorkers: 3,
+          // More than the cores of a small machine: some of them wait for what takes its time.
+          maxWorkers: 4,
           sequence: { groupOrder: 0 },
           include: ['shared/**/*.test.ts', 'hub/**/*.test.ts', 'test/*.test.ts', 'test/api/**/*.test.ts'],
           // Loading the hub takes longer than most of these files: a worker loads it once.
