@@ -192,6 +192,7 @@ test('what a failed transaction left running sends nothing into the next one on 
     tx.query('insert_late', `INSERT INTO hub_settings (key, value) VALUES ('late', '0')`, []),
   );
   let late: Promise<unknown> | undefined;
+  const nextBegan = Promise.withResolvers<void>();
   const failing = single.system(async (tx) => {
     const lost = (async () => {
       await tx.query('one', 'SELECT 1', []);
@@ -199,6 +200,7 @@ test('what a failed transaction left running sends nothing into the next one on 
     })();
     const goesOn = (async () => {
       await tx.query('nap', 'SELECT pg_sleep(0.05)', []);
+      await nextBegan.promise;
       await tx.query('late', `UPDATE hub_settings SET value = '1' WHERE key = 'late'`, []);
     })();
     late = settle(goesOn);
@@ -206,6 +208,7 @@ test('what a failed transaction left running sends nothing into the next one on 
   });
   await expect(failing).rejects.toThrow('the lease is lost');
   const next = single.system(async (tx) => {
+    nextBegan.resolve();
     await tx.query('nap', 'SELECT pg_sleep(0.05)', []);
     return (await tx.query('read_late', `SELECT value FROM hub_settings WHERE key = 'late'`, [])).rows;
   });
