@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startHub } from '../../../test/fixtures/hub.ts';
 import type { TestHub } from '../../../test/fixtures/hub.ts';
 import { engineRetention } from '../../engine/upkeep.ts';
+import { callsRetention } from '../../products/calls/index.ts';
 import { Months } from './months.ts';
 import { removeLeftovers, retentionTasks } from './row-retention.ts';
 
@@ -11,6 +12,9 @@ beforeAll(async () => {
   hub = await startHub();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
+
+const retentions = [engineRetention, callsRetention(365)];
+const lookedAfter = retentions.flatMap(({ ofWorkspaces }) => ofWorkspaces ?? []);
 
 /** What there is of a workspace, by table. */
 async function rowsOf(tenantId: string): Promise<Record<string, number>> {
@@ -29,9 +33,16 @@ async function rowsOf(tenantId: string): Promise<Record<string, number>> {
   return Object.fromEntries(counts.filter(([, n]) => n > 0));
 }
 
+async function* pieces(text: string) {
+  yield text;
+}
+
 test('of a workspace that is removed nothing is left in any table, and nothing of another is missing', async () => {
   const [removed, kept] = [await hub.workspace(), await hub.workspace()];
-  for (const { api } of [removed, kept]) {
+  for (const { api, tenantId } of [removed, kept]) {
+    const line =
+      'callSid,state,direction,result,startedAt,endedAt\ncall-1,ended,inbound,missed,2026-01-01T00:00:00Z,2026-01-01T00:00:09Z\n';
+    await hub.app.calls.importCsv(tenantId, pieces(line), 'twilio');
     const { id } = await api.call('createAutomationWorkflow', {
       body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
     });
@@ -47,16 +58,22 @@ test('of a workspace that is removed nothing is left in any table, and nothing o
     }
   }
   const before = await rowsOf(kept.tenantId);
-  expect(await rowsOf(removed.tenantId)).toMatchObject({ runs: 3, flows: 3, run_logs: 2, run_steps: 3 });
+  expect(await rowsOf(removed.tenantId)).toMatchObject({
+    runs: 3,
+    flows: 3,
+    run_logs: 2,
+    run_steps: 3,
+    calls: 1,
+    call_day_sums: 1,
+  });
   await hub.database.query('delete from tenants where id = $1', [removed.tenantId]);
   expect(await rowsOf(removed.tenantId)).toMatchObject({ runs: 3, removed_workspaces: 1 });
-  const tables = engineRetention.ofWorkspaces ?? [];
-  await removeLeftovers(hub.app.db, tables);
+  await removeLeftovers(hub.app.db, lookedAfter);
   // What began before may still write for a while, so it is looked after a little longer.
   const { removed_workspaces: remembered, workspace_events: _events, ...left } = await rowsOf(removed.tenantId);
   expect([remembered, left]).toEqual([1, {}]);
   await hub.database.query("update removed_workspaces set removed_at = now() - interval '1 hour'");
-  await removeLeftovers(hub.app.db, tables);
+  await removeLeftovers(hub.app.db, lookedAfter);
   expect((await rowsOf(removed.tenantId))['removed_workspaces']).toBeUndefined();
   expect(await rowsOf(kept.tenantId)).toMatchObject(before);
 });
@@ -81,9 +98,9 @@ test('every table that holds a workspace without referring to it is looked after
     'webhook_deliveries',
     'workspace_events',
   ];
-  expect(loose.map(({ name }) => name)).toEqual([...(engineRetention.ofWorkspaces ?? []), ...others].toSorted());
+  expect(loose.map(({ name }) => name)).toEqual([...lookedAfter, ...others].toSorted());
   const logger = pino({ level: 'silent' });
   const months = new Months({ url: hub.database.url, logger });
-  const tasks = retentionTasks({ db: hub.app.db, logger, months }, [engineRetention]);
+  const tasks = retentionTasks({ db: hub.app.db, logger, months }, retentions);
   expect(tasks.map(({ name }) => name)).toContain('removed workspaces');
 });

@@ -1,2 +1,2 @@
-export { createCalls } from './product.ts';
+export { callsRetention, createCalls } from './product.ts';
 export type { CallsProduct } from './product.ts';
