@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,14 +28,32 @@ interface Tally {
   unsteady: string[];
 }
 
+/** As shells tell what was interrupted. */
+const stoppedCode = 130;
+
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
+const running = new Set<ChildProcess>();
+let isStopping = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => {
+    isStopping = true;
+    for (const child of running) child.kill(signal);
+  });
+
+/** Ends with this process; once it is told to stop nothing begins any more. */
+function own<Child extends ChildProcess>(child: Child): Child {
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
 function run(command: string, args: string[]): Promise<number> {
-  const child = spawn(command, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
+  if (isStopping) return Promise.resolve(stoppedCode);
+  const child = own(spawn(command, args, { stdio: 'inherit' }));
   return new Promise((done) => {
     child.once('error', () => done(127));
-    child.once('exit', (code) => done(code ?? 1));
+    child.once('exit', (code) => done(code ?? stoppedCode));
   });
 }
 
@@ -54,10 +73,11 @@ async function check(tally: Tally, title: string, command: string, args: string[
 function checkTypes(tally: Tally): Promise<void> {
   const startedAt = performance.now();
   // One checker more does much of the work of the first again, and one project more takes its memory.
-  const child = spawn('nice', ['-n', '10', 'tsc', '-b', '--builders', '1', '--checkers', '2'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill(signal));
+  const child = own(
+    spawn('nice', ['-n', '10', 'tsc', '-b', '--builders', '1', '--checkers', '2'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    }),
+  );
   let found = '';
   child.stdout.on('data', (chunk: Buffer) => (found += chunk.toString()));
   return new Promise((done) => {
@@ -109,6 +129,7 @@ async function main(): Promise<number> {
     await check(tally, 'lint', 'oxlint', ['--deny-warnings']);
     await check(tally, 'unused code', 'knip', []);
   }
+  if (isStopping) return stoppedCode;
   const types = chosen.length === 0 ? checkTypes(tally) : undefined;
   say('\n== tests');
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-report-'));
