@@ -4,6 +4,7 @@ import { scripted } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
+import { chatProtocol } from '../fixtures/model-protocols.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
@@ -145,6 +146,40 @@ test('a call that its caller broke off is counted with an estimate, and so is on
   // The prompts differ by their marks alone.
   expect((await usage()).totals.inputTokens / inputTokens).toBeCloseTo(2, 0);
 });
+
+test.each(['3e9', '1e308', '1.5'])(
+  'whatever a provider says of its tokens (%s), runs, replies and sums are kept with a whole number of them',
+  async (said) => {
+    const scene = await chatScene(hubs[0]);
+    workspace = scene.workspace;
+    await workspace.session.call('putChatAiSettings', { ...inIt(), body: { enabled: true, debounceMs: 0 } });
+    const text = scripted({ reply: 'At nine.' });
+    const odd = (answer: string) => answer.replaceAll(/("(?:prompt|completion)_tokens":)\d+/g, `$1${said}`);
+    const { begin, part, end, whole } = chatProtocol;
+    model.reply = () => ({ raw: odd(begin('x') + part('x', text) + end('x', 'stop')) });
+    const tokens = Math.min(100_000_000, Math.round(Number(said)));
+    const sum = { inputTokens: tokens, outputTokens: tokens };
+    expect(await (await ask()).json()).toMatchObject({ status: 'succeeded', usage: sum });
+    const visitor = await scene.visitor();
+    await visitor.api.call('sendVisitorMessage', { body: { content: 'When?', clientId: 'when' } });
+    await expect
+      .poll(async () => (await visitor.api.call('listVisitorMessages', { query: {} })).data)
+      .toMatchObject([{ senderType: 'visitor' }, { senderType: 'ai', content: 'At nine.' }]);
+    expect((await workspace.session.call('getChatAiSettings', inIt())).usage).toMatchObject(sum);
+    model.reply = () => ({
+      raw: odd(JSON.stringify(whole('x', text, 'stop'))),
+      contentType: 'application/json',
+    });
+    expect(await (await ask()).json()).toMatchObject({ status: 'succeeded', usage: sum });
+    expect((await usage()).totals).toMatchObject({ calls: 3, inputTokens: 3 * tokens, estimatedCalls: 0 });
+    const metrics = await Promise.all(hubs.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    const counted = [...metrics.join('\n').matchAll(/^outrigger_model_tokens_total\{.*\} (.*)$/gm)].map(([, count]) =>
+      Number(count),
+    );
+    expect(counted.length).toBeGreaterThan(0);
+    for (const count of counted) expect(Number.isSafeInteger(count)).toBe(true);
+  },
+);
 
 test('a day is never used beyond its budget by more than a call, by all processes together', async () => {
   await setBudget(45);

@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import type { Egress } from '../egress/egress.ts';
 import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
+import { soundTokens } from './sound-tokens.ts';
 import { eventsOfCompletion } from './whole-completion.ts';
 
 export { InferenceError } from './failure.ts';
@@ -29,7 +30,7 @@ export interface InferenceRequest {
 
 /** What stands at the end of an answer. */
 export interface InferenceEnd {
-  /** As the provider counts; 0 where it does not say. */
+  /** As the provider counts, in whole numbers; 0 where it does not say. */
   usage: { inputTokens: number; outputTokens: number };
   /** Whether the model stopped because it may say no more. */
   truncated: boolean;
@@ -156,8 +157,8 @@ export function createInference(egress: Egress): Inference {
             case 'finish': {
               const { finishReason } = part;
               const usage = {
-                inputTokens: part.usage.inputTokens.total ?? 0,
-                outputTokens: part.usage.outputTokens.total ?? 0,
+                inputTokens: soundTokens(part.usage.inputTokens.total),
+                outputTokens: soundTokens(part.usage.outputTokens.total),
               };
               if (finishReason.unified === 'content-filter') throw filterRefused(name, null, usage);
               if (finishReason.unified === 'interrupted' || finishReason.unified === 'error')

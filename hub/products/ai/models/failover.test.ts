@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { freePort } from '../../../../test/fixtures/free-port.ts';
-import { chatProtocol } from '../../../../test/fixtures/model-protocols.ts';
+import { chatProtocol, messagesProtocol } from '../../../../test/fixtures/model-protocols.ts';
 import type { Finish } from '../../../../test/fixtures/model-protocols.ts';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import type { ModelReply } from '../../../../test/fixtures/model-server.ts';
@@ -238,6 +238,19 @@ describe.each(providers)('a model of %s', (provider) => {
       attempts: [{ model: 'alpha', outcome: 'answered' }],
     });
     expect(first.requests[0]?.stream).toBe(true);
+  });
+
+  test.each([
+    ['1.5', 2],
+    ['3e9', 100_000_000],
+    ['1e308', 100_000_000],
+    ['-5', 0],
+  ])('that says %s tokens took a whole number of them', async (count, tokens) => {
+    const { begin, part, end } = provider === 'anthropic' ? messagesProtocol : chatProtocol;
+    const whole = begin('alpha') + part('alpha', 'Why not?') + end('alpha', 'stop');
+    first.reply = () => ({ raw: whole.replaceAll(/("\w+_tokens":)\d+/g, `$1${count}`) });
+    const { answer } = await drained(ask(both({ provider })));
+    expect(answer).toMatchObject({ text: 'Why not?', usage: { inputTokens: tokens, outputTokens: tokens } });
   });
 
   test('that breaks off in a stream is not gone on with by another', async () => {

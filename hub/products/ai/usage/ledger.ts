@@ -7,7 +7,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { logRecovery } from '../../../platform/log-repeats.ts';
 import type { Logger } from '../../../platform/logger.ts';
-import { costMicrosOf, soundTokens } from './cost.ts';
+import { costMicrosOf } from './cost.ts';
 import type { Tokens } from './cost.ts';
 import { writeUsage } from './usage-store.ts';
 import type { UsageSum } from './usage-store.ts';
@@ -63,8 +63,7 @@ export class UsageLedger implements AsyncDisposable {
 
   /** Adds a call to what is written next; never waits. Answers what it cost, in millionths of its currency. */
   add(call: UsedCall): bigint {
-    const { tenantId, modelId, model, prices, outcome, ms, isEstimated } = call;
-    const usage = soundTokens(call.usage);
+    const { tenantId, modelId, model, prices, outcome, ms, usage, isEstimated } = call;
     const cost = prices === null ? 0n : costMicrosOf(usage, prices);
     const currency = prices?.currency ?? '';
     const key = JSON.stringify([tenantId, modelId, model, currency]);
