@@ -287,6 +287,27 @@ describe('people', () => {
     const asked = await send(hub.url, 'GET', '/sign-in?to=%2Fvoice%22%3E');
     expect(asked.text).toContain('name="to" value="/"');
   });
+
+  test.each(['/sign-in', '/approve/x'])(
+    'who sends a form to %s that can not be read is told why, on a page',
+    async (path) => {
+      const type = 'application/x-www-form-urlencoded';
+      for (const [status, said, headers, raw] of [
+        [413, '16 KiB', {}, 'a'.repeat(17_000)],
+        [413, '1,000 fields', {}, 'a=&'.repeat(1_001)],
+        [415, 'UTF-8', { 'content-type': `${type}; charset=utf-7` }, 'email=x'],
+        [415, 'not compressed', { 'content-encoding': 'zip' }, 'email=x'],
+        [400, 'can not be read', { 'content-encoding': 'gzip' }, 'email=x'],
+      ] as const) {
+        const answer = await send(hub.url, 'POST', path, {
+          headers: { 'content-type': type, origin: hub.url, ...headers },
+          raw,
+        });
+        expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'text/html; charset=utf-8']);
+        expect(answer.text).toContain(said);
+      }
+    },
+  );
 });
 
 describe('limits', () => {

@@ -18,7 +18,7 @@ export interface PageRequest {
   baseUrl: string;
   /** The session that the browser shows, if any; not checked yet. */
   sessionToken: string | null;
-  /** Reads the fields of a form, of 16 KiB at most; only a page asked for by POST has one. */
+  /** Reads the fields of a form, of 16 KiB at most; only a page asked for by POST has one. @throws AppError. */
   form: () => Promise<Record<string, unknown>>;
   /** @throws AppError `origin_not_allowed` unless a page of this hub asks. */
   assertSameOrigin: () => void;
@@ -66,18 +66,34 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
     router[page.method === 'GET' ? 'get' : 'post'](page.path, async (request, response) => {
       try {
         if (page.limit !== undefined) await serving.limit(page.limit, serving.addressOf(request));
+        send(response, await page.answer(requestOf(request, response, serving)), serving);
       } catch (error) {
-        if (!(error instanceof AppError)) throw error;
+        // What is ours to mend is answered and logged as everywhere.
+        if (!(error instanceof AppError) || error.status >= 500) throw error;
         if (error.retryAfterSeconds !== undefined) response.set('Retry-After', String(error.retryAfterSeconds));
-        response.set('Cache-Control', 'no-store');
-        response.status(error.status).type('html').send(renderNotice('Not now', error.message));
-        return;
+        response.set(linkHeaders);
+        const title = error.status === 429 ? 'Not now' : 'That did not work';
+        response.status(error.status).type('html').send(renderNotice(title, error.message));
       }
-      send(response, await page.answer(requestOf(request, response, serving)), serving);
     });
 }
 
 const readForm = express.urlencoded({ extended: false, limit: '16kb' });
+
+/** What the parser of forms refuses, in words for whoever sent one; what it did not foresee stays as it is. */
+function refusedForm(error: unknown): unknown {
+  const status = error instanceof Error && 'status' in error ? error.status : null;
+  if (status === 413)
+    return new AppError('payload_too_large', 'The form is too large: send 1,000 fields and 16 KiB at most.');
+  if (status === 415)
+    return new AppError(
+      'unsupported_media_type',
+      'The form is written in a way that is not understood here: send it in UTF-8, not compressed.',
+    );
+  if (status === 400)
+    return new AppError('validation_failed', 'The form can not be read; fill it in and send it anew.');
+  return error;
+}
 
 function requestOf(request: Request, response: Response, { hosts, addressOf }: PageServing): PageRequest {
   return {
@@ -91,7 +107,7 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
       new Promise((done, fail) => {
         readForm(request, response, (error?: unknown) => {
           if (error === undefined) done((request.body ?? {}) as Record<string, unknown>);
-          else fail(error as Error);
+          else fail(refusedForm(error));
         });
       }),
     assertSameOrigin: () => assertSameOrigin(request, hosts),
