@@ -235,6 +235,35 @@ test('a budget that is used up has every way to a model say so, until the next d
   expect((await ask()).status).toBe(200);
 });
 
+test('a budget says which models its limit of cost does not bound, and the audit log who set which prices', async () => {
+  const unbound = async () => (await budget()).modelsWithoutCostLimit;
+  await setBudget(5, null);
+  expect(await unbound()).toEqual([]);
+  const ofHub = { modelId: null, model: 'of-the-hub', prices: { currency: 'EUR' } };
+  expect((await setBudget(null, 63, 'USD')).modelsWithoutCostLimit).toMatchObject([ofHub]);
+  await setBudget(null, 63);
+  expect(await unbound()).toEqual([]);
+  const main = { modelId: 'main', model: 'alpha' };
+  for (const prices of [
+    undefined,
+    { inputMicros: 0, outputMicros: 0, currency: 'EUR' },
+    { inputMicros: 3_000_000, outputMicros: 15_000_000, currency: 'USD' },
+  ]) {
+    await putModels(prices);
+    expect(await unbound()).toEqual([{ ...main, prices: prices ?? null }]);
+  }
+  await putModels({ inputMicros: 3_000_000, outputMicros: 15_000_000, currency: 'EUR' });
+  expect(await unbound()).toEqual([]);
+  const [last] = await database.query(
+    "SELECT actor, details FROM audit_log WHERE tenant_id = $1 AND action = 'models.updated' ORDER BY id DESC LIMIT 1",
+    [workspace.tenantId],
+  );
+  expect(last).toMatchObject({
+    actor: expect.stringMatching(/^token:/) as string,
+    details: { models: ['main'], prices: { main: { inputMicros: 3_000_000, currency: 'EUR' } } },
+  });
+});
+
 test('visitors go to a person when the budget is used up, and agents are told that nothing can be suggested', async () => {
   const scene = await chatScene(hubs[0]);
   workspace = scene.workspace;

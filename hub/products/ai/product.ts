@@ -56,8 +56,8 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   let meters: ModelMeters | null = null;
   const clock = systemClock;
   const breakers = stack.use(new Breakers({ db, logger, clock, onChange: (change) => meters?.breaker(change) }));
-  const usage = createUsage(stack, platform);
-  const ai = new Ai({
+  const usage = createUsage(stack, platform, (tenantId) => ai.pricedModels(tenantId));
+  const ai: Ai = new Ai({
     db,
     secrets,
     inference: createInference(egress),

@@ -122,10 +122,23 @@ export class Ai {
         action: 'models.updated',
         targetType: 'models',
         targetId: tenantId,
-        details: { models: models.map(({ id }) => id), order: body.order },
+        details: {
+          models: models.map(({ id }) => id),
+          order: body.order,
+          prices: Object.fromEntries(models.map(({ id, prices }) => [id, prices])),
+        },
       });
     });
     return this.getModels(tenantId);
+  }
+
+  /** All models that can be asked, with what they cost: steps may name one that stands in no order. */
+  async pricedModels(tenantId: string) {
+    const { models, order, fallback } = await this.getModels(tenantId);
+    return [
+      ...models.map(({ id, model, prices }) => ({ modelId: id, model, prices })),
+      ...(order.length > 0 || fallback === null ? [] : [{ modelId: null, ...fallback }]),
+    ];
   }
 
   /** Whether there is a model to ask. */

@@ -6,6 +6,7 @@ import { todayStart } from './today.ts';
 
 type Put = z.output<typeof resource.putAiBudget.body>;
 type Shown = z.output<typeof resource.getAiBudget.response>;
+type Budget = Omit<Shown, 'modelsWithoutCostLimit'>;
 
 interface BudgetRow {
   day: string;
@@ -18,21 +19,27 @@ interface BudgetRow {
   updated_at: Date | null;
 }
 
+/** A model that a workspace can ask, with what it costs. */
+export type PricedModel = Shown['modelsWithoutCostLimit'][number];
+
 /** What workspaces may spend on models in a day. */
 export class Budgets {
   readonly #db: Database;
+  readonly #modelsOf: (tenantId: string) => Promise<PricedModel[]>;
 
-  constructor(db: Database) {
+  /** @param modelsOf all that a workspace can ask. */
+  constructor(db: Database, modelsOf: (tenantId: string) => Promise<PricedModel[]>) {
     this.#db = db;
+    this.#modelsOf = modelsOf;
   }
 
-  show(tenantId: string): Promise<Shown> {
-    return this.#db.read(tenantId, (tx) => readBudget(tx, tenantId));
+  async show(tenantId: string): Promise<Shown> {
+    return this.#withModels(tenantId, await this.#db.read(tenantId, (tx) => readBudget(tx, tenantId)));
   }
 
   /** Replaces it; without a limit there is none. */
-  put(tenantId: string, { dailyTokens, dailyCost }: Put, actor: string): Promise<Shown> {
-    return this.#db.workspace(tenantId, async (tx) => {
+  async put(tenantId: string, { dailyTokens, dailyCost }: Put, actor: string): Promise<Shown> {
+    const budget = await this.#db.workspace(tenantId, async (tx) => {
       if (dailyTokens === null && dailyCost === null)
         await tx.query('remove_ai_budget', 'DELETE FROM ai_budgets WHERE tenant_id = $1', [tenantId]);
       else
@@ -54,10 +61,20 @@ export class Budgets {
       });
       return readBudget(tx, tenantId);
     });
+    return this.#withModels(tenantId, budget);
+  }
+
+  async #withModels(tenantId: string, budget: Budget): Promise<Shown> {
+    const { dailyCost } = budget;
+    const models = dailyCost === null ? [] : await this.#modelsOf(tenantId);
+    return { ...budget, modelsWithoutCostLimit: models.filter(({ prices }) => !isBound(prices, dailyCost)) };
   }
 }
 
-async function readBudget(tx: Transaction, tenantId: string): Promise<Shown> {
+const isBound = (prices: PricedModel['prices'], limit: Budget['dailyCost']) =>
+  prices !== null && prices.currency === limit?.currency && prices.inputMicros + prices.outputMicros > 0;
+
+async function readBudget(tx: Transaction, tenantId: string): Promise<Budget> {
   const { rows } = await tx.query<BudgetRow>(
     'read_ai_budget',
     `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, ${todayStart} + interval '1 day' AS resets_at, used.tokens, used.costs,
@@ -70,7 +87,7 @@ async function readBudget(tx: Transaction, tenantId: string): Promise<Shown> {
   return present(rows[0] as BudgetRow);
 }
 
-function present(row: BudgetRow): Shown {
+function present(row: BudgetRow): Budget {
   const tokens = Number(row.tokens);
   const costs = Object.entries(row.costs ?? {})
     .map(([currency, micros]) => ({ currency, micros: Number(micros) }))
