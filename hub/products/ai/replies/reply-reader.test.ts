@@ -92,13 +92,47 @@ test('an answer is taken with a fence around it, and refused with another shape'
     expect(parseAnswer(rubbish), rubbish).toBeNull();
 });
 
+/** Counts the signs that are looked at by place, and those that are copied. */
+function countedWork(work: () => void) {
+  const counted = { looks: 0, copied: 0 };
+  const { charAt, slice } = String.prototype;
+  const put = (methods: Pick<string, 'charAt' | 'slice'>) => void Object.assign(String.prototype, methods);
+  put({
+    charAt(this: string, at) {
+      counted.looks += 1;
+      return charAt.call(this, at);
+    },
+    slice(this: string, from, to) {
+      const part = slice.call(this, from, to);
+      counted.copied += part.length;
+      return part;
+    },
+  });
+  try {
+    work();
+  } finally {
+    put({ charAt, slice });
+  }
+  return counted;
+}
+
 test('an answer that comes sign by sign is looked at once', () => {
+  const size = 60_000;
   const long = 'read '.repeat(100);
-  for (const text of [
-    `{"action":"answer","reason":"${'r'.repeat(400_000)}","reply":"${long}"}`,
-    `{"action":"answer","sources":[${'"s",'.repeat(100_000)}"s"],"reply":"${long}"}`,
-    `{"${'k'.repeat(400_000)}":1,"reply":"${long}"}`,
-    `${' '.repeat(400_000)}{"reply":"${long}"}`,
-  ])
-    expect(read([...text]).reader.reply).toMatch(/^read /);
-}, 15_000);
+  for (const [text, leastLooks] of [
+    [`{"action":"answer","reason":"${'r'.repeat(size)}","reply":"${long}"}`, size],
+    [`{"action":"answer","sources":[${'"s",'.repeat(size / 4)}"s"],"reply":"${long}"}`, size],
+    [`{"${'k'.repeat(size)}":1,"reply":"${long}"}`, size],
+    [`${' '.repeat(size)}{"reply":"${long}"}`, 0],
+  ] as const) {
+    const reader = new ReplyReader();
+    const { looks, copied } = countedWork(() => {
+      for (const sign of text) reader.push(sign);
+    });
+    expect(reader.reply).toMatch(/^read /);
+    expect(looks).toBeGreaterThanOrEqual(leastLooks);
+    expect(looks).toBeLessThan(1.5 * text.length);
+    // To copy all at each sign were half of the square.
+    expect(copied).toBeLessThan(text.length ** 2 / 5);
+  }
+});

@@ -126,7 +126,7 @@ export class ReplyReader {
         if (!this.#scanString(scan)) return null;
         continue;
       }
-      const sign = this.#text[scan.at] as string;
+      const sign = this.#text.charAt(scan.at);
       if (scan.depth === 0 && (sign === ',' || sign === '}' || sign === ']')) {
         this.#scan = null;
         return scan.at;
@@ -142,7 +142,7 @@ export class ReplyReader {
   /** Goes behind the end of the string that it is in; false while that is not there. */
   #scanString(scan: { at: number; isInString: boolean }): boolean {
     for (; scan.at < this.#text.length; scan.at += 1) {
-      const sign = this.#text[scan.at];
+      const sign = this.#text.charAt(scan.at);
       if (sign === '\\') {
         // What is escaped may not be there yet.
         if (scan.at + 1 >= this.#text.length) return false;
