@@ -1,18 +1,19 @@
 import { once } from 'node:events';
+import type { EventEmitter } from 'node:events';
 import { request } from 'undici';
 import type { Agent } from 'undici';
-import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Client, Fetch } from '../fixtures/contract-client.ts';
 import { openVisitor } from '../fixtures/live-chat.ts';
-import type { LivePage } from '../fixtures/live-chat.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
+import type { SpeechServer } from '../fixtures/speech-server.ts';
 import type { BenchHub } from './hub.ts';
 import { compared } from './table.ts';
 
 export interface AiBench {
   hub: BenchHub;
   model: ModelServer;
+  speech: SpeechServer;
   tenantId: string;
   session: Client;
   sessionToken: string;
@@ -35,10 +36,15 @@ interface Written {
   lastAt: number;
 }
 
-async function nextFrame(page: LivePage<VisitorFrame>, isIt: (frame: VisitorFrame) => boolean): Promise<number> {
+/** When a frame came to a page. */
+export async function nextFrame<Frame>(
+  page: { frames: Frame[]; socket: EventEmitter },
+  isIt: (frame: Frame) => boolean,
+): Promise<number> {
+  const signal = AbortSignal.timeout(30_000);
   for (;;) {
     if (page.frames.some(isIt)) return performance.now();
-    await once(page.socket, 'message');
+    await once(page.socket, 'message', { signal });
   }
 }
 

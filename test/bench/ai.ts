@@ -5,8 +5,10 @@ import { readPostgresUrl } from '../../hub/platform/postgres-server/server.ts';
 import { createClient } from '../fixtures/contract-client.ts';
 import type { Fetch } from '../fixtures/contract-client.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
+import { startSpeechServer } from '../fixtures/speech-server.ts';
 import { measureFirstWords } from './ai-chat.ts';
 import type { AiBench } from './ai-chat.ts';
+import { measureInterruptions, measureTurns, speechSettings, voiceTitles } from './ai-voice.ts';
 import { signIn, startBenchHub } from './hub.ts';
 import { readParts } from './parts.ts';
 import { compared, costColumns, printTable } from './table.ts';
@@ -14,6 +16,8 @@ import { compared, costColumns, printTable } from './table.ts';
 const parts = {
   answers: 'a whole answer, by a run and on the phone, beside the bare call of the same model server',
   words: 'the first words of an answer in a chat, and its end, beside the same stream straight from the model server',
+  voice:
+    'a spoken question to the first sound of its answer, by stage, and an interruption, beside the servers asked straight',
   rate: 'runs a second, beside bare calls a second',
   failover: 'what a model that fails costs before the next one answers',
   memory: 'what the hub grows by over many runs',
@@ -204,8 +208,15 @@ export async function benchAi(args: string[]): Promise<void> {
   if (wanted === null) return;
   const { parts: chosen } = wanted;
   await using model = await startModelServer();
+  await using speech = await startSpeechServer();
   await using hub = await startBenchHub(
-    { AI_BASE_URL: model.baseUrl, AI_MODEL: 'bench', EGRESS_ALLOW_HOSTS: model.host, SIGN_UP: 'open' },
+    {
+      AI_BASE_URL: model.baseUrl,
+      AI_MODEL: 'bench',
+      EGRESS_ALLOW_HOSTS: model.host,
+      SIGN_UP: 'open',
+      ...speechSettings(speech),
+    },
     { isInspected: chosen.has('memory') },
   );
   const sessionToken = await signIn(hub);
@@ -216,11 +227,16 @@ export async function benchAi(args: string[]): Promise<void> {
     body: { name: 'bench', product: 'ai', permissions: ['ai:invoke'] },
   });
   const dispatcher = new Agent({ connections: senders });
-  const bench: AiBench = { hub, model, tenantId, session, sessionToken, key, dispatcher };
+  const bench: AiBench = { hub, model, speech, tenantId, session, sessionToken, key, dispatcher };
   const clear = () => (model.requests.length = 0);
   if (chosen.has('answers')) printTable(`A whole answer, ${rounds} in turn`, await measureAnswers(bench));
   clear();
   if (chosen.has('words')) printTable('An answer in a chat, in 20 parts 5 ms apart', await measureFirstWords(bench));
+  clear();
+  if (chosen.has('voice')) {
+    printTable(voiceTitles.turns, await measureTurns(bench));
+    printTable(voiceTitles.interruptions, await measureInterruptions(bench));
+  }
   clear();
   if (chosen.has('rate'))
     printTable(`${runsAtOnce} runs from ${senders} senders, the model answers at once`, await measureRate(bench));

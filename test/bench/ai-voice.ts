@@ -1,0 +1,285 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { FormData, request } from 'undici';
+import type { VoiceFrame, VoiceRequestFrame } from '../../shared/contract/ai/voice.ts';
+import { speaks, tone } from '../fixtures/speech-server.ts';
+import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { openVoice } from '../fixtures/voice-page.ts';
+import type { VoicePage } from '../fixtures/voice-page.ts';
+import { nextFrame } from './ai-chat.ts';
+import type { AiBench } from './ai-chat.ts';
+import { signIn, startBenchHub } from './hub.ts';
+import { compared } from './table.ts';
+
+const rounds = 40;
+const warmRounds = 5;
+const delaysMs = { transcription: 300, model: 300, speech: 150 };
+const deadlineMs = 30_000;
+const answer = 'We open at nine.';
+const question = readFileSync(join(import.meta.dirname, '../fixtures/question.wav')).toString('base64');
+
+/** Of the tables, in their order. */
+export const voiceTitles = {
+  turns: `A spoken question, ${rounds} in turn; speech to text takes ${delaysMs.transcription} ms, the model ${delaysMs.model}, text to speech ${delaysMs.speech}`,
+  interruptions: `An interruption, ${rounds} of each`,
+};
+
+/** The settings of a hub that listens and speaks by a server. */
+export const speechSettings = ({ baseUrl }: SpeechServer) => ({
+  STT_BASE_URL: baseUrl,
+  STT_MODEL: 'ears',
+  TTS_BASE_URL: baseUrl,
+  TTS_MODEL: 'mouth',
+});
+
+/** How long the stages took, each from the end of the one before; the last two from the end of what was said. */
+interface Stages {
+  transcribe: number;
+  firstText: number;
+  firstAudio: number;
+  toFirstAudio: number;
+  whole: number;
+}
+
+/** Posts straight to a server; answers when the first of its answer came and when the last. */
+async function post({ dispatcher }: AiBench, url: string, body: FormData | object) {
+  const isForm = body instanceof FormData;
+  const answered = await request(url, {
+    method: 'POST',
+    dispatcher,
+    body: isForm ? body : JSON.stringify(body),
+    ...(isForm ? {} : { headers: { 'content-type': 'application/json' } }),
+    signal: AbortSignal.timeout(deadlineMs),
+  });
+  let firstAt: number | null = null;
+  for await (const _chunk of answered.body) firstAt ??= performance.now();
+  if (answered.statusCode !== 200 || firstAt === null) throw new Error(`${url} answered ${answered.statusCode}`);
+  return { firstAt, lastAt: performance.now() };
+}
+
+const sayStraight = (bench: AiBench) =>
+  post(bench, `${bench.speech.baseUrl}/audio/speech`, { model: 'mouth', input: answer, voice: 'a' });
+
+async function sayByEspeak() {
+  const child = spawn('espeak-ng', ['--stdin', '--stdout', '-b', '1', '-v', 'en'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    signal: AbortSignal.timeout(deadlineMs),
+  });
+  const closed = once(child, 'close');
+  child.stdin.end(answer);
+  let firstAt = Number.NaN;
+  child.stdout.once('data', () => {
+    firstAt = performance.now();
+    child.stdout.resume();
+  });
+  await closed;
+  return { firstAt, lastAt: performance.now() };
+}
+
+/** What asks the servers itself, one after the other. */
+async function askStraight(bench: AiBench, say: (bench: AiBench) => ReturnType<typeof sayStraight>): Promise<Stages> {
+  const { speech, model } = bench;
+  const saidAt = performance.now();
+  const form = new FormData();
+  form.set('model', 'ears');
+  form.set('file', new File([Buffer.from(question, 'base64')], 'question.wav', { type: 'audio/wav' }));
+  const { lastAt: understoodAt } = await post(bench, `${speech.baseUrl}/audio/transcriptions`, form);
+  const messages = [{ role: 'user', content: 'When do you open?' }];
+  const asked = { model: 'bench', messages, stream: true };
+  const { lastAt: answeredAt } = await post(bench, `${model.baseUrl}/chat/completions`, asked);
+  const { firstAt, lastAt } = await say(bench);
+  return {
+    transcribe: understoodAt - saidAt,
+    firstText: answeredAt - understoodAt,
+    firstAudio: firstAt - answeredAt,
+    toFirstAudio: firstAt - saidAt,
+    whole: lastAt - saidAt,
+  };
+}
+
+/** When a frame came to the page. @throws when the hub says that something failed. */
+const frameAt = (page: VoicePage, type: VoiceFrame['type']) =>
+  nextFrame(page, (frame) => {
+    if (frame.type === 'error') throw new Error(`${frame.code}: ${frame.data}`);
+    return frame.type === type;
+  });
+
+async function askByVoice(page: VoicePage): Promise<Stages> {
+  page.frames.length = 0;
+  const saidAt = performance.now();
+  page.send({ type: 'audio', data: question });
+  const heardAt = await frameAt(page, 'audio');
+  const doneAt = await frameAt(page, 'done');
+  const {
+    transcribe = Number.NaN,
+    firstText = Number.NaN,
+    firstAudio = Number.NaN,
+  } = page.of('done')[0]?.latencyMs ?? {};
+  return { transcribe, firstText, firstAudio, toFirstAudio: heardAt - saidAt, whole: doneAt - saidAt };
+}
+
+async function askByRequest({ session, tenantId }: AiBench): Promise<number> {
+  const startedAt = performance.now();
+  const { audioBase64 } = await session.call('answerVoice', {
+    params: { tenantId },
+    body: { audioBase64: question, sampleRate: 24_000 },
+  });
+  if (audioBase64 === '') throw new Error('nothing was answered');
+  return performance.now() - startedAt;
+}
+
+/** Each round does all of them, so that what else goes on the machine meets all of them alike. */
+async function inTurn<Result>(work: () => Promise<Result>): Promise<Result[]> {
+  for (let warm = 0; warm < warmRounds; warm += 1) await work();
+  const results: Result[] = [];
+  while (results.length < rounds) results.push(await work());
+  return results;
+}
+
+const row = (what: string, samples: number[], straight: number[] | null = null, aim = '') => ({
+  ...compared(what, samples, straight),
+  aim,
+});
+const of = (stage: keyof Stages, turns: Stages[]) => turns.map((turn) => turn[stage]);
+
+/** From the end of what was said to the answer's sound, beside a client that asks the same servers itself. */
+export async function measureTurns(bench: AiBench): Promise<Record<string, string>[]> {
+  const { hub, model, speech, sessionToken } = bench;
+  model.reply = () => delay(delaysMs.model, answer);
+  speech.reply = (asked) => delay(delaysMs[asked.kind], speaks(asked));
+  const page = await openVoice(hub.url, sessionToken);
+  const results = await inTurn(async () => ({
+    straight: await askStraight(bench, sayStraight),
+    byVoice: await askByVoice(page),
+    requested: await askByRequest(bench),
+  }));
+  page.end();
+  const straight = results.map((each) => each.straight);
+  const byVoice = results.map((each) => each.byVoice);
+  const requested = results.map((each) => each.requested);
+  const stage = (name: keyof Stages) => [of(name, byVoice), of(name, straight)] as const;
+  return [
+    row('the servers straight: end of what was said to first audio', of('toFirstAudio', straight)),
+    row('by the hub', ...stage('toFirstAudio'), 'p50 850 ms, added 60 ms'),
+    row('of that, until it was understood', ...stage('transcribe')),
+    row('from there to the first sentence', ...stage('firstText')),
+    row('from there to its first audio', ...stage('firstAudio')),
+    row('POST …/ai/voice, the whole answer', requested, of('whole', straight)),
+    ...(await measureEspeak(bench)),
+  ];
+}
+
+/** The same where espeak-ng speaks; nothing where it is not installed. */
+async function measureEspeak(bench: AiBench): Promise<Record<string, string>[]> {
+  if (spawnSync('espeak-ng', ['--version']).status !== 0) return [];
+  const { model, speech } = bench;
+  await using hub = await startBenchHub({
+    AI_BASE_URL: model.baseUrl,
+    AI_MODEL: 'bench',
+    STT_BASE_URL: speech.baseUrl,
+    STT_MODEL: 'ears',
+    TTS_PROVIDER: 'espeak',
+  });
+  const page = await openVoice(hub.url, await signIn(hub));
+  const results = await inTurn(async () => ({
+    straight: await askStraight(bench, sayByEspeak),
+    byVoice: await askByVoice(page),
+  }));
+  page.end();
+  const straight = results.map((each) => each.straight);
+  const byVoice = results.map((each) => each.byVoice);
+  return [
+    row('espeak-ng as text to speech, straight', of('toFirstAudio', straight)),
+    row('espeak-ng, by the hub', of('toFirstAudio', byVoice), of('toFirstAudio', straight)),
+    row('of that, from the first sentence to its first audio', of('firstAudio', byVoice), of('firstAudio', straight)),
+  ];
+}
+
+/** When something holds, to a millisecond. */
+async function momentOf(holds: () => boolean): Promise<number> {
+  const signal = AbortSignal.timeout(deadlineMs);
+  while (!holds()) await delay(1, undefined, { signal });
+  return performance.now();
+}
+
+interface Moment {
+  while: string;
+  said: VoiceRequestFrame;
+  /** Waits until it is so far. */
+  reached: (page: VoicePage) => Promise<unknown>;
+  /** Connections that are open to servers then. */
+  connections: number;
+}
+
+/** From an interruption to its `done` on the page, after which nothing of the turn is played, and to the end of every connection to the servers. */
+export async function measureInterruptions(bench: AiBench): Promise<Record<string, string>[]> {
+  const { hub, model, speech, dispatcher, sessionToken } = bench;
+  const typed = { type: 'text', data: 'When do you open?' } as const;
+  const closings = () => model.aborted + speech.aborted;
+  const moments: Moment[] = [
+    {
+      while: 'it is written down',
+      said: { type: 'audio', data: question },
+      reached: () => momentOf(() => speech.requests.length > 0),
+      connections: 1,
+    },
+    {
+      while: 'the model thinks',
+      said: typed,
+      reached: () => momentOf(() => model.requests.length > 0),
+      connections: 1,
+    },
+    { while: 'it is spoken', said: typed, reached: (page) => frameAt(page, 'audio'), connections: 2 },
+  ];
+  const straight: number[] = [];
+  model.reply = () => 'hang';
+  for (let round = -warmRounds; round < rounds; round += 1) {
+    model.requests.length = 0;
+    const stop = new AbortController();
+    const before = closings();
+    const asked = request(`${model.baseUrl}/chat/completions`, {
+      method: 'POST',
+      dispatcher,
+      body: JSON.stringify({ model: 'bench', messages: [] }),
+      signal: stop.signal,
+    }).catch(() => undefined);
+    await momentOf(() => model.requests.length > 0);
+    const stoppedAt = performance.now();
+    stop.abort();
+    const closedAt = await momentOf(() => closings() > before);
+    await asked;
+    if (round >= 0) straight.push(closedAt - stoppedAt);
+  }
+  const rows = [row('a client that breaks off its own call: to its closed connection', straight)];
+  const page = await openVoice(hub.url, sessionToken);
+  for (const { while: when, said, reached, connections } of moments) {
+    const toDone: number[] = [];
+    const toClosed: number[] = [];
+    model.reply = () => (connections === 1 ? 'hang' : { parts: [`${answer} `, 'And '], finish: 'stall' });
+    speech.reply = ({ kind }) => (kind === 'transcription' ? 'hang' : { stalled: tone(0.5, 24_000) });
+    for (let round = -warmRounds; round < rounds; round += 1) {
+      page.frames.length = model.requests.length = speech.requests.length = 0;
+      const before = closings();
+      page.send(said);
+      await reached(page);
+      const interruptedAt = performance.now();
+      page.send({ type: 'interrupt' });
+      const [doneAt, closedAt] = await Promise.all([
+        frameAt(page, 'done'),
+        momentOf(() => closings() >= before + connections),
+      ]);
+      if (round < 0) continue;
+      toDone.push(doneAt - interruptedAt);
+      toClosed.push(closedAt - interruptedAt);
+    }
+    rows.push(
+      row(`while ${when}: to \`done\``, toDone, null, '50 ms'),
+      row(`while ${when}: to closed connections at the servers`, toClosed, straight),
+    );
+  }
+  page.end();
+  return rows;
+}
