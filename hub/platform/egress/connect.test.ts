@@ -84,6 +84,30 @@ test('a service is found by its records, each of whose hosts is judged', async (
   expect(itself.remote.port).toBe(tcp.port);
 });
 
+test('a service with any number of hosts costs eight look-ups, and none once nobody waits any more', async () => {
+  const asked: string[] = [];
+  const ended = new AbortController();
+  const resolveSrv = async () =>
+    Array.from({ length: 50 }, (_, index) => ({ name: `h${index}.example`, port: tcp.port, priority: 1, weight: 1 }));
+  const resolve = async (host: string) => (asked.push(host), loopback);
+  const allowHosts = Array.from({ length: 50 }, (_, index) => `h${index}.example`);
+  await using egress = open({ allowHosts, resolve, resolveSrv });
+  using _connection = await egress.connect(request(null));
+  expect(asked).toHaveLength(8);
+  const held = Promise.withResolvers<void>();
+  const slow = async (host: string) => {
+    asked.push(host);
+    ended.abort(new Error('over'));
+    await held.promise;
+    return loopback;
+  };
+  await using ending = open({ allowHosts, resolve: slow, resolveSrv });
+  await expect(ending.connect(request(null, { signal: ended.signal }))).rejects.toThrow('over');
+  held.resolve();
+  await new Promise((done) => setImmediate(done));
+  expect(asked).toHaveLength(9);
+});
+
 test('of several addresses the next is taken where one refuses, beginning with another each turn', async () => {
   const closed = await freePort();
   const records = [closed, tcp.port].map((port, priority) => ({ name: 'one.example', port, priority, weight: 0 }));

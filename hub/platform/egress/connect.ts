@@ -55,13 +55,19 @@ interface Candidate {
  * addresses; of a service so is each of its hosts. TLS checks the name that was asked for, not that of such a host (RFC 5922).
  */
 export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemSrv) {
-  const locate = async ({ host, port, service, servicePort }: EgressConnectRequest): Promise<Candidate[]> => {
+  const locate = async (
+    { host, port, service, servicePort }: EgressConnectRequest,
+    signal: AbortSignal,
+  ): Promise<Candidate[]> => {
     const targets = port === null && isIP(host) === 0 ? await targetsOf(resolveSrv, `${service}.${host}`) : [];
     const named = targets.length > 0 ? targets : [{ host, port: port ?? servicePort }];
     const found: Candidate[] = [];
-    for (const target of named)
+    // Whoever owns the name says how many hosts it has.
+    for (const target of named.slice(0, maxCandidates)) {
+      signal.throwIfAborted();
       for (const { address, family } of await guard.resolve(target.host, target.port))
         found.push({ host: target.host, address, family, port: target.port });
+    }
     return found.slice(0, maxCandidates);
   };
 
@@ -72,7 +78,7 @@ export function createConnections(guard: Guard, resolveSrv: ResolveSrv = systemS
       const signal = AbortSignal.any([request.signal, timeout]);
       const { host, transport, turn } = request;
       try {
-        const candidates = await beforeAbort(locate(request), signal);
+        const candidates = await beforeAbort(locate(request, signal), signal);
         let last: unknown;
         for (let index = 0; index < candidates.length; index += 1) {
           const candidate = candidates[(index + turn) % candidates.length] as Candidate;
