@@ -29,6 +29,8 @@ export interface SipEndpointOptions {
 export const hostPort = ({ address, port }: { address: string; port: number }): string =>
   `${isIPv6(address) ? `[${address}]` : address}:${port}`;
 
+/** Messages that one connection may bring: reading them is work that nobody asked for. */
+export const maxMessagesPerSecond = 1_000;
 const ping = Buffer.from('\r\n\r\n');
 const pong = Buffer.from('\r\n');
 
@@ -40,6 +42,8 @@ export class SipEndpoint implements Disposable {
   readonly #servers: ServerTransactions;
   readonly #clients = new Map<string, { method: string; transaction: ClientTransaction }>();
   #end: Error | null = null;
+  #secondBeganAt = 0;
+  #cameInSecond = 0;
 
   constructor(options: SipEndpointOptions) {
     this.#options = options;
@@ -54,15 +58,20 @@ export class SipEndpoint implements Disposable {
     });
   }
 
-  /** Takes what came: a datagram, or more of the stream. @throws SipSyntaxError for a stream that can't be understood any more; a datagram is dropped. */
+  /**
+   * Takes what came: a datagram, or more of the stream.
+   * @throws SipSyntaxError for a stream that can't be understood any more, or that brings too much; a datagram is dropped.
+   */
   receive(bytes: Uint8Array): void {
     if (this.#end !== null) return;
     if (this.#isReliable) {
       const { messages, pings } = this.#framing.push(bytes);
+      if (!this.#admits(messages.length)) throw new SipSyntaxError('too many messages came within a second');
       if (pings > 0) this.#options.connection.send(pong);
       for (const message of messages) this.#dispatch(message);
       return;
     }
+    if (!this.#admits(1)) return;
     let message: SipMessage;
     try {
       message = parseMessage(bytes);
@@ -122,6 +131,17 @@ export class SipEndpoint implements Disposable {
     this.#end ??= new Error('the SIP endpoint was closed');
     this.fail(this.#end);
     this.#servers[Symbol.dispose]();
+  }
+
+  /** Whether so many messages more may come in this second. */
+  #admits(count: number): boolean {
+    const now = this.#options.clock.now();
+    if (now - this.#secondBeganAt >= 1_000) {
+      this.#secondBeganAt = now;
+      this.#cameInSecond = 0;
+    }
+    this.#cameInSecond += count;
+    return this.#cameInSecond <= maxMessagesPerSecond;
   }
 
   #dispatch(message: SipMessage): void {

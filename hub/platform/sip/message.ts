@@ -24,6 +24,9 @@ export const maxMessageBytes = 64 * 1024;
 export const maxHeadBytes = 16 * 1024;
 const maxHeaders = 256;
 
+export const newline = 0x0a;
+export const carriageReturn = 0x0d;
+
 /** Bytes that are no SIP message, or one beyond the bounds. */
 export class SipSyntaxError extends Error {
   constructor(message: string) {
@@ -113,10 +116,13 @@ export function parseMessage(bytes: Uint8Array): SipMessage {
 
 /** Where the head ends and the body begins; null while that has not come. @param from where to look on. */
 export function endOfHead(buffer: Buffer, from = 0): { headBytes: number; bodyAt: number } | null {
-  const strict = buffer.indexOf('\r\n\r\n', from);
-  const loose = buffer.indexOf('\n\n', from);
-  if (strict >= 0 && (loose < 0 || strict < loose)) return { headBytes: strict, bodyAt: strict + 4 };
-  return loose < 0 ? null : { headBytes: loose, bodyAt: loose + 2 };
+  // Line by line, and no further than the head: what follows it is looked at again for each message of a stream.
+  for (let at = buffer.indexOf(newline, from); at >= 0; at = buffer.indexOf(newline, at + 1)) {
+    if (buffer[at + 1] === newline) return { headBytes: at, bodyAt: at + 2 };
+    if (buffer[at - 1] === carriageReturn && buffer[at + 1] === carriageReturn && buffer[at + 2] === newline)
+      return { headBytes: at - 1, bodyAt: at + 3 };
+  }
+  return null;
 }
 
 /** The first header of a name, which is in lower case. */

@@ -14,6 +14,8 @@ export interface SipAnswer {
 
 /** Transactions that are kept at once; requests beyond them are dropped, as if they had been lost. */
 const maxTransactions = 256;
+/** What an answer repeats. */
+const neededHeaders = ['from', 'to', 'call-id', 'cseq'];
 
 interface Transaction {
   method: string;
@@ -46,7 +48,8 @@ export class ServerTransactions implements Disposable {
 
   receive(request: SipRequest): void {
     const branch = branchOf(request);
-    if (branch === null) return;
+    // What can't be answered is as if it had been lost, before anybody acts on it.
+    if (branch === null || neededHeaders.some((name) => (headerOf(request, name) ?? '') === '')) return;
     const { method } = request;
     const isOfInvite = method === 'ACK' || method === 'CANCEL';
     const known = this.#transactions.get(`${isOfInvite ? 'INVITE' : method} ${branch}`);
@@ -69,7 +72,6 @@ export class ServerTransactions implements Disposable {
       return;
     }
     const key = `${method} ${branch}`;
-    // What can't be answered is as if it had been lost.
     if (this.#transactions.size < maxTransactions) this.#begin(request, key).catch(() => this.#forget(key));
   }
 
@@ -90,8 +92,7 @@ export class ServerTransactions implements Disposable {
     }
     if (this.#transactions.get(key) !== transaction) return;
     transaction.answer = this.#reply(request, answered);
-    if (transaction.answer === null) this.#forget(key);
-    else if (request.method === 'INVITE' && !isReliable) {
+    if (request.method === 'INVITE' && !isReliable) {
       const bytes = transaction.answer;
       let waitMs: number = sipTimers.t1Ms;
       const again = () => {
@@ -126,12 +127,10 @@ export class ServerTransactions implements Disposable {
     for (const timer of transaction?.timers ?? []) timer[Symbol.dispose]();
   }
 
-  /** Null where the request lacks what an answer needs. */
-  #reply(request: SipRequest, { status, reason, headers = [] }: SipAnswer): Buffer | null {
+  #reply(request: SipRequest, { status, reason, headers = [] }: SipAnswer): Buffer {
     const vias = listOf(request, 'via');
-    const [from, to, callId, sequence] = ['from', 'to', 'call-id', 'cseq'].map((name) => headerOf(request, name));
+    const [from = '', to = '', callId = '', sequence = ''] = neededHeaders.map((name) => headerOf(request, name));
     const [first = '', ...others] = vias;
-    if (from === undefined || to === undefined || callId === undefined || sequence === undefined) return null;
     const bytes = writeMessage({
       status,
       reason,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Clock } from '../clock.ts';
 import { SipTimeout } from './client-transaction.ts';
 import { answerChallenge, chooseChallenge } from './digest.ts';
-import { SipEndpoint } from './endpoint.ts';
-import type { SipTransport } from './endpoint.ts';
+import { maxMessagesPerSecond, SipEndpoint } from './endpoint.ts';
+import type { SipEndpointOptions, SipTransport } from './endpoint.ts';
 import { challengesOf, listOf, parseAddress } from './header-values.ts';
 import { headerOf, headersOf, maxMessageBytes, parseMessage, SipSyntaxError, writeMessage } from './message.ts';
 import { escapeUser, maxRegisterRequests, register } from './register.ts';
@@ -189,6 +189,45 @@ describe('a stream', () => {
     expect(new StreamFraming().push(Buffer.from('\r\n')).pings).toBe(0);
   });
 
+  test('is looked through once, however many messages a piece of it holds', () => {
+    const piece = Buffer.from('A b SIP/2.0\r\n\r\n'.repeat(4_000));
+    let looked = 0;
+    const { indexOf } = Buffer.prototype;
+    const spy = vi.spyOn(Buffer.prototype, 'indexOf').mockImplementation(function (this: Buffer, value, from) {
+      const found = indexOf.call(this, value as number, from as number);
+      looked += (found < 0 ? this.length : found + 1) - Number(from ?? 0);
+      return found;
+    });
+    const { messages } = new StreamFraming().push(piece);
+    spy.mockRestore();
+    expect(messages).toHaveLength(4_000);
+    expect(looked).toBeLessThan(2 * piece.length);
+  });
+
+  test('that brings more messages than anybody needs within a second is left, and datagrams are dropped', () => {
+    for (const transport of ['tcp', 'udp'] as const) {
+      const { endpoint, clock, sent } = openEndpoint(transport);
+      const cancel = lines(
+        'CANCEL sip:a SIP/2.0',
+        'v: SIP/2.0/TCP a;branch=z9hG4bK',
+        'f: a',
+        't: b',
+        'i: c',
+        'CSeq: 1 CANCEL',
+      );
+      const bring = () => {
+        for (let count = 0; count < maxMessagesPerSecond; count += 1) endpoint.receive(cancel);
+      };
+      bring();
+      clock.advance(1_000);
+      bring();
+      expect(sent).toHaveLength(2 * maxMessagesPerSecond);
+      if (transport === 'tcp') expect(() => endpoint.receive(cancel)).toThrow(SipSyntaxError);
+      else endpoint.receive(cancel);
+      expect(sent).toHaveLength(2 * maxMessagesPerSecond);
+    }
+  });
+
   test('is refused where a message grows beyond its bounds', () => {
     const endless = new StreamFraming();
     const grow = () => {
@@ -239,7 +278,7 @@ describe('a digest', () => {
 
 function openEndpoint(
   transport: SipTransport,
-  answer = async () => ({ status: 480, reason: 'Temporarily Unavailable' }),
+  answer: SipEndpointOptions['answer'] = async () => ({ status: 480, reason: 'Temporarily Unavailable' }),
 ) {
   const clock = new HandClock();
   const sent: string[] = [];
@@ -361,7 +400,20 @@ describe('a request of the other side', () => {
   });
 
   test('is dropped where too many are open, or it lacks what an answer needs', async () => {
-    const { endpoint, clock, sent } = openEndpoint('udp');
+    const asked: string[] = [];
+    const { endpoint, clock, sent } = openEndpoint('udp', (request) => {
+      asked.push(request.method);
+      return { status: 480, reason: 'Temporarily Unavailable' };
+    });
+    for (const lacking of ['From', 'To', 'Call-ID', 'CSeq'])
+      endpoint.receive(
+        Buffer.from(
+          incoming('INVITE')
+            .toString()
+            .replace(new RegExp(`${lacking}: .*`), 'Subject: a'),
+        ),
+      );
+    expect(asked).toEqual([]);
     for (let at = 0; at < 300; at += 1) endpoint.receive(incoming('OPTIONS', `z9hG4bK${at}`));
     await expect.poll(() => sent.length).toBe(256);
     endpoint.receive(lines('OPTIONS sip:me SIP/2.0', 'Via: SIP/2.0/UDP far;branch=z9hG4bKq'));

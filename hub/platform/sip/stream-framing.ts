@@ -1,8 +1,13 @@
-import { endOfHead, maxHeadBytes, maxMessageBytes, parseHead, SipSyntaxError } from './message.ts';
+import {
+  carriageReturn,
+  endOfHead,
+  maxHeadBytes,
+  maxMessageBytes,
+  newline,
+  parseHead,
+  SipSyntaxError,
+} from './message.ts';
 import type { SipHead, SipMessage } from './message.ts';
-
-const newline = 0x0a;
-const carriageReturn = 0x0d;
 
 /**
  * Takes messages out of a stream by their Content-Length; one without it has no body. Between messages a double CRLF asks whether anybody is

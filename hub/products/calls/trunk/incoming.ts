@@ -30,8 +30,10 @@ export async function answerCarrier(
   if (request.method === 'BYE' || (request.method === 'INVITE' && isInDialog(request)))
     return { status: 481, reason: 'Call/Transaction Does Not Exist' };
   if (request.method !== 'INVITE') return { status: 405, reason: 'Method Not Allowed', headers: allow };
+  const callSid = shownText(headerOf(request, 'call-id') ?? '');
+  if (callSid === null) return { status: 400, reason: 'Bad Request' };
   await onCall({
-    callSid: shownText(headerOf(request, 'call-id') ?? '') ?? '',
+    callSid,
     fromId: partyOf(headerOf(request, 'from')),
     toId: partyOf(headerOf(request, 'to')),
     at: new Date(),
