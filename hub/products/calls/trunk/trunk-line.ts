@@ -12,6 +12,7 @@ import { recordAudit } from '../../core/audit/index.ts';
 import { answered, unreachable, unreachableReason, unreadable } from './attempt.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { backOffMs } from './back-off.ts';
+import { CallBudget } from './call-budget.ts';
 import { answerCarrier } from './incoming.ts';
 import type { MissedCall } from './incoming.ts';
 import { passwordPurpose } from './service.ts';
@@ -48,6 +49,7 @@ export class TrunkLine {
   readonly ended: Promise<void>;
   readonly #deps: TrunkLineDependencies;
   readonly #stop = new AbortController();
+  readonly #budget: CallBudget;
   #connection: TrunkConnection | null = null;
   /** Cuts the pause between two attempts short. */
   #wake: AbortController | null = null;
@@ -58,6 +60,7 @@ export class TrunkLine {
   constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
     this.#deps = dependencies;
     this.trunk = trunk;
+    this.#budget = new CallBudget(dependencies.clock);
     // What another held needs a connection of this one; what failed waits for its time.
     const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
     this.ended = this.#live(delayMs + (isWaiting ? trunk.due_ms : 0));
@@ -184,7 +187,7 @@ export class TrunkLine {
       answer: (request) =>
         answerCarrier(request, async (call) => {
           // Where calls go to the operator's server, that one knows of them.
-          if (contact !== null) return;
+          if (contact !== null || !this.#mayRecord()) return;
           await recordMissed({ tenantId: trunk.tenant_id, ...call }).catch((error: unknown) => {
             logger.warn({ err: error, trunkId: trunk.id }, 'a missed call could not be recorded');
           });
@@ -199,6 +202,14 @@ export class TrunkLine {
     if (signal.aborted) this.#drop();
     signal.throwIfAborted();
     return connection;
+  }
+
+  #mayRecord(): boolean {
+    const { logger } = this.#deps;
+    const { id: trunkId, tenant_id: tenantId } = this.trunk;
+    return this.#budget.take(() =>
+      logger.warn({ tenantId, trunkId }, 'more calls came to a SIP trunk than are recorded; those are refused alone'),
+    );
   }
 
   #drop(): void {

@@ -17,6 +17,7 @@ import { createSecrets } from '../../../platform/secrets.ts';
 import { SipModes } from '../sip-mode/index.ts';
 import { unreachable } from './attempt.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
+import { CallBudget, maxCallsPerDay } from './call-budget.ts';
 import type { MissedCall } from './incoming.ts';
 import { OwnTrunks } from './service.ts';
 import { claimTrunks, recordResult, renewLeases, reserveSequence } from './store.ts';
@@ -405,6 +406,44 @@ describe('what comes to a trunk', () => {
     expect(missed).toEqual([
       { tenantId, callSid: 'the-call', fromId: '+15005550006', toId: '+15005550001', at: expect.any(Date) },
     ]);
+  });
+
+  test('is refused without a record where more calls come than a trunk may bring', async () => {
+    await using registrar = await carrier('tcp');
+    let now = 0;
+    await using _keeper = keep({ clock: { ...fastClock(100), now: () => now } });
+    await set(registrar, { transport: 'tcp' });
+    await shows(registered);
+    const bring = async (calls: number) => {
+      const before = registrar.responses.length;
+      for (let call = 0; call < calls; call += 1) {
+        const branch = `bK${before}-${call}`;
+        registrar.send(incoming('INVITE').map((line) => line.replace('bKINVITE', branch)));
+        await expect.poll(() => registrar.responses.length, { interval: 1 }).toBe(before + call + 1);
+        registrar.send(incoming('ACK').map((line) => line.replace('bKACK', branch)));
+      }
+    };
+    await bring(15);
+    expect(registrar.responses.every((response) => response.startsWith('SIP/2.0 480 '))).toBe(true);
+    expect(missed).toHaveLength(10);
+    now += 1_000;
+    await bring(1);
+    expect(missed).toHaveLength(11);
+  });
+
+  test('is bounded by the day, too, which is told once', () => {
+    let now = 0;
+    let told = 0;
+    const budget = new CallBudget({ ...fastClock(1), now: () => now });
+    const bring = () => {
+      let taken = 0;
+      for (let call = 0; call < maxCallsPerDay + 50; call += 1, now += 100)
+        taken += Number(budget.take(() => (told += 1)));
+      return taken;
+    };
+    expect([bring(), told]).toEqual([maxCallsPerDay, 1]);
+    now += 86_400_000;
+    expect([bring(), told]).toEqual([maxCallsPerDay, 2]);
   });
 
   test("goes to the operator's SIP server where there is one, and is not recorded", async () => {
