@@ -1,6 +1,7 @@
 import { maxRefusedCredentials } from '../../../../shared/contract/calls/own-trunk.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import { SipTimeout } from '../../../platform/sip/client-transaction.ts';
+import { SipSyntaxError } from '../../../platform/sip/message.ts';
 import type { RegisterOutcome } from '../../../platform/sip/register.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
 import type { AttemptResult, ClaimedTrunk } from './store.ts';
@@ -10,11 +11,12 @@ const maxRetryAfterMs = 3_600_000;
 
 /** What a trunk keeps of its attempts. */
 export type TrunkCounts = Pick<ClaimedTrunk, 'failures' | 'refused_credentials'>;
-export type AttemptOutcome = Omit<AttemptResult, 'contact' | 'localPort'>;
 
 /** Why no SIP answer came, as the status has it; null for what is no failure of the other side. */
 export function unreachableReason(error: unknown): string | null {
   if (error instanceof SipTimeout) return 'timeout';
+  // The connection was closed, by this side, since nothing more could come of it.
+  if (error instanceof SipSyntaxError) return 'refused';
   if (error instanceof EgressRefused) return 'address_refused';
   if (!(error instanceof EgressFailed)) return null;
   const { code } = (error.cause ?? {}) as { code?: unknown };
@@ -40,7 +42,7 @@ export function unreachableReason(error: unknown): string | null {
 export const unreachable = (
   { failures, refused_credentials: refused }: TrunkCounts,
   reason: string,
-): AttemptOutcome => ({
+): AttemptResult => ({
   state: 'unreachable',
   lastCode: null,
   lastReason: reason,
@@ -51,7 +53,7 @@ export const unreachable = (
 });
 
 /** What comes of a password that nobody can read: it has to be set anew. */
-export const unreadable = ({ failures, refused_credentials: refused }: TrunkCounts): AttemptOutcome => ({
+export const unreadable = ({ failures, refused_credentials: refused }: TrunkCounts): AttemptResult => ({
   state: 'stopped',
   lastCode: null,
   lastReason: 'password_unreadable',
@@ -62,7 +64,7 @@ export const unreadable = ({ failures, refused_credentials: refused }: TrunkCoun
 });
 
 /** What an attempt comes to that the carrier answered. */
-export function answered(counts: TrunkCounts, outcome: RegisterOutcome): AttemptOutcome {
+export function answered(counts: TrunkCounts, outcome: RegisterOutcome): AttemptResult {
   if (outcome.kind === 'registered' && outcome.expiresSeconds > 0)
     return {
       state: 'registered',

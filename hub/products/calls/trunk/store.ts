@@ -133,13 +133,21 @@ export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Prom
     [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch)],
   );
 
-/** Takes the next numbers of requests; null for whoever holds the trunk no longer, and so must send nothing. */
-export async function reserveSequence(db: Database, { id, epoch }: TrunkLease, count: number): Promise<number | null> {
+/**
+ * Takes the next numbers of requests, and keeps the address that they give the carrier, so that whoever comes after knows it whatever becomes of them.
+ * Null for whoever holds the trunk no longer, and so must send nothing.
+ */
+export async function reserveSequence(
+  db: Database,
+  { id, epoch, contact, local_port: localPort }: TrunkLease & Pick<ClaimedTrunk, 'contact' | 'local_port'>,
+  count: number,
+): Promise<number | null> {
   const [row] = await db.systemStatement<{ first: number }>(
     'reserve_sip_sequence',
-    `UPDATE sip_trunks SET sequence = sequence + $3 WHERE id = $1 AND lease_epoch = $2 AND lease_expires_at > now() AND lease_expires_at < 'infinity'
+    `UPDATE sip_trunks SET sequence = sequence + $3, contact = $4, local_port = $5
+     WHERE id = $1 AND lease_epoch = $2 AND lease_expires_at > now() AND lease_expires_at < 'infinity'
      RETURNING (sequence - $3 + 1)::float8 AS first`,
-    [id, epoch, count],
+    [id, epoch, count, contact, localPort],
   );
   return row?.first ?? null;
 }
@@ -155,13 +163,11 @@ export interface AttemptResult {
   expiresMs: number | null;
   /** Null when there will be none. */
   nextMs: number | null;
-  contact: string | null;
-  localPort: number | null;
 }
 
 const recordText = `UPDATE sip_trunks SET state = $3, last_code = $4, last_reason = $5, failures = $6, refused_credentials = $7, checked_at = now(), updated_at = now(),
     expires_at = CASE WHEN $8::float8 IS NULL THEN expires_at ELSE now() + $8::float8 * interval '1 millisecond' END,
-    next_attempt_at = now() + $9::float8 * interval '1 millisecond', contact = $10, local_port = $11,
+    next_attempt_at = now() + $9::float8 * interval '1 millisecond',
     lease_expires_at = CASE WHEN $9::float8 IS NULL THEN 'infinity' ELSE lease_expires_at END
   WHERE id = $1 AND lease_epoch = $2 RETURNING id`;
 
@@ -175,8 +181,6 @@ const recordValues = ({ id, epoch }: TrunkLease, result: AttemptResult) => [
   result.refusedCredentials,
   result.expiresMs,
   result.nextMs,
-  result.contact,
-  result.localPort,
 ];
 
 /** Writes what came of an attempt. Answers whether its maker holds the trunk still; if not, nothing is written. */
@@ -188,6 +192,15 @@ export async function recordResult(db: Database, lease: TrunkLease, result: Atte
 export async function recordStop(tx: Transaction, lease: TrunkLease, result: AttemptResult): Promise<boolean> {
   return (await tx.query('record_sip_stop', recordText, recordValues(lease, result))).rows.length > 0;
 }
+
+/** Writes that the connection of a registered trunk was lost, and when the next is made. */
+export const recordLost = (db: Database, { id, epoch }: TrunkLease, nextMs: number): Promise<unknown> =>
+  db.systemStatement(
+    'record_sip_loss',
+    `UPDATE sip_trunks SET state = 'registering', next_attempt_at = now() + $3::float8 * interval '1 millisecond', updated_at = now()
+     WHERE id = $1 AND lease_epoch = $2`,
+    [id, epoch, nextMs],
+  );
 
 /** Forgets a trunk that was removed. */
 export const deleteTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<unknown> =>

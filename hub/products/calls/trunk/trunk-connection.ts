@@ -18,7 +18,7 @@ export interface TrunkConnectionOptions {
   signal: AbortSignal;
   answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
   /** Told when nobody is there any more. */
-  onLost: () => void;
+  onLost: (reason: Error) => void;
 }
 
 /** A connection to a carrier that SIP is spoken on, until it is disposed or lost. */
@@ -49,7 +49,7 @@ export class TrunkConnection implements Disposable {
       if (opened === null || opened.#isOver) return;
       opened.endpoint.fail(reason);
       opened[Symbol.dispose]();
-      onLost();
+      onLost(reason);
     };
     const connection = await egress.connect({
       transport,

@@ -10,14 +10,13 @@ import { escapeUser, maxRegisterRequests, register } from '../../../platform/sip
 import type { RegisterOutcome } from '../../../platform/sip/register.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { answered, unreachable, unreachableReason, unreadable } from './attempt.ts';
-import type { AttemptOutcome } from './attempt.ts';
 import { backOffMs } from './back-off.ts';
 import { CallBudget } from './call-budget.ts';
 import { answerCarrier } from './incoming.ts';
 import type { MissedCall } from './incoming.ts';
 import { passwordPurpose } from './service.ts';
-import { deleteTrunk, recordResult, recordStop, reserveSequence } from './store.ts';
-import type { ClaimedTrunk } from './store.ts';
+import { deleteTrunk, recordLost, recordResult, recordStop, reserveSequence } from './store.ts';
+import type { AttemptResult, ClaimedTrunk } from './store.ts';
 import { TrunkConnection } from './trunk-connection.ts';
 
 /** How long a registration is asked for. */
@@ -55,6 +54,8 @@ export class TrunkLine {
   #wake: AbortController | null = null;
   /** How often the connection was lost between two attempts, in a row. */
   #drops = 0;
+  /** Why the connection that there was is gone, while there is no other. */
+  #loss: Error | null = null;
 
   /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
   constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
@@ -105,6 +106,8 @@ export class TrunkLine {
     const { signal } = this.#stop;
     const startedAt = clock.now();
     this.#wake = new AbortController();
+    // It may be gone before this pause began.
+    if (this.#loss !== null) this.#wake.abort();
     try {
       await waitFor(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
       this.#drops = 0;
@@ -112,7 +115,9 @@ export class TrunkLine {
       signal.throwIfAborted();
       this.#drops += 1;
       const leftMs = ms - (clock.now() - startedAt);
-      await waitFor(clock, Math.min(leftMs, backOffMs(this.#drops)), signal);
+      const waitMs = Math.min(leftMs, backOffMs(this.#drops));
+      await this.#recordLost(waitMs);
+      await waitFor(clock, waitMs, signal);
     } finally {
       this.#wake = null;
     }
@@ -120,16 +125,15 @@ export class TrunkLine {
 
   /** Answers how long to wait for the next; null when there is none. */
   async #attempt(signal: AbortSignal): Promise<number | null> {
-    const { db, onAttempt } = this.#deps;
+    const { onAttempt } = this.#deps;
     const { trunk } = this;
-    const first = await reserveSequence(db, trunk, maxRegisterRequests);
-    if (first === null) return null;
     const password = this.#openPassword();
     if (password === null) return trunk.is_removed ? this.#forget() : this.#record(unreadable(trunk));
     let outcome: RegisterOutcome | null = null;
-    let result: AttemptOutcome;
+    let result: AttemptResult;
     try {
-      outcome = await this.#register(first, password, signal);
+      outcome = await this.#register(password, signal);
+      if (outcome === null) return null;
       result = answered(trunk, outcome);
     } catch (error) {
       const reason = signal.aborted ? null : unreachableReason(error);
@@ -139,7 +143,7 @@ export class TrunkLine {
     onAttempt(result.state);
     // Another address, or a new connection, may be what it takes.
     if (result.state !== 'registered') this.#drop();
-    return trunk.is_removed ? this.#sayFarewell(result, outcome !== null) : this.#record(result);
+    return trunk.is_removed ? this.#sayFarewell(result, outcome) : this.#record(result);
   }
 
   /** Null where it was sealed with another key. */
@@ -151,13 +155,17 @@ export class TrunkLine {
     }
   }
 
-  async #register(firstSequence: number, password: string, signal: AbortSignal): Promise<RegisterOutcome> {
-    const { userAgent } = this.#deps;
+  /** Null for a trunk that is another's by now. */
+  async #register(password: string, signal: AbortSignal): Promise<RegisterOutcome | null> {
+    const { db, userAgent } = this.#deps;
     const { trunk } = this;
     const connection = await this.#connect(signal);
     trunk.local_port ??= trunk.transport === 'udp' ? connection.local.port : null;
     trunk.contact = this.#contactFor(connection.local);
-    let sequence = firstSequence;
+    const first = await reserveSequence(db, trunk, maxRegisterRequests);
+    if (first === null) return null;
+    if (this.#loss !== null) throw this.#loss;
+    let sequence = first;
     return register(
       connection.endpoint,
       {
@@ -192,12 +200,14 @@ export class TrunkLine {
             logger.warn({ err: error, trunkId: trunk.id }, 'a missed call could not be recorded');
           });
         }),
-      onLost: () => {
+      onLost: (reason) => {
         this.#connection = null;
+        this.#loss = reason;
         this.#wake?.abort();
       },
     });
     this.#connection = connection;
+    this.#loss = null;
     // Whoever ended it meanwhile knew of none.
     if (signal.aborted) this.#drop();
     signal.throwIfAborted();
@@ -215,6 +225,7 @@ export class TrunkLine {
   #drop(): void {
     this.#connection?.[Symbol.dispose]();
     this.#connection = null;
+    this.#loss = null;
   }
 
   #contactFor(local: { address: string; port: number }): string {
@@ -227,8 +238,21 @@ export class TrunkLine {
     return `${own}${hostPort(local)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
   }
 
-  async #sayFarewell(result: AttemptOutcome, isAnswered: boolean): Promise<number | null> {
-    return isAnswered || result.failures >= maxFarewells ? this.#forget() : this.#record(result);
+  async #sayFarewell(result: AttemptResult, outcome: RegisterOutcome | null): Promise<number | null> {
+    // A carrier that could not now may be able to in a while; one that does not want to is not asked again.
+    const isSettled = outcome !== null && outcome.code < 500;
+    return isSettled || result.failures >= maxFarewells ? this.#forget() : this.#record(result);
+  }
+
+  async #recordLost(nextMs: number): Promise<void> {
+    const { db, logger } = this.#deps;
+    const { trunk } = this;
+    try {
+      await recordLost(db, trunk, nextMs);
+      trunk.state = 'registering';
+    } catch (error) {
+      logger.warn({ err: error, trunkId: trunk.id }, 'the loss of a connection of a SIP trunk could not be written');
+    }
   }
 
   async #forget(): Promise<null> {
@@ -236,11 +260,10 @@ export class TrunkLine {
     return null;
   }
 
-  async #record(outcome: AttemptOutcome): Promise<number | null> {
+  async #record(result: AttemptResult): Promise<number | null> {
     const { db, logger } = this.#deps;
     const { trunk } = this;
-    const { id, tenant_id: tenantId, contact, local_port: localPort } = trunk;
-    const result = { ...outcome, contact, localPort };
+    const { id, tenant_id: tenantId } = trunk;
     const isHeld =
       result.state === 'stopped'
         ? await db.workspace(tenantId, async (tx) => {

@@ -1,3 +1,5 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -179,6 +181,57 @@ describe('a trunk', () => {
     expect(registrar.bindings.size).toBe(1);
   });
 
+  test('is not called registered while its connection is gone', async () => {
+    await using registrar = await carrier('tcp');
+    await using _keeper = keep({ clock: fastClock(1) });
+    registrar.reply = ({ digest }) => {
+      if (digest !== null) setImmediate(() => registrar.drop());
+      return undefined;
+    };
+    await set(registrar, { transport: 'tcp' });
+    await shows({ state: 'registering', registered: false, lastCode: 200 });
+    const { nextAttemptAt, checkedAt } = (await trunks.status(tenantId)) as OwnTrunk;
+    expect(Date.parse(nextAttemptAt ?? '') - Date.parse(checkedAt ?? '')).toBeLessThan(60_000);
+  });
+
+  test.each([['removed'], ['given its password anew']])(
+    'that is %s while it is first registered leaves nothing behind',
+    async (change) => {
+      await using registrar = await carrier();
+      await using _keeper = keep({ clock: fastClock(1) });
+      let held = 0;
+      registrar.reply = ({ digest, headers }) => {
+        if (digest === null || held > 0) return undefined;
+        held += 1;
+        const contact = /<([^>]+)>/.exec(headers['contact'] ?? '')?.[1] ?? '';
+        const sequence = Number.parseInt(headers['cseq'] ?? '');
+        registrar.bindings.set(contact, { contact, callId: headers['call-id'] ?? '', sequence, expiresSeconds: 600 });
+        return null;
+      };
+      await set(registrar);
+      await expect.poll(() => held).toBe(1);
+      if (change === 'removed') {
+        await trunks.remove(tenantId, 'user:test');
+        await expect.poll(() => registrar.bindings.size).toBe(0);
+      } else {
+        await set(registrar);
+        await shows(registered);
+        expect(registrar.bindings.size).toBe(1);
+      }
+    },
+  );
+
+  test('is taken back again where its carrier could not at first', async () => {
+    await using registrar = await carrier();
+    await using _keeper = keep();
+    await set(registrar);
+    await shows(registered);
+    let refused = 0;
+    registrar.reply = () => (refused < 1 ? ((refused += 1), { status: 503, reason: 'Busy' }) : undefined);
+    await trunks.remove(tenantId, 'user:test');
+    await expect.poll(() => registrar.bindings.size, { timeout: 5_000 }).toBe(0);
+  });
+
   test('is taken over by another process when the one that held it is cut off, which then sends nothing more', async () => {
     await using registrar = await carrier();
     registrar.maxExpiresSeconds = 10;
@@ -205,7 +258,7 @@ describe('a trunk', () => {
     expect(await reserveSequence(db, first, 8)).toBe(1);
     await set({ port: 5_060 });
     const [second] = (await claimTrunks(db, 10, 20_000)) as [ClaimedTrunk];
-    const result = { ...unreachable(second, 'refused'), contact: null, localPort: null };
+    const result = unreachable(second, 'refused');
     expect(await reserveSequence(db, first, 8)).toBeNull();
     expect(await recordResult(db, first, result)).toBe(false);
     expect(await renewLeases(db, [first], 20_000)).toEqual([]);
@@ -344,6 +397,21 @@ describe('a carrier that', () => {
     await set(registrar);
     await shows({ state: 'rejected', lastCode: 401, lastReason: 'nonce_always_stale' });
     expect(registrar.requests).toHaveLength(4);
+  });
+
+  test('closes each connection at once, or speaks no SIP, is asked again more and more seldom', async () => {
+    for (const greeting of [null, 'HTTP/1.1 400 Bad Request\r\n\r\n']) {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined);
+        if (greeting === null) socket.destroy();
+        else socket.write(greeting);
+      });
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+      await using _keeper = keep({ clock: fastClock(1) });
+      await set({ port: (server.address() as AddressInfo).port }, { transport: 'tcp' });
+      await shows({ ...away, lastReason: 'refused' });
+      server.close();
+    }
   });
 
   test('says no is quoted, and has its time', async () => {
