@@ -2101,7 +2101,7 @@ export interface OwnTrunk {
   registered: boolean;
   /** The SIP status that the last attempt ended with; null where no SIP answer came */
   lastCode: number | null;
-  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer */
+  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer; `registration_not_kept` where the carrier took it for no time */
   lastReason: string | null;
   /** Until when the carrier keeps the registration, unless it is renewed */
   expiresAt: string | null;
@@ -2287,7 +2287,7 @@ export interface RegisterOwnTrunk {
   /** Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls */
   port?: number;
   username: string;
-  /** Write only. May be left out while `host` and `username` stay as they are */
+  /** Write only. May be left out while `host` and `username` stay as they are, and `tls` is not given up */
   password?: string;
   /** `tls` checks the certificate and its name */
   transport?: 'udp' | 'tcp' | 'tls';

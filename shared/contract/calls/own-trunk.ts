@@ -39,7 +39,7 @@ export const ownTrunk = named(
       .string()
       .nullable()
       .describe(
-        "The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer",
+        "The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer; `registration_not_kept` where the carrier took it for no time",
       ),
     expiresAt: timestamp.nullable().describe('Until when the carrier keeps the registration, unless it is renewed'),
     nextAttemptAt: timestamp.nullable().describe('Null when there will be none'),
@@ -85,7 +85,7 @@ export const registerTrunkBody = named(
     password: text(1, 256)
       .regex(/^[ -~\u00a0-\uffff]+$/, 'must not hold control characters')
       .optional()
-      .describe('Write only. May be left out while `host` and `username` stay as they are'),
+      .describe('Write only. May be left out while `host` and `username` stay as they are, and `tls` is not given up'),
     transport: transport.default('udp').describe('`tls` checks the certificate and its name'),
   }),
   { host: 'sip.example.com', port: 5061, username: 'acme', password: 'correct horse battery', transport: 'tls' },

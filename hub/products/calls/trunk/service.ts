@@ -9,7 +9,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { SipModes } from '../sip-mode/index.ts';
-import { insertTrunk, markTrunkRemoved, readTrunk, restartTrunk } from './store.ts';
+import { forgetSucceeded, insertTrunk, markTrunkRemoved, readTrunk, restartTrunk } from './store.ts';
 import type { TrunkRow } from './store.ts';
 
 /** What passwords are sealed for. */
@@ -61,17 +61,20 @@ export class OwnTrunks {
     const row = await db.workspace(tenantId, async (tx) => {
       await modes.take(tx, tenantId, 'own', actor);
       const before = await readTrunk(tx, tenantId);
-      if (password === undefined && (before?.host !== host || before.username !== username))
+      // Whoever listens on the way sees nothing of tls, and could guess the password from what goes without it.
+      const isUncovered = before?.transport === 'tls' && transport !== 'tls';
+      if (password === undefined && (before?.host !== host || before.username !== username || isUncovered))
         throw invalidBody(
           'password',
           before === undefined
             ? 'is needed for a trunk that is new'
-            : 'is needed with another host or username; the one that is kept goes only where it was set for',
+            : 'is needed with another host or username, or without tls; the one that is kept goes only where it was set for',
         );
       const sealed = password === undefined ? (before?.sealed_password ?? '') : secrets.seal(passwordPurpose, password);
       const isSame =
         before?.host === host && before.username === username && before.port === port && before.transport === transport;
       if (!isSame && before !== undefined) await markTrunkRemoved(tx, tenantId);
+      if (!isSame) await forgetSucceeded(tx, tenantId, { host, username });
       const id = isSame ? before.id : newId();
       const written = isSame
         ? await restartTrunk(tx, id, sealed)

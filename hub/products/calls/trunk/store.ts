@@ -44,6 +44,22 @@ export async function insertTrunk(
   return rows[0];
 }
 
+/**
+ * Forgets, without taking them back, removed trunks whose address another takes over at the same carrier: it is that of the operator's SIP server and
+ * the same for both, and a farewell that comes late would take back what the other has.
+ */
+export const forgetSucceeded = (
+  tx: Transaction,
+  tenantId: string,
+  { host, username }: Pick<TrunkRow, 'host' | 'username'>,
+): Promise<unknown> =>
+  tx.query(
+    'forget_succeeded_sip_trunks',
+    `DELETE FROM sip_trunks WHERE tenant_id = $1 AND removed_at IS NOT NULL AND host = $2 AND username = $3
+       AND contact NOT LIKE 'sip:' || replace(id::text, '-', '') || '@%'`,
+    [tenantId, host, username],
+  );
+
 /** Has a trunk begin anew, with this password; whoever holds it loses it. */
 export async function restartTrunk(tx: Transaction, id: string, sealedPassword: string): Promise<TrunkRow | undefined> {
   const { rows } = await tx.query<TrunkRow>(
@@ -95,6 +111,7 @@ export interface ClaimedTrunk {
   failures: number;
   refused_credentials: number;
   epoch: number;
+  /** It is to be taken back at its carrier, and registered no more. */
   is_removed: boolean;
   due_ms: number;
 }
@@ -102,26 +119,34 @@ export interface ClaimedTrunk {
 /** Who may write of a trunk. */
 export type TrunkLease = Pick<ClaimedTrunk, 'id' | 'tenant_id' | 'epoch'>;
 
-/** Leases trunks that nobody holds. */
+const isEntitled = `EXISTS (SELECT FROM tenants WHERE tenants.id = t.tenant_id AND coalesce((tenants.entitlements->>'business_calling')::boolean, false))`;
+
+/** Leases trunks that nobody holds. One whose workspace is entitled no longer is as if it were removed, for as long as its carrier has anything of it. */
 export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promise<ClaimedTrunk[]> =>
   db.systemStatement<ClaimedTrunk & Record<string, unknown>>(
     'claim_sip_trunks',
-    `WITH free AS (SELECT id FROM sip_trunks WHERE lease_expires_at <= now() ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+    `WITH free AS (SELECT id FROM sip_trunks t WHERE lease_expires_at <= now() AND (removed_at IS NOT NULL OR contact IS NOT NULL OR ${isEntitled})
+       ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
      UPDATE sip_trunks t SET lease_epoch = t.lease_epoch + 1, lease_expires_at = now() + $2 * interval '1 millisecond' FROM free
      WHERE t.id = free.id
      RETURNING t.id, t.tenant_id, t.host, t.port, t.username, t.sealed_password, t.transport, t.state, t.contact, t.local_port, t.failures, t.refused_credentials,
-       t.lease_epoch::float8 AS epoch, t.removed_at IS NOT NULL AS is_removed,
+       t.lease_epoch::float8 AS epoch, (t.removed_at IS NOT NULL OR NOT ${isEntitled}) AS is_removed,
        greatest(0, extract(epoch FROM coalesce(t.next_attempt_at, now()) - now()) * 1000)::float8 AS due_ms`,
     [limit, leaseMs],
   );
 
-/** Keeps leases; answers those that are still held. */
-export const renewLeases = (db: Database, leases: readonly TrunkLease[], leaseMs: number): Promise<{ id: string }[]> =>
+/** Keeps leases; answers those that are still held. What was registered is not, once its workspace is entitled no longer: whoever claims it next takes it back. */
+export const renewLeases = (
+  db: Database,
+  leases: readonly (TrunkLease & Pick<ClaimedTrunk, 'is_removed'>)[],
+  leaseMs: number,
+): Promise<{ id: string }[]> =>
   db.systemStatement(
     'renew_sip_trunks',
-    `UPDATE sip_trunks t SET lease_expires_at = now() + $3 * interval '1 millisecond' FROM unnest($1::uuid[], $2::bigint[]) AS held (id, epoch)
-     WHERE t.id = held.id AND t.lease_epoch = held.epoch AND t.lease_expires_at < 'infinity' RETURNING t.id`,
-    [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs],
+    `UPDATE sip_trunks t SET lease_expires_at = now() + $3 * interval '1 millisecond' FROM unnest($1::uuid[], $2::bigint[], $4::boolean[]) AS held (id, epoch, is_removed)
+     WHERE t.id = held.id AND t.lease_epoch = held.epoch AND t.lease_expires_at < 'infinity' AND held.is_removed = (t.removed_at IS NOT NULL OR NOT ${isEntitled})
+     RETURNING t.id`,
+    [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs, leases.map((lease) => lease.is_removed)],
   );
 
 /** Gives leases back, so that another process has them at once. */
@@ -202,10 +227,13 @@ export const recordLost = (db: Database, { id, epoch }: TrunkLease, nextMs: numb
     [id, epoch, nextMs],
   );
 
-/** Forgets a trunk that was removed. */
-export const deleteTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<unknown> =>
+/** Forgets a trunk that was removed; one that was not is left for the time when its workspace is entitled again. */
+export const forgetTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<unknown> =>
   db.systemStatement(
-    'delete_sip_trunk',
-    'DELETE FROM sip_trunks WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NOT NULL',
+    'forget_sip_trunk',
+    `WITH gone AS (DELETE FROM sip_trunks WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NOT NULL)
+     UPDATE sip_trunks SET state = 'registering', contact = NULL, local_port = NULL, failures = 0, expires_at = NULL, next_attempt_at = NULL,
+       lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
+     WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NULL`,
     [id, epoch],
   );

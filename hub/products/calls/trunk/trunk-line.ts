@@ -15,7 +15,7 @@ import { CallBudget } from './call-budget.ts';
 import { answerCarrier } from './incoming.ts';
 import type { MissedCall } from './incoming.ts';
 import { passwordPurpose } from './service.ts';
-import { deleteTrunk, recordLost, recordResult, recordStop, reserveSequence } from './store.ts';
+import { forgetTrunk, recordLost, recordResult, recordStop, reserveSequence } from './store.ts';
 import type { AttemptResult, ClaimedTrunk } from './store.ts';
 import { TrunkConnection } from './trunk-connection.ts';
 
@@ -256,7 +256,7 @@ export class TrunkLine {
   }
 
   async #forget(): Promise<null> {
-    await deleteTrunk(this.#deps.db, this.trunk);
+    await forgetTrunk(this.#deps.db, this.trunk);
     return null;
   }
 

@@ -66,7 +66,10 @@ beforeEach(async () => {
   tenantId = newId();
   missed.length = 0;
   await database.query('DELETE FROM sip_trunks');
-  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{"business_calling": true}')`, [
+    tenantId,
+    tenantId,
+  ]);
   modes = new SipModes();
   trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => void events.publish(trunksTopic, {}) });
   modes.define('own', async (tx, tenant, actor) => void (await trunks.leave(tx, tenant, actor)));
@@ -304,13 +307,51 @@ describe('a trunk', () => {
     await expect.poll(() => [before.bindings.size, after.bindings.size]).toEqual([0, 1]);
   });
 
-  test('keeps its password sealed, and needs it anew for another host or account', async () => {
+  test("that moves with the address of the operator's server keeps it, although a farewell is lost", async () => {
+    await using before = await carrier();
+    await using after = await carrier('tcp');
+    (after as { bindings: unknown }).bindings = before.bindings;
+    await using _keeper = keep({ clock: fastClock(10), contact: { host: 'pbx.example:5080', parameters: '' } });
+    await set(before);
+    await shows(registered);
+    before.reply = ({ headers }) => (headers['expires'] === '0' && before.requests.length < 10 ? null : undefined);
+    const farewells = () => before.requests.filter(({ headers }) => headers['expires'] === '0').length;
+    await set(after, { transport: 'tcp' });
+    await shows({ ...registered, transport: 'tcp' });
+    expect(await database.query('SELECT FROM sip_trunks WHERE removed_at IS NOT NULL')).toEqual([]);
+    expect([farewells(), before.bindings.size]).toEqual([0, 1]);
+  });
+
+  test('is taken back while its workspace is not entitled, and registered again once it is', async () => {
+    await using registrar = await carrier();
+    await using _keeper = keep({}, { leaseMs: 300 });
+    const entitle = (entitled: boolean) =>
+      database.query(
+        `UPDATE tenants SET entitlements = jsonb_build_object('business_calling', $2::boolean) WHERE id = $1`,
+        [tenantId, entitled],
+      );
+    await set(registrar);
+    await shows(registered);
+    await entitle(false);
+    await expect.poll(() => registrar.bindings.size, { timeout: 5_000 }).toBe(0);
+    await shows({ state: 'registering', nextAttemptAt: null });
+    const asked = registrar.requests.length;
+    await events.publish(trunksTopic, {});
+    await database.query('SELECT pg_sleep(0.2)');
+    expect(registrar.requests).toHaveLength(asked);
+    await entitle(true);
+    await shows(registered);
+    expect(registrar.bindings.size).toBe(1);
+  });
+
+  test('keeps its password sealed, and needs it anew for another host or account, or without tls', async () => {
     await using registrar = await carrier();
     await set(registrar);
     const [row] = await database.query<{ sealed_password: string }>('SELECT sealed_password FROM sip_trunks');
     expect(row?.sealed_password).not.toContain('secret');
     expect(await set(registrar, { password: undefined, transport: 'tcp' })).toMatchObject({ transport: 'tcp' });
-    for (const more of [{ host: 'moved.example' }, { username: 'other' }])
+    expect(await set(registrar, { password: undefined, transport: 'tls' })).toMatchObject({ transport: 'tls' });
+    for (const more of [{ host: 'moved.example' }, { username: 'other' }, { transport: 'tcp' }])
       await expect(set(registrar, { password: undefined, ...more })).rejects.toThrow(/body\.password is needed/);
   });
 
@@ -399,7 +440,7 @@ describe('a carrier that', () => {
     expect(registrar.requests).toHaveLength(4);
   });
 
-  test('closes each connection at once, or speaks no SIP, is asked again more and more seldom', async () => {
+  test('closes each connection at once, or speaks no SIP, counts as one that refuses', async () => {
     for (const greeting of [null, 'HTTP/1.1 400 Bad Request\r\n\r\n']) {
       const server = createServer((socket) => {
         socket.on('error', () => undefined);
@@ -410,6 +451,7 @@ describe('a carrier that', () => {
       await using _keeper = keep({ clock: fastClock(1) });
       await set({ port: (server.address() as AddressInfo).port }, { transport: 'tcp' });
       await shows({ ...away, lastReason: 'refused' });
+      expect((await trunks.status(tenantId))?.nextAttemptAt).not.toBeNull();
       server.close();
     }
   });
