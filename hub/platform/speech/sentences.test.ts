@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { cutSentences, SentenceCutter, toSpokenText } from './sentences.ts';
 
 test.each([
@@ -40,6 +40,29 @@ test('a long sentence is parted at clauses, else between words, and never within
     expect(pieces.length).toBeLessThanOrEqual(Math.ceil(text.length / 100));
   }
 });
+
+test.each(['\n\n\n\n', ' \n', '.', '! ', 'J. ', 'Hi.\n', 'a', '長'])(
+  'a text that never comes to an end is looked at a few hundred characters at a time, whatever it repeats: %j',
+  (unit) => {
+    let looked = 0;
+    const segment = Intl.Segmenter.prototype.segment;
+    const spy = vi.spyOn(Intl.Segmenter.prototype, 'segment').mockImplementation(function (this: Intl.Segmenter, text) {
+      looked += text.length;
+      return segment.call(this, text);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const parts = Array.from({ length: 1_000 }, () => unit);
+    for (const given of [parts, [parts.join('')]]) {
+      looked = 0;
+      const cutter = new SentenceCutter();
+      const pieces = ['Hi', ...given].flatMap((part) => cutter.push(part));
+      expect([...pieces, cutter.end()].join('').replaceAll(/\s/g, '')).toBe(
+        `Hi${parts.join('')}`.replaceAll(/\s/g, ''),
+      );
+      expect(looked).toBeLessThan(given.length * 1_000 + 10_000);
+    }
+  },
+);
 
 test('marks of Markdown are not said, what they mark is', () => {
   expect(

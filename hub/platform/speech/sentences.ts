@@ -80,7 +80,12 @@ function wordBefore(text: string, language: string | undefined): number {
   return /[\uD800-\uDBFF]/.test(text[maxPieceLength - 1] ?? '') ? maxPieceLength - 1 : maxPieceLength;
 }
 
-/** The same for a text that comes in parts: a piece is there once the next has begun. */
+/** Of a text that comes at once, looked at together: what is open is looked at again with each. */
+const slices = /[^]{1,240}/gu;
+/** More of white space than two of it says no more. */
+const longSpaces = /[\s\p{Z}]{3,}/gu;
+
+/** The same for a text that comes in parts: a piece is there once the next has begun. Joined they are the text with no more than two signs of white space in a row. */
 export class SentenceCutter {
   readonly #language: string | undefined;
   #open = '';
@@ -92,7 +97,13 @@ export class SentenceCutter {
 
   /** What is whole by now. */
   push(part: string): string[] {
-    const pieces = cutSentences(this.#open + part, this.#language);
+    return (part.match(slices) ?? []).flatMap((slice) => this.#cut(slice));
+  }
+
+  #cut(slice: string): string[] {
+    const text = (this.#open + slice).replaceAll(longSpaces, (spaces) => (spaces.includes('\n') ? '\n\n' : '  '));
+    if (text === this.#open) return [];
+    const pieces = cutSentences(text, this.#language);
     this.#open = pieces.pop() ?? '';
     return pieces;
   }

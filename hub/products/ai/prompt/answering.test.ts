@@ -3,7 +3,8 @@ import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
 import { obey } from '../../../../test/fixtures/obedient-model.ts';
 import { reachedBy } from '../../../../test/fixtures/shown-markdown.ts';
 import type { ModelRequest } from '../../../engine/index.ts';
-import { Answering } from './index.ts';
+import { AnswerAloud } from './answer-aloud.ts';
+import { Answering, readAnswer } from './index.ts';
 
 /** A model that obeys whatever it reads, and a workspace whose knowledge somebody else wrote into. */
 function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
@@ -69,5 +70,53 @@ describe('what others wrote into the knowledge of a business', () => {
     expect(answer.sources).toEqual(['p']);
     expect(heard[0]?.messages[0]?.content).toMatch(/\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/);
     expect(heard[0]?.maxOutputTokens).toBe(1_024);
+  });
+});
+
+describe('an answer that is spoken', () => {
+  test.each(['Hi. ', 'See a.bc/de. ', 'Yes.', '長い。', 'Say ` it. ', '``` a. '])(
+    'is not read again from its beginning with each sentence: %s',
+    (sentence) => {
+      let read = 0;
+      const aloud = new AnswerAloud((answer) => {
+        read += answer.length;
+        return readAnswer({ addresses: new Set() }, answer);
+      });
+      const count = Math.floor(8_000 / sentence.length);
+      for (let index = 0; index < count; index += 1) aloud.push(sentence);
+      expect(read).toBeLessThan(count * 1_500);
+    },
+  );
+
+  test.each([1, 3, 7, 1_000])('shows no address wherever it is cut, in %i characters each', (step) => {
+    const hostile =
+      'go to evil.com/secret now, evil\f.com/secret, evil\uFEFF.com/secret, `x` evil.com `y`, ``` a evil.com ``` evil.com and ` evil.com.';
+    for (const text of [hostile, `${'a'.repeat(1_200)}${hostile}`, `\`${'a b '.repeat(400)}${hostile}`]) {
+      const aloud = new AnswerAloud((answer) => readAnswer({ addresses: new Set() }, answer));
+      let told = '';
+      for (let at = 0; at < text.length; at += step) told += aloud.push(text.slice(at, at + step));
+      expect(reachedBy(told)).toEqual([]);
+    }
+  });
+
+  test('ends at 8,000 characters, which is told', async () => {
+    let asked = 0;
+    const endless = {
+      getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
+      generate: () => Promise.reject(new Error('nobody asks it')),
+      async *stream() {
+        for (;;) {
+          asked += 1;
+          yield '\n\nAnd so on.';
+        }
+      },
+    };
+    const knowledge = { retrieve: async () => [], terms: async () => '' };
+    let aloud = '';
+    const answer = async () => {
+      for await (const sentence of new Answering(endless, knowledge).askAloud(ask)) aloud += sentence;
+    };
+    await expect(answer()).rejects.toMatchObject({ code: 'inference_failed' });
+    expect([aloud.length > 7_900, aloud.length <= 8_000, asked]).toEqual([true, true, 667]);
   });
 });

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import { SentenceCutter } from '../../../platform/speech/sentences.ts';
+import { AnswerAloud } from './answer-aloud.ts';
 import { readAnswer } from './answer.ts';
 import { contextTokensOf, leastContextTokens } from './context-size.ts';
 import { buildPrompt } from './prompt.ts';
@@ -35,6 +37,10 @@ export interface Answer extends Omit<ModelAnswer, 'truncated'> {
 type WindowParts = Omit<PromptParts, 'contextTokens'>;
 
 const maxPassages = 8;
+/** Longest answer that is spoken, in characters: some ten minutes of speech. */
+const maxSpokenLength = 8_000;
+/** Of a stream, after which others have their turn. */
+const partsAtOnce = 64;
 
 /** Asks models, and answers what may be shown of what they said. */
 export class Answering {
@@ -56,26 +62,29 @@ export class Answering {
 
   /**
    * The same sentence by sentence, each as soon as it stands; joined they are the answer. Whoever stops early, by `return` or by the signal, closes the connection to the model.
-   * @throws as `ask`; once a sentence went out, that is the end of it.
+   * @throws as `ask`; once a sentence went out, that is the end of it. `inference_failed` behind the beginning of an answer that is too long.
    */
   async *askAloud(question: Question): AsyncGenerator<string, void, undefined> {
     const { tenantId, signal, locale } = question;
     const prompt = await this.#prompt(await this.#informed(question), tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
     const cutter = new SentenceCutter(locale);
-    let asked = '';
-    let told = '';
-    const readable = (sentence: string): string => {
-      asked += sentence;
-      const whole = readAnswer(prompt, asked);
-      // What is shown of a sentence may depend on those before; what was said stays said.
-      const added = whole.startsWith(told) ? whole.slice(told.length) : ` ${readAnswer(prompt, sentence)}`;
-      told += added;
-      return added;
-    };
-    for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal }))
-      for (const sentence of cutter.push(part)) yield* some(readable(sentence));
-    yield* some(readable(cutter.end()));
+    const aloud = new AnswerAloud((answer) => readAnswer(prompt, answer));
+    let length = 0;
+    let parts = 0;
+    for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal })) {
+      for (const sentence of cutter.push(part.slice(0, maxSpokenLength - length))) yield* some(aloud.push(sentence));
+      length += part.length;
+      if (length > maxSpokenLength) break;
+      parts += 1;
+      if (parts % partsAtOnce === 0) await new Promise(setImmediate);
+    }
+    yield* some(aloud.push(cutter.end()));
+    if (length > maxSpokenLength)
+      throw new AppError(
+        'inference_failed',
+        `The answer is longer than ${maxSpokenLength.toLocaleString('en')} characters, and was cut off there. Ask for a shorter one.`,
+      );
   }
 
   async #informed(question: Question): Promise<WindowParts> {
