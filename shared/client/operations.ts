@@ -2955,7 +2955,7 @@ export interface VoiceAnswer {
 export interface VoiceRequest {
   /** What was said, in code points. Where there is audio too, this comes before what is said in it */
   text?: string;
-  /** PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing */
+  /** PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing. At most 300 seconds */
   audioBase64?: string;
   /** Samples a second of the PCM that comes and of that which is answered. A WAV that comes says its own */
   sampleRate?: number;

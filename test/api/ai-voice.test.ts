@@ -139,6 +139,11 @@ describe('what somebody said on the phone', () => {
     [{ audioBase64: '???' }, 'body.audioBase64', 'must be base64'],
     [{ audioBase64: base64(Buffer.from('OggS00000000')) }, 'body.audioBase64', 'must be PCM or WAV (it is Ogg)'],
     [{ audioBase64: base64(Buffer.from('RIFF0000WAVE0000')) }, 'body.audioBase64', 'must have samples, as WAV has'],
+    [
+      { audioBase64: base64(Buffer.alloc(301 * 16_000)), sampleRate: 8_000 },
+      'body.audioBase64',
+      'must have at most 300 seconds (it has 301)',
+    ],
     [{ sampleRate: 7_999 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],
     [{ sampleRate: 48_001 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],
     [{ sampleRate: 16_000.5 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { toWav } from '../../hub/platform/speech/sound.ts';
 import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
 import { maxUtteranceSeconds, voiceCloseCodes } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -210,10 +211,33 @@ describe('too much', () => {
     page.send(sound(silence(maxUtteranceSeconds + 1, 8_000)));
     expect(await page.wait('error')).toMatchObject({ code: 'payload_too_large' });
     page.send({ type: 'config', data: { turnDetection: { type: 'server_vad' } } });
-    page.send(sound(silence(11, 8_000)));
+    page.send(sound(silence(2, 8_000)));
     expect(await page.wait('error', 2)).toMatchObject({ code: 'payload_too_large' });
     const much = JSON.stringify({ type: 'nothing', data: 'x'.repeat(3 * 1024 * 1024) });
     for (let count = 0; count < 4; count += 1) page.socket.send(much);
+    await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
+  });
+
+  test('sound ends it by how long it lasts, however few bytes it takes', async () => {
+    const { jwt } = await hub.workspace();
+    const page = await open(jwt);
+    const eightBits = (sampleRate: number) => {
+      const wav = Buffer.from(toWav({ pcm: Buffer.alloc(sampleRate, 128), sampleRate }));
+      wav.writeUInt16LE(1, 32);
+      wav.writeUInt16LE(8, 34);
+      return sound(wav);
+    };
+    page.send({ type: 'config', data: { turnDetection: { type: 'server_vad' } } });
+    for (const [index, rate] of [4_000, 96_000].entries()) {
+      page.send(eightBits(rate));
+      const error = await page.wait('error', index + 1);
+      expect(error.data).toContain(`frame.data must be WAV of 8000 to 48000 samples a second (it has ${rate})`);
+    }
+    for (let count = 0; count < 50; count += 1) page.send(eightBits(8_000));
+    page.send({ type: 'text', data: '' });
+    await page.wait('error', 3);
+    expect(page.closed).toBeNull();
+    for (let count = 0; count < 100; count += 1) page.send(eightBits(8_000));
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
   });
 

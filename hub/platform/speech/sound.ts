@@ -1,8 +1,8 @@
 import type { Speech } from './speech.ts';
-import { isWav, readWavHead, UnreadableSound } from './wav.ts';
+import { isWav, readWavHead, SoundTooLong, UnreadableSound } from './wav.ts';
 import type { SampleFormat } from './wav.ts';
 
-export { toWav, UnreadableSound } from './wav.ts';
+export { SoundTooLong, toWav, UnreadableSound } from './wav.ts';
 
 /** What begins another format than PCM, so that nobody listens to it as noise. */
 const otherFormats: readonly (readonly [RegExp, string])[] = [
@@ -21,21 +21,31 @@ const headBytes = 12;
 const silentAmplitude = 64;
 const leastSeconds = 0.1;
 
+/** What is taken of sound; whatever is beyond it is not converted. */
+export interface SoundBounds {
+  /** Longest sound that comes at once. */
+  maxSeconds: number;
+  /** Of a WAV, in samples a second; all that is known when left out. */
+  rates?: readonly [least: number, most: number];
+}
+
 /**
  * Reads PCM (signed 16 bits, little-endian, one channel) or WAV while it comes, and passes all of it on as the former. Channels become their mean. A WAV's declared lengths count
  * for nothing, and half a sample at the end is left out.
  */
 export class SoundReader {
   readonly #plainRate: number;
+  readonly #bounds: SoundBounds | undefined;
   #held: Buffer = Buffer.alloc(0);
   #format: SampleFormat | null = null;
 
   /** @param plainRate of what has no head, in samples a second. */
-  constructor(plainRate: number) {
+  constructor(plainRate: number, bounds?: SoundBounds) {
     this.#plainRate = plainRate;
+    this.#bounds = bounds;
   }
 
-  /** What can be heard of it by now; null for nothing yet. @throws UnreadableSound. */
+  /** What can be heard of it by now; null for nothing yet. @throws UnreadableSound, of it SoundTooLong. */
   push(chunk: Uint8Array): Speech | null {
     const bytes = this.#held.length === 0 ? bufferOf(chunk) : Buffer.concat([this.#held, chunk]);
     if (this.#format !== null) return this.#take(bytes, this.#format);
@@ -43,6 +53,10 @@ export class SoundReader {
     if (!isWav(bytes)) return this.#takePlain(bytes);
     const head = readWavHead(bytes);
     if (head === null) return this.#hold(bytes);
+    const { sampleRate } = head.format;
+    const [least, most] = this.#bounds?.rates ?? [sampleRate, sampleRate];
+    if (sampleRate < least || sampleRate > most)
+      throw new UnreadableSound(`must be WAV of ${least} to ${most} samples a second (it has ${sampleRate})`);
     this.#format = head.format;
     return this.#take(bytes.subarray(head.dataAt), head.format);
   }
@@ -70,14 +84,17 @@ export class SoundReader {
   #take(bytes: Buffer, format: SampleFormat): Speech | null {
     const frameBytes = (format.channels * format.bits) / 8;
     const length = bytes.length - (bytes.length % frameBytes);
+    const seconds = length / frameBytes / format.sampleRate;
+    if (this.#bounds !== undefined && seconds > this.#bounds.maxSeconds)
+      throw new SoundTooLong(this.#bounds.maxSeconds, seconds);
     this.#held = Buffer.from(bytes.subarray(length));
     return length === 0 ? null : { pcm: toMono(bytes.subarray(0, length), format), sampleRate: format.sampleRate };
   }
 }
 
-/** All of a sound that is there as a whole; no samples where it is empty. @param plainRate of what has no head. @throws UnreadableSound. */
-export function readSound(bytes: Uint8Array, plainRate: number): Speech {
-  const reader = new SoundReader(plainRate);
+/** All of a sound that is there as a whole; no samples where it is empty. @param plainRate of what has no head. @throws UnreadableSound, of it SoundTooLong. */
+export function readSound(bytes: Uint8Array, plainRate: number, bounds?: SoundBounds): Speech {
+  const reader = new SoundReader(plainRate, bounds);
   return reader.push(bytes) ?? reader.end() ?? { pcm: new Uint8Array(), sampleRate: plainRate };
 }
 

@@ -14,6 +14,14 @@ export class UnreadableSound extends Error {
   }
 }
 
+/** Sound of more than is taken at once. */
+export class SoundTooLong extends UnreadableSound {
+  constructor(maxSeconds: number, seconds: number) {
+    super(`must have at most ${maxSeconds} seconds (it has ${Math.ceil(seconds)})`);
+    this.name = 'SoundTooLong';
+  }
+}
+
 /** Where the samples begin at the latest. */
 const maxHeadBytes = 64 * 1024;
 const leastSampleRate = 4_000;

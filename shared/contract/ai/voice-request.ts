@@ -8,6 +8,8 @@ import { languageCode, maxInputLength } from './runs.ts';
 export const defaultSampleRate = 16_000;
 export const leastSampleRate = 8_000;
 export const mostSampleRate = 48_000;
+/** Longest audio of a request, in seconds. */
+export const maxAudioSeconds = 300;
 
 const rateMessage = `must be a whole number from ${leastSampleRate} to ${mostSampleRate}`;
 
@@ -20,7 +22,9 @@ export const voiceBody = named(
     audioBase64: z
       .base64('must be base64')
       .default('')
-      .describe('PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing'),
+      .describe(
+        `PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing. At most ${maxAudioSeconds} seconds`,
+      ),
     sampleRate: z
       .int(rateMessage)
       .min(leastSampleRate, rateMessage)

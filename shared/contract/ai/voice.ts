@@ -14,6 +14,8 @@ import { languageCode, maxInputLength } from './runs.ts';
 export const maxVoiceFrameBytes = 8 * 1024 * 1024;
 /** Longest utterance, in seconds; one that goes on is answered as far as it came. */
 export const maxUtteranceSeconds = 60;
+/** Longest piece of a stream, in seconds. */
+export const maxPieceSeconds = 1;
 /** Live connections of one person, over all processes of a hub. */
 export const voiceSocketsEach = 2;
 /** Utterances that wait while a turn is under way. */
@@ -28,7 +30,7 @@ export const voiceCloseCodes = {
   revoked: 4401,
   /** More than its reader took. */
   tooSlow: 4408,
-  /** More frames or bytes than speech needs, or a third connection of one person. */
+  /** More frames, bytes or seconds of sound than speech needs, or a third connection of one person. */
   tooMany: 4429,
 } as const;
 

@@ -1,4 +1,4 @@
-import { voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
+import { maxAudioSeconds, voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
 import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { invalidBody } from '../../../../shared/errors.ts';
 import { implement } from '../../../platform/http/implement.ts';
@@ -31,7 +31,7 @@ export const voiceSocketRoutes = (doors: VoiceDoors) => [
 /** @throws AppError `validation_failed`. */
 function readAudio(base64: string, sampleRate: number): Speech {
   try {
-    return readSound(Buffer.from(base64, 'base64'), sampleRate);
+    return readSound(Buffer.from(base64, 'base64'), sampleRate, { maxSeconds: maxAudioSeconds });
   } catch (error) {
     if (error instanceof UnreadableSound) throw invalidBody('audioBase64', error.message);
     throw error;

@@ -1,13 +1,15 @@
 import type { Fvad } from '@echogarden/fvad-wasm';
+import { leastSampleRate, mostSampleRate } from '../../../../shared/contract/ai/voice-request.ts';
+import { maxPieceSeconds, maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { Resampler } from '../../../platform/speech/resample.ts';
-import { isSilent, readSound, SoundReader, UnreadableSound } from '../../../platform/speech/sound.ts';
+import { isSilent, readSound, SoundReader, SoundTooLong, UnreadableSound } from '../../../platform/speech/sound.ts';
 import type { Speech } from '../../../platform/speech/speech.ts';
 import { hasVoice } from './turn-detector.ts';
 import { heardSampleRate, VoiceActivity } from './voice-activity.ts';
 
-/** Longest piece of a stream that is listened to at once, in seconds. */
-const maxPieceSeconds = 10;
+/** Of a WAV, in samples a second: as of PCM. A lower rate makes much sound of few bytes, a higher one takes long to bring down. */
+const rates = [leastSampleRate, mostSampleRate] as const;
 /** Of a voice in an utterance, at least, in milliseconds: a short word. */
 const leastVoiceMs = 60;
 
@@ -22,10 +24,8 @@ export function bytesOf(data: string): Buffer {
 }
 
 /** A sound that is there as a whole. @throws AppError `validation_failed`, `payload_too_large`. */
-export function wholeSound(bytes: Buffer, plainRate: number, maxSeconds: number): Speech {
-  const speech = readable(() => readSound(bytes, plainRate));
-  assertLength(speech, maxSeconds, `an utterance has at most ${maxSeconds} seconds`);
-  return speech;
+export function wholeSound(bytes: Buffer, plainRate: number): Speech {
+  return readable(() => readSound(bytes, plainRate, { maxSeconds: maxUtteranceSeconds, rates }));
 }
 
 /** Sound that comes in pieces: PCM that goes on, or WAV, in one or anew in each piece. */
@@ -36,13 +36,13 @@ export class SoundStream {
   /** What can be heard of it by now. @throws AppError `validation_failed`, `payload_too_large`. */
   push(bytes: Buffer, plainRate: number): Speech | null {
     const isNew = this.#reader === null || this.#plainRate !== plainRate || beginsWav(bytes);
-    const reader = isNew ? new SoundReader(plainRate) : (this.#reader as SoundReader);
+    const reader = isNew
+      ? new SoundReader(plainRate, { maxSeconds: maxPieceSeconds, rates })
+      : (this.#reader as SoundReader);
     this.#reader = null;
     const speech = readable(() => reader.push(bytes));
     this.#reader = reader;
     this.#plainRate = plainRate;
-    if (speech !== null)
-      assertLength(speech, maxPieceSeconds, `a piece of a stream has at most ${maxPieceSeconds} seconds`);
     return speech;
   }
 }
@@ -67,12 +67,12 @@ function readable<Result>(read: () => Result): Result {
   try {
     return read();
   } catch (error) {
+    if (error instanceof SoundTooLong)
+      throw new AppError('payload_too_large', `frame.data ${error.message}; send it in parts.`);
     if (error instanceof UnreadableSound) throw invalid(error.message);
     throw error;
   }
 }
 
-function assertLength({ pcm, sampleRate }: Speech, maxSeconds: number, message: string): void {
-  if (pcm.length > maxSeconds * sampleRate * 2)
-    throw new AppError('payload_too_large', `This sound is too long: ${message}. Send it in parts.`);
-}
+/** How long it takes to say it. */
+export const secondsOf = ({ pcm, sampleRate }: Speech): number => pcm.length / 2 / sampleRate;

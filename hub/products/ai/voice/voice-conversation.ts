@@ -1,7 +1,6 @@
 import type { Fvad } from '@echogarden/fvad-wasm';
 import {
   defaultVoiceConfig,
-  maxUtteranceSeconds,
   maxWaitingTurns,
   voiceCloseCodes,
   voiceRequestFrame,
@@ -14,7 +13,7 @@ import { newId } from '../../../platform/ids.ts';
 import { changedConfig } from './config.ts';
 import { Listener } from './listener.ts';
 import type { ListenerHost } from './listener.ts';
-import { bytesOf, isVoiced, SoundStream, wholeSound } from './sound.ts';
+import { bytesOf, isVoiced, secondsOf, SoundStream, wholeSound } from './sound.ts';
 import { VoiceActivity } from './voice-activity.ts';
 import { VoiceContext } from './voice-context.ts';
 import { VoiceLimits } from './voice-limits.ts';
@@ -59,7 +58,7 @@ export class VoiceConversation {
   hear(bytes: Buffer, isBinary: boolean): void {
     const { connection } = this.#options;
     if (!connection.isOpen) return;
-    if (!this.#limits.take(bytes.length)) return connection.close(voiceCloseCodes.tooMany, 'more than speech needs');
+    if (!this.#limits.take(bytes.length)) return this.#refuse();
     if (isBinary) return connection.close(voiceCloseCodes.notUnderstood, 'frames are texts');
     let given: unknown;
     try {
@@ -113,13 +112,20 @@ export class VoiceConversation {
   #hearSound(bytes: Buffer): void {
     const { clock } = this.#options.turns;
     if (this.#config.turnDetection.type === 'none') {
-      const speech = wholeSound(bytes, this.#config.sampleRate, maxUtteranceSeconds);
+      const speech = wholeSound(bytes, this.#config.sampleRate);
+      if (!this.#limits.takeSound(secondsOf(speech))) return this.#refuse();
       return this.#enqueue({ kind: 'sound', speech }, clock.now(), null);
     }
     if (this.#isStopping) return;
     this.#stream ??= this.#listen();
     const speech = this.#stream.sound.push(bytes, this.#config.sampleRate);
-    if (speech !== null) this.#stream.listener.hear(speech);
+    if (speech === null) return;
+    if (!this.#limits.takeSound(secondsOf(speech))) return this.#refuse();
+    this.#stream.listener.hear(speech);
+  }
+
+  #refuse(): void {
+    this.#options.connection.close(voiceCloseCodes.tooMany, 'more than speech needs');
   }
 
   #listen(): Stream {
