@@ -134,6 +134,29 @@ describe('a turn', () => {
     await page.wait('done', 2);
   });
 
+  test('has a place of the workspace while the model answers, and not while it is heard', async () => {
+    model.reply = () => 'One.';
+    speech.reply = longSound;
+    page.send({ type: 'text', data: 'Count.' });
+    await page.wait('audio');
+    const stop = new AbortController();
+    model.reply = () => new Promise(() => undefined);
+    const others = Array.from({ length: 8 }, () =>
+      fetch(`${hub.url}/tenants/${workspace.tenantId}/ai/voice`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${workspace.jwt}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ text: 'Hello?' }),
+        signal: stop.signal,
+      }).catch(() => undefined),
+    );
+    await expect.poll(() => model.requests.length).toBe(9);
+    expect(page.of('done')).toEqual([]);
+    stop.abort();
+    await Promise.all(others);
+    page.send({ type: 'interrupt' });
+    await page.wait('done');
+  });
+
   test('waits for the one before, and no more than some wait', async () => {
     speech.reply = () => ({ sound: [tone(0.02, 24_000)] });
     let open: () => void = () => undefined;

@@ -56,6 +56,12 @@ export interface TurnEnd {
 /** Largest piece of sound that one frame carries, in bytes. */
 const maxPieceBytes = 24 * 1024;
 
+/** Gives a place back once the answer is there, however long it is spoken. */
+async function* untilEnd(place: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
+  using _place = place;
+  yield* sentences;
+}
+
 /** One question and its spoken answer. It ends once, by itself or by an interruption, and says nothing after that. */
 export class VoiceTurn {
   readonly id: string;
@@ -185,9 +191,9 @@ export class VoiceTurn {
     const { signal } = this.#stop;
     const turns = context.turns;
     context.add('user', text);
-    using _place = await places.take(tenantId, signal);
+    const place = await places.take(tenantId, signal);
     const locale = config.language ?? undefined;
-    const sentences = readAhead(speaking.answerAloud({ tenantId, text, turns, locale, signal }));
+    const sentences = readAhead(untilEnd(place, speaking.answerAloud({ tenantId, text, turns, locale, signal })));
     const answer = context.add('assistant', '');
     this.#answer = answer;
     let upcoming = this.#prepare(sentences, voice);
