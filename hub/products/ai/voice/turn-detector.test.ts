@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { clicks, hum, noise, silence, voice } from '../../../../test/fixtures/sounds.ts';
 import { isBackChannel } from './back-channels.ts';
 import { isVoiced, SoundStream } from './sound.ts';
@@ -123,3 +123,18 @@ test.each([
   'okay okay okay okay stop',
   'right now',
 ])('"%s" is not', (text) => expect(isBackChannel(text)).toBe(false));
+
+test('a detector that could not be loaded is loaded anew for whoever comes next', async () => {
+  let loads = 0;
+  const load = async () => {
+    loads += 1;
+    if (loads === 1) throw new Error('out of memory');
+    return fvad;
+  };
+  vi.resetModules();
+  vi.doMock('@echogarden/fvad-wasm', () => ({ default: load }));
+  onTestFinished(() => void vi.doUnmock('@echogarden/fvad-wasm'));
+  const fresh = await import('./voice-activity.ts');
+  await expect(fresh.openFvad()).rejects.toThrow('out of memory');
+  expect(await fresh.openFvad()).toBe(fvad);
+});

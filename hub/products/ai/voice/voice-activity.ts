@@ -21,7 +21,11 @@ let loading: Promise<Fvad> | undefined;
 
 /** The detector, which all listeners of a process share. */
 export function openFvad(): Promise<Fvad> {
-  loading ??= loadFvad();
+  loading ??= loadFvad().catch((error: unknown) => {
+    // Whoever comes next tries anew.
+    loading = undefined;
+    throw error;
+  });
   return loading;
 }
 
