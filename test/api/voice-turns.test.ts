@@ -335,6 +335,29 @@ describe('whoever speaks into a stream', () => {
     ]);
   });
 
+  test('is looked at meanwhile by the clock, however fast it comes, and no more than its end', async () => {
+    page.send({ type: 'config', data: { partial: true, turnDetection: { ...listening, silenceMs: 600 } } });
+    const sound = voice(20);
+    page.stream(sound.subarray(0, 18 * 32_000));
+    await page.wait('text', 2);
+    const looks = sentTo('transcription').length;
+    await expect
+      .poll(
+        () => {
+          page.stream(voice(0.06));
+          return sentTo('transcription').length;
+        },
+        { interval: 50 },
+      )
+      .toBeGreaterThan(looks);
+    page.stream(silence(1));
+    await page.wait('done');
+    const lengths = sentTo('transcription').map((request) => ('file' in request ? request.file.length - 44 : 0));
+    expect(lengths.at(-1)).toBeGreaterThan(18 * 32_000);
+    expect(Math.max(...lengths.slice(0, -1))).toBe(15 * 32_000);
+    expect(lengths.length).toBeLessThan(10);
+  });
+
   test('only in passing does not stop the hub; whoever says something does', async () => {
     model.reply = () => 'This is a very long answer.';
     speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Mhm.');

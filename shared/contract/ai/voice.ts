@@ -69,7 +69,7 @@ export interface VoiceConfig {
    * least `minSpeechMs` of speech, and ends with `silenceMs` without any.
    */
   turnDetection: { type: 'none' | 'server_vad'; silenceMs: number; minSpeechMs: number };
-  /** With `server_vad`: whether what is said is told while it is, as far as it is understood. */
+  /** With `server_vad`: whether what is said is told while it is, as far as it is understood: the last 15 seconds of it. */
   partial: boolean;
 }
 
@@ -119,7 +119,7 @@ export const voiceFrame = named(
         data: z
           .string()
           .describe(
-            'Of the user: all that was understood so far, in the place of what was told before; empty at the moment in which speech begins a turn. Of the assistant: the next sentence, ahead of its audio; with `done` empty where the sentence before was the last',
+            'Of the user: what was understood so far, of the last 15 seconds until it is final, in the place of what was told before; empty at the moment in which speech begins a turn. Of the assistant: the next sentence, ahead of its audio; with `done` empty where the sentence before was the last',
           ),
         done: z.boolean().optional().describe('Whether no more text of this role follows in this turn'),
       }),

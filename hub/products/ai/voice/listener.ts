@@ -17,6 +17,8 @@ export interface ListenerHost {
   readonly speechToText: SpeechToText | null;
   /** Aborts when the page is gone. */
   readonly gone: AbortSignal;
+  /** Counts what is asked for whoever speaks. @throws AppError where they may ask no more. */
+  confirm(): Promise<unknown>;
   /** Whether the hub speaks, or is about to. */
   isSpeaking(): boolean;
   /** Has the hub fall silent: somebody else speaks. */
@@ -38,14 +40,18 @@ const lookAfterMs = 500;
 const surelySpeechMs = 1_300;
 /** Short words over the speech of the hub that are looked at together; who says more is not heard on. */
 const mostAsides = 2;
-/** Between two looks at what is being said. */
+/** Between two looks at what is being said, by its sound and by the clock: sound may come faster than it was spoken. */
 const partialEveryMs = 900;
+/** Of an utterance, what a look is about: its end. */
+const lookedAtMs = 15_000;
 
 interface Utterance {
   /** Null while it is not known whether it begins a turn. */
   turnId: string | null;
   look: AbortController | null;
   lookedMs: number;
+  /** When it may be looked at again, by the clock. */
+  lookAgainAt: number;
 }
 
 /** Listens to the sound of a page as one stream, and tells who has the word. */
@@ -88,7 +94,7 @@ export class Listener {
 
   #begin(): void {
     const turnId = this.#host.isSpeaking() ? null : this.#host.announce();
-    this.#utterance = { turnId, look: null, lookedMs: 0 };
+    this.#utterance = { turnId, look: null, lookedMs: 0, lookAgainAt: 0 };
   }
 
   #goOn(): void {
@@ -113,11 +119,13 @@ export class Listener {
   /** Has what was said so far written down, one look at a time. */
   #look(utterance: Utterance, voicedMs: number, told: (text: string) => void): void {
     const { speechToText } = this.#host;
-    if (speechToText === null || utterance.look !== null) return;
+    const now = this.#host.clock.now();
+    if (speechToText === null || utterance.look !== null || now < utterance.lookAgainAt) return;
     const look = new AbortController();
     utterance.look = look;
     utterance.lookedMs = voicedMs;
-    void this.#understand(speechToText, this.#detector.soFar(), look.signal).then(
+    utterance.lookAgainAt = now + partialEveryMs;
+    void this.#understand(speechToText, this.#detector.soFar(lookedAtMs), look.signal).then(
       (text) => {
         utterance.look = null;
         if (this.#utterance === utterance) told(text);
@@ -131,6 +139,7 @@ export class Listener {
 
   async #understand(speechToText: SpeechToText, pcm: Uint8Array, signal: AbortSignal): Promise<string> {
     const { gone, config } = this.#host;
+    await this.#host.confirm();
     const { text } = await speechToText.transcribe({
       pcm,
       sampleRate: heardSampleRate,

@@ -41,9 +41,9 @@ export class TurnDetector {
     return this.#hasBegun ? this.#voicedMs : 0;
   }
 
-  /** The utterance under way, as far as it came. */
-  soFar(): Uint8Array {
-    return joined(this.#frames);
+  /** The end of the utterance under way, as far as it came. */
+  soFar(lastMs: number): Uint8Array {
+    return joined(this.#frames.slice(-lastMs / frameMs));
   }
 
   /** @param pcm signed 16 bits, little-endian, one channel, at 16 kHz. */

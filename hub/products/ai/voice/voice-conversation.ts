@@ -145,13 +145,14 @@ export class VoiceConversation {
 
   /** What a listener needs to know and to do. */
   #host(): ListenerHost {
-    const { turns, connection, onTurn } = this.#options;
+    const { turns, connection, confirm, onTurn } = this.#options;
     const config = this.#config;
     return {
       clock: turns.clock,
       speechToText: turns.speech.speechToText,
       config,
       gone: this.#gone.signal,
+      confirm,
       isSpeaking: () => this.#isAnswering || this.#last?.isHeard === true,
       silence: () => this.#interrupt(undefined, undefined),
       announce: () => {
