@@ -130,6 +130,10 @@ describe('a connection is opened', () => {
     expect([await take(here, 'first'), await take(here, 'second')]).not.toContain(null);
     await here.renew();
     expect(await take(there, 'third')).toBeNull();
+    const [lease] = await hub.database.query<{ seconds: number }>(
+      'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_seats',
+    );
+    expect(lease?.seconds).toBeLessThanOrEqual(15);
     await hub.database.query(`UPDATE voice_seats SET expires_at = now() - interval '1 second' WHERE place = 1`, []);
     expect(await take(there, 'third')).not.toBeNull();
     await Promise.all([here.renew(), there.renew()]);

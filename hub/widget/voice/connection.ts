@@ -10,6 +10,8 @@ const path = 'ai/voice/ws';
 
 /** One that lasted so long was no failure, in milliseconds. */
 const steadyMs = 10_000;
+/** How often a place is asked for that others have: one that a hub lost comes free within a few of them. */
+const busyTries = 6;
 /** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
 const maxUnsentBytes = 512 * 1024;
 
@@ -80,7 +82,12 @@ export class Connection {
 
   async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
     if (code === tooMany) {
-      this.#end('busyHub');
+      if (this.#attempt >= busyTries) {
+        this.#end('busyHub');
+        return;
+      }
+      this.#options.onLost();
+      this.#later();
       return;
     }
     if (code === revoked) {
@@ -96,6 +103,7 @@ export class Connection {
 
   #end(problem: Problem): void {
     this.#isEnded = true;
+    this.#attempt = 0;
     clearTimeout(this.#timer);
     this.#options.onEnd(problem);
   }

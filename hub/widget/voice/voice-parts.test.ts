@@ -1,12 +1,18 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { WebSocketServer } from 'ws';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
 import { fromBase64, toBase64 } from './base64.ts';
+import { Connection } from './connection.ts';
 import { problemOf } from './hub.ts';
 import { loadLanguage } from './language.ts';
 import { changeTurn, cutOff, cutShort, heardFrame } from './turns.ts';
 import type { Turn } from './turns.ts';
 import { english } from './words/english.ts';
+
+vi.mock('../page/backoff.ts', () => ({ backoffMs: () => 0 }));
 
 const latencyMs = { transcribe: 300, firstText: 200, firstAudio: 100, toFirstAudio: 600, total: 900 };
 const text = (turnId: string, role: 'user' | 'assistant', data: string) =>
@@ -99,5 +105,33 @@ test('every language has words for everything, with the same places for values, 
     expect(Object.values(language.words).filter((said) => said === '')).toEqual([]);
     expect(places(language.words)).toEqual(places(english));
     expect(new Set(language.languages.map(({ name }) => name)).size).toBe(language.languages.length);
+  }
+});
+
+test('a page without a place asks for one a few times, and then says that others have them', async () => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(server, 'listening');
+  let asked = 0;
+  server.on('connection', (socket) => {
+    asked += 1;
+    socket.close(4429, 'more than 2 connections of one person');
+  });
+  vi.stubGlobal('addEventListener', () => undefined);
+  vi.stubGlobal('document', { baseURI: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+    server.close();
+  });
+  const told: string[] = [];
+  const connection = new Connection({
+    onOpen: () => undefined,
+    onFrame: () => undefined,
+    onLost: () => told.push('lost'),
+    onEnd: (problem) => told.push(problem),
+  });
+  for (let round = 1; round <= 2; round += 1) {
+    connection.again();
+    await expect.poll(() => told.length).toBe(7 * round);
+    expect([told.slice(-7), asked]).toEqual([[...Array.from({ length: 6 }, () => 'lost'), 'busyHub'], 7 * round]);
   }
 });

@@ -10,9 +10,9 @@ export interface VoiceSeatsOptions {
   renewMs?: number;
 }
 
-const defaultRenewMs = 15_000;
+const defaultRenewMs = 5_000;
 /** A place whose process says nothing for so long is free again. */
-const leaseSeconds = 45;
+const leaseSeconds = 15;
 
 /** The places for voice connections, of which a person has few over all processes of a hub. */
 export class VoiceSeats implements Disposable {
