@@ -142,7 +142,7 @@ describe('what somebody said on the phone', () => {
     [
       { audioBase64: base64(Buffer.alloc(301 * 16_000)), sampleRate: 8_000 },
       'body.audioBase64',
-      'must have at most 300 seconds (it has 301)',
+      'must last at most 300 s (it lasts 301 s)',
     ],
     [{ sampleRate: 7_999 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],
     [{ sampleRate: 48_001 }, 'body.sampleRate', 'must be a whole number from 8000 to 48000'],

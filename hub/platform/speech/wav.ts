@@ -17,7 +17,7 @@ export class UnreadableSound extends Error {
 /** Sound of more than is taken at once. */
 export class SoundTooLong extends UnreadableSound {
   constructor(maxSeconds: number, seconds: number) {
-    super(`must have at most ${maxSeconds} seconds (it has ${Math.ceil(seconds)})`);
+    super(`must last at most ${maxSeconds} s (it lasts ${Math.ceil(seconds)} s)`);
     this.name = 'SoundTooLong';
   }
 }
