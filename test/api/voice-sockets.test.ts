@@ -241,7 +241,7 @@ describe('too much', () => {
     page.send({ type: 'text', data: '' });
     await page.wait('error', 3);
     expect(page.closed).toBeNull();
-    for (let count = 0; count < 100; count += 1) page.send(eightBits(8_000));
+    for (let count = 0; count < 200; count += 1) page.send(eightBits(8_000));
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.tooMany);
   });
 

@@ -12,8 +12,8 @@ const frames: Allowance = { burst: 2_000, perSecond: 200 };
 /** Base64 of speech at 48 kHz, twice as fast as it is spoken; at once, a recording of a minute. */
 const bytes: Allowance = { burst: 12 * 1024 * 1024, perSecond: 256 * 1024 };
 
-/** Sound, which is to be listened to, however few bytes it takes: twice as fast as it is spoken; at once, the longest utterance. */
-const sound: Allowance = { burst: maxUtteranceSeconds, perSecond: 2 };
+/** Sound, which is to be listened to, however few bytes it takes: twice as fast as it is spoken; at once, two of the longest utterances. */
+const sound: Allowance = { burst: 2 * maxUtteranceSeconds, perSecond: 2 };
 
 /** What one page may send: as much as speech needs, and a recording at once. */
 export class VoiceLimits {
