@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { voiceFrame } from '../../shared/contract/ai/voice.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -53,6 +53,12 @@ const sentTo = (kind: SpeechRequest['kind']) => speech.requests.filter((request)
 const shape = () =>
   page.frames.map((frame) => ('role' in frame ? `${frame.role}: ${frame.data}` : frame.type)).join(' | ');
 const listening = { type: 'server_vad', silenceMs: 300, minSpeechMs: 100 } as const;
+/** Of what was said, how much made no turn. */
+const inPassing = async () =>
+  Number(
+    /voice_turns_total\{outcome="back_channel"\} (\d+)/.exec(await (await fetch(`${hub.url}/metrics`)).text())?.[1] ??
+      0,
+  );
 /** So much of a sentence that its sound is longer than the hub sends ahead. */
 const longSound = () => ({ sound: [tone(8, 24_000)] });
 
@@ -385,6 +391,65 @@ describe('whoever speaks into a stream', () => {
     page.stream(voice(2));
     expect(await page.wait('done', 3)).toMatchObject({ interrupted: true });
     expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', done: false });
+  });
+
+  test('gets no question ended, and is not answered after it, by a word before it that is understood later', async () => {
+    const opened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+    const [word, asked] = opened;
+    onTestFinished(() => opened.forEach(({ resolve }) => resolve()));
+    model.reply = () => 'This is a very long answer.';
+    speech.reply = async ({ kind }) => {
+      if (kind === 'speech') return longSound();
+      if (sentTo('transcription').length > 1) return 'What does it cost on Sundays?';
+      await word.promise;
+      return 'No.';
+    };
+    page.send({ type: 'text', data: 'Tell me.' });
+    await page.wait('audio');
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    await expect.poll(() => sentTo('transcription').length).toBe(1);
+    model.reply = async () => {
+      await asked.promise;
+      return 'Nine.';
+    };
+    page.stream(Buffer.concat([voice(1.8), silence(0.6)]));
+    await expect.poll(() => model.requests.length).toBe(2);
+    page.send({ type: 'text', data: 'And on Mondays?' });
+    speech.reply = () => ({ sound: [tone(0.1, 24_000)] });
+    const before = await inPassing();
+    word.resolve();
+    await expect.poll(inPassing).toBe(before + 1);
+    asked.resolve();
+    await page.wait('done', 3);
+    expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true, false, false]);
+    expect(model.requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
+      'Tell me.',
+      'What does it cost on Sundays?',
+      'And on Mondays?',
+    ]);
+  });
+
+  test('in short words, of which the first is understood last, is answered to the last', async () => {
+    const word = Promise.withResolvers<void>();
+    onTestFinished(() => word.resolve());
+    model.reply = () => 'This is a very long answer.';
+    speech.reply = async ({ kind }) => {
+      if (kind === 'speech') return longSound();
+      if (sentTo('transcription').length > 1) return 'Wait.';
+      await word.promise;
+      return 'No.';
+    };
+    page.send({ type: 'text', data: 'Tell me.' });
+    await page.wait('audio');
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    await expect.poll(() => sentTo('transcription').length).toBe(1);
+    model.reply = () => 'hang';
+    page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+    await expect.poll(() => model.requests.at(-1)?.messages.at(-1)?.content).toBe('Wait.');
+    const before = await inPassing();
+    word.resolve();
+    await expect.poll(inPassing).toBe(before + 1);
+    expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true]);
   });
 
   test('is answered in one word, once the hub was silenced, although it had sent more than was played', async () => {

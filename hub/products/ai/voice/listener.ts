@@ -29,6 +29,8 @@ export interface ListenerHost {
   tell(turnId: string, text: string): void;
   /** Has it answered. @param turnId of a turn that was announced. */
   take(said: Said, saidAt: number, turnId: string | null): void;
+  /** Keeps the place of a short word in the order of what is said; what it answers has the word heard there, once it is understood. */
+  keepPlace(): (text: string, saidAt: number) => void;
   /** Somebody only showed that they listen. */
   heardInPassing(): void;
   fail(error: unknown): void;
@@ -173,11 +175,11 @@ export class Listener {
 
   async #hearAside(speechToText: SpeechToText, pcm: Uint8Array, saidAt: number): Promise<void> {
     this.#asides += 1;
+    const hearThere = this.#host.keepPlace();
     try {
       const text = await this.#understand(speechToText, pcm, this.#host.gone);
       if (isBackChannel(text)) return this.#host.heardInPassing();
-      this.#host.silence();
-      this.#host.take({ kind: 'heard', text }, saidAt, null);
+      hearThere(text, saidAt);
     } catch (error) {
       if (!this.#host.gone.aborted) this.#host.fail(error);
     } finally {

@@ -49,6 +49,10 @@ export class VoiceConversation {
   #isStopping = false;
   /** Counts interruptions. */
   #silenced = 0;
+  /** The last place in the order of what was said. */
+  #lastPlace = 0;
+  /** The last of them that was taken: no short word of which it is not known whether it says anything. */
+  #lastTaken = 0;
 
   constructor(options: ConversationOptions) {
     this.#options = options;
@@ -147,6 +151,15 @@ export class VoiceConversation {
   #host(): ListenerHost {
     const { turns, connection, confirm, onTurn } = this.#options;
     const config = this.#config;
+    const heardInPassing = () => onTurn({ outcome: 'back_channel', latencyMs: {} });
+    const take = (said: Said, saidAt: number, turnId: string | null, place?: number) => {
+      try {
+        this.#enqueue(said, saidAt, turnId, place);
+      } catch (error) {
+        connection.fail(error, turnId ?? undefined);
+        if (turnId !== null) this.#withdraw({ id: turnId, saidAt });
+      }
+    };
     return {
       clock: turns.clock,
       speechToText: turns.speech.speechToText,
@@ -157,25 +170,31 @@ export class VoiceConversation {
       silence: () => this.#interrupt(undefined, undefined),
       announce: () => {
         const turnId = newId();
+        this.#lastTaken = this.#lastPlace += 1;
         connection.send({ type: 'text', turnId, role: 'user', data: '', done: false });
         return turnId;
       },
       tell: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, done: false }),
-      take: (said, saidAt, turnId) => {
-        try {
-          this.#enqueue(said, saidAt, turnId);
-        } catch (error) {
-          connection.fail(error, turnId ?? undefined);
-          if (turnId !== null) this.#withdraw({ id: turnId, saidAt });
-        }
+      take,
+      keepPlace: () => {
+        const place = (this.#lastPlace += 1);
+        return (text, saidAt) => {
+          this.#endTurns((turn) => turn.place < place, undefined);
+          // Who said more since then is answered to that.
+          if (place < this.#lastTaken) heardInPassing();
+          else take({ kind: 'heard', text }, saidAt, null, place);
+        };
       },
-      heardInPassing: () => onTurn({ outcome: 'back_channel', latencyMs: {} }),
+      heardInPassing,
       fail: (error) => connection.fail(error),
     };
   }
 
-  /** @throws AppError `rate_limited`, `unavailable`. */
-  #enqueue(said: Said, saidAt: number, turnId: string | null): void {
+  /**
+   * @param place that was kept for it.
+   * @throws AppError `rate_limited`, `unavailable`.
+   */
+  #enqueue(said: Said, saidAt: number, turnId: string | null, place = (this.#lastPlace += 1)): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
     if (this.#waiting.length >= maxWaitingTurns)
@@ -184,7 +203,8 @@ export class VoiceConversation {
         `${maxWaitingTurns} utterances wait for their turn; interrupt, or wait until one is answered.`,
         { retryAfterSeconds: 5 },
       );
-    this.#waiting.push({ id: turnId ?? newId(), said, saidAt, isAnnounced: turnId !== null });
+    this.#lastTaken = Math.max(this.#lastTaken, place);
+    this.#waiting.push({ id: turnId ?? newId(), place, said, saidAt, isAnnounced: turnId !== null });
     if (!this.#isAnswering) void this.#answer();
   }
 
@@ -226,11 +246,15 @@ export class VoiceConversation {
   }
 
   #interrupt(turnId: string | undefined, playedMs: number | undefined): void {
-    const heard = this.#current ?? this.#last;
-    if (turnId === undefined || heard?.id === turnId) heard?.interrupt(playedMs);
-    const withdrawn = this.#waiting.filter(({ id }) => turnId === undefined || id === turnId);
-    this.#waiting = this.#waiting.filter((pending) => !withdrawn.includes(pending));
     if (turnId === undefined) this.#silenced += 1;
+    this.#endTurns(({ id }) => turnId === undefined || id === turnId, playedMs);
+  }
+
+  #endTurns(isMeant: (turn: Pick<PendingTurn, 'id' | 'place'>) => boolean, playedMs: number | undefined): void {
+    const heard = this.#current ?? this.#last;
+    if (heard !== null && isMeant(heard)) heard.interrupt(playedMs);
+    const withdrawn = this.#waiting.filter(isMeant);
+    this.#waiting = this.#waiting.filter((pending) => !withdrawn.includes(pending));
     for (const pending of withdrawn) this.#withdraw(pending);
   }
 

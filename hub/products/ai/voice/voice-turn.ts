@@ -21,6 +21,8 @@ export type Said = { kind: 'typed' | 'heard'; text: string } | { kind: 'sound'; 
 /** A turn that waits for the one before. */
 export interface PendingTurn {
   id: string;
+  /** Its place in the order of what was said on its connection. */
+  place: number;
   said: Said;
   /** When it was said, by the clock. */
   saidAt: number;
@@ -65,6 +67,7 @@ async function* untilEnd(place: Disposable, sentences: AsyncIterable<string>): A
 /** One question and its spoken answer. It ends once, by itself or by an interruption, and says nothing after that. */
 export class VoiceTurn {
   readonly id: string;
+  readonly place: number;
   readonly latencyMs: Partial<VoiceLatency> = {};
   readonly #deps: TurnDependencies;
   readonly #situation: TurnSituation;
@@ -80,6 +83,7 @@ export class VoiceTurn {
 
   constructor(dependencies: TurnDependencies, situation: TurnSituation, pending: PendingTurn) {
     this.id = pending.id;
+    this.place = pending.place;
     this.#deps = dependencies;
     this.#situation = situation;
     this.#pending = pending;
