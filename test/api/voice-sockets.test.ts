@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { toWav } from '../../hub/platform/speech/sound.ts';
 import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
-import { maxUtteranceSeconds, voiceCloseCodes } from '../../shared/contract/ai/voice.ts';
+import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -19,6 +19,8 @@ let speech: SpeechServer;
 let hub: TestHub;
 /** Another process of the same hub. */
 let other: TestHub;
+/** What it writes of errors into its log. */
+const logged: string[] = [];
 beforeAll(async () => {
   [model, speech] = await Promise.all([startModelServer(), startSpeechServer()]);
   model.reply = () => 'At nine.';
@@ -32,7 +34,8 @@ beforeAll(async () => {
     TTS_MODEL: 'mouth',
   };
   hub = await startHub(env);
-  other = await startHub(env, hub.database);
+  const logger = pino({ level: 'error' }, { write: (line) => logged.push(line) });
+  other = await startHub(env, hub.database, { logger });
 });
 afterAll(async () => {
   await other[Symbol.asyncDispose]();
@@ -109,6 +112,19 @@ describe('a connection is opened', () => {
     next.send({ type: 'text', data: 'Hello?' });
     await next.wait('done');
     expect(second.closed).toBeNull();
+  });
+
+  test('or fails by a cause that the log has under the request id that is told', async () => {
+    const { jwt } = await hub.workspace();
+    await hub.database.query('ALTER TABLE voice_seats RENAME TO voice_seats_away');
+    onTestFinished(async () => void (await hub.database.query('ALTER TABLE voice_seats_away RENAME TO voice_seats')));
+    const page = await open(jwt, other.url);
+    const error = await page.wait('error');
+    expect(error).toMatchObject({ code: 'internal', data: expect.stringContaining('the request id finds it') });
+    expect(voiceFrame.parse(error)).toEqual(error);
+    await expect.poll(() => page.closed).toBe(1011);
+    const lines = logged.filter((line) => line.includes(`"requestId":"${error.requestId}"`));
+    expect(lines).toEqual([expect.stringContaining('voice_seats')]);
   });
 
   test('in places that are taken once, and free again when their process says nothing of them', async () => {

@@ -160,6 +160,7 @@ export const voiceFrame = named(
         turnId: turnId.optional(),
         data: z.string().describe('For people: what is wrong and what to do'),
         code: z.string().describe('For programs: stable, as of every operation'),
+        requestId: z.string().describe('Of the connection, as the log of the hub names it'),
       }),
     ),
   ]),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Clock } from '../../../platform/clock.ts';
@@ -20,7 +21,12 @@ async function deafPage(clock: Clock) {
   });
   const [[socket]] = await Promise.all([opened, once(page, 'open')]);
   page.pause();
-  return { page, connection: new VoiceConnection(socket, clock), socket, closedBy: () => code };
+  return {
+    page,
+    connection: new VoiceConnection({ socket, requestId: 'r' }, { clock, logger: pino({ level: 'silent' }) }),
+    socket,
+    closedBy: () => code,
+  };
 }
 
 const turnId = '0199ffff-0000-7000-8000-000000000000';

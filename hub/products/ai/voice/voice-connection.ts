@@ -3,7 +3,8 @@ import type { VoiceFrame } from '../../../../shared/contract/ai/voice.ts';
 import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { toAppError } from '../../../platform/http/errors.ts';
-import type { WebSocket } from '../../../platform/http/sockets.ts';
+import type { OpenedSocket } from '../../../platform/http/sockets.ts';
+import type { Logger } from '../../../platform/logger.ts';
 
 /** What waits for a reader before nothing more is made for it, in bytes. */
 const enoughBytes = 256 * 1024;
@@ -15,12 +16,19 @@ const lookAgainMs = 20;
 
 /** The way to one page. What it does not take in time ends it. */
 export class VoiceConnection {
-  readonly #socket: WebSocket;
+  readonly #socket: OpenedSocket['socket'];
+  readonly #requestId: string;
   readonly #clock: Clock;
+  readonly #logger: Logger;
 
-  constructor(socket: WebSocket, clock: Clock) {
+  constructor(
+    { socket, requestId }: Pick<OpenedSocket, 'socket' | 'requestId'>,
+    { clock, logger }: { clock: Clock; logger: Logger },
+  ) {
     this.#socket = socket;
+    this.#requestId = requestId;
     this.#clock = clock;
+    this.#logger = logger;
   }
 
   get isOpen(): boolean {
@@ -34,10 +42,13 @@ export class VoiceConnection {
     if (this.#socket.bufferedAmount > mostBytes) this.close(voiceCloseCodes.tooSlow, 'more than was taken');
   }
 
-  /** What failed, in words for a stranger. */
+  /** What failed, in words for a stranger; what is ours to mend is logged. */
   fail(error: unknown, turnId?: string): void {
-    const { code, message } = toAppError(error);
-    this.send({ type: 'error', ...(turnId === undefined ? {} : { turnId }), data: message, code });
+    const appError = toAppError(error);
+    const { code, message, status } = appError;
+    const requestId = this.#requestId;
+    if (status >= 500) this.#logger.error({ err: appError, requestId, code }, 'a conversation by voice failed');
+    this.send({ type: 'error', ...(turnId === undefined ? {} : { turnId }), data: message, code, requestId });
   }
 
   /** Waits until there is room for more. @throws the signal's reason when it aborts. */

@@ -20,7 +20,7 @@ import { VoiceLimits } from './voice-limits.ts';
 import { VoiceTurn } from './voice-turn.ts';
 import type { PendingTurn, Said, TurnDependencies, TurnEnd, TurnSituation } from './voice-turn.ts';
 
-export interface ConversationOptions extends Pick<TurnSituation, 'tenantId' | 'connection' | 'confirm' | 'onFailure'> {
+export interface ConversationOptions extends Pick<TurnSituation, 'tenantId' | 'connection' | 'confirm'> {
   turns: TurnDependencies;
   fvad: Fvad;
   /** Told how each turn ended. */
@@ -217,7 +217,7 @@ export class VoiceConversation {
   }
 
   async #answerOne(pending: PendingTurn): Promise<void> {
-    const { fvad, connection, turns, tenantId, confirm, onFailure, onTurn } = this.#options;
+    const { fvad, connection, turns, tenantId, confirm, onTurn } = this.#options;
     const silenced = this.#silenced;
     const { said, isAnnounced } = pending;
     // Of a stream it was listened to already.
@@ -227,7 +227,7 @@ export class VoiceConversation {
     if (!isVoice) return this.#hearNothing();
     const turn = new VoiceTurn(
       turns,
-      { tenantId, connection, confirm, onFailure, context: this.#context, config: this.#config },
+      { tenantId, connection, confirm, context: this.#context, config: this.#config },
       pending,
     );
     this.#current = turn;

@@ -1,7 +1,6 @@
 import type { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { voiceCloseCodes, voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { toAppError } from '../../../platform/http/errors.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { openFvad } from './voice-activity.ts';
@@ -28,7 +27,7 @@ export class VoiceDoors {
   }
 
   open(opened: Opened): void {
-    const connection = new VoiceConnection(opened.socket, this.#options.turns.clock);
+    const connection = new VoiceConnection(opened, { clock: this.#options.turns.clock, logger: this.#options.logger });
     // What it sends meanwhile waits in the connection.
     opened.socket.pause();
     void this.#seat(opened, connection)
@@ -66,7 +65,6 @@ export class VoiceDoors {
       turns,
       onTurn,
       confirm: () => Promise.all([opened.authenticate(), opened.limit()]),
-      onFailure: (error) => this.#log(error, opened.requestId),
     });
     this.#open.add(conversation);
     socket.on('message', (data, isBinary) => conversation.hear(data as Buffer, isBinary));
@@ -85,12 +83,5 @@ export class VoiceDoors {
     stopping.addEventListener('abort', () => this.#open.forEach((conversation) => conversation.stop()), {
       once: true,
     });
-  }
-
-  #log(error: unknown, requestId: string): void {
-    const appError = toAppError(error);
-    const { code } = appError;
-    if (appError.status >= 500)
-      this.#options.logger.error({ err: appError, requestId, code }, 'a turn of voice failed');
   }
 }

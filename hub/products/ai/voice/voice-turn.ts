@@ -43,8 +43,6 @@ export interface TurnSituation {
   context: VoiceContext;
   /** Finds out whether the person still may speak with the hub. @throws AppError. */
   confirm: () => Promise<unknown>;
-  /** Told how the turn failed, for the log. */
-  onFailure: (error: unknown) => void;
 }
 
 export type TurnOutcome = 'answered' | 'interrupted' | 'nothing_heard' | 'failed';
@@ -99,7 +97,7 @@ export class VoiceTurn {
 
   /** Never throws: what fails is told the page. */
   async run(): Promise<TurnOutcome> {
-    const { connection, confirm, onFailure } = this.#situation;
+    const { connection, confirm } = this.#situation;
     try {
       const [{ voice }] = await Promise.all([
         requireBindings(this.#deps, this.#situation.tenantId, this.#pending.said.kind === 'sound'),
@@ -118,7 +116,6 @@ export class VoiceTurn {
       return 'answered';
     } catch (error) {
       if (this.#hasEnded) return 'interrupted';
-      onFailure(error);
       connection.fail(error, this.id);
       this.#keepHeard(this.#played.playedMs(this.#played.endsAt));
       this.#isAnnounced = true;
