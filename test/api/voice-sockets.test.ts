@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { SocketRights } from '../../hub/platform/http/socket-rights.ts';
 import { toWav } from '../../hub/platform/speech/sound.ts';
 import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
 import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame } from '../../shared/contract/ai/voice.ts';
@@ -174,6 +175,44 @@ describe('a connection is opened', () => {
     await expect.poll(() => page.closed).toBe(voiceCloseCodes.revoked);
     await expect.poll(() => speech.open).toBe(0);
     speech.reply = ({ kind }) => (kind === 'transcription' ? 'Hello?' : { sound: [tone(0.1, 24_000)] });
+  });
+});
+
+describe('each turn', () => {
+  test('is of who still may speak, although nobody told the connection of a change', async () => {
+    using _watch = vi.spyOn(SocketRights.prototype, 'watch').mockImplementation(() => undefined);
+    const { jwt, tenantId } = await hub.workspace();
+    const admin = hub.client(adminKey);
+    const page = await open(jwt);
+    page.send({ type: 'text', data: 'Hello?' });
+    await page.wait('done');
+    const asked = model.requests.length;
+    await admin.call('putEntitlements', { params: { tenantId }, body: { business_phone: false } });
+    page.send({ type: 'text', data: 'And now?' });
+    expect(await page.wait('error')).toMatchObject({ code: 'product_not_entitled' });
+    await admin.call('putEntitlements', { params: { tenantId }, body: { business_phone: true } });
+    await hub.client(jwt).call('logOut', {});
+    page.send({ type: 'text', data: 'And now?' });
+    expect(await page.wait('error', 2)).toMatchObject({ code: 'unauthenticated' });
+    await page.wait('done', 3);
+    expect([model.requests.length, page.closed]).toEqual([asked, null]);
+  });
+
+  test('counts as a request of its session', async () => {
+    const { jwt } = await hub.workspace();
+    const env = { AI_BASE_URL: model.baseUrl, AI_MODEL: 'a', TTS_BASE_URL: speech.baseUrl, TTS_MODEL: 'b' };
+    await using few = await startHub({ ...env, RATE_LIMIT_PER_MINUTE: '12' }, hub.database);
+    const page = await open(jwt, few.url);
+    const asked = model.requests.length;
+    let turns = 0;
+    // A minute may end meanwhile, and its count with it.
+    for (; turns < 28 && page.of('error').length === 0; turns += 1) {
+      page.send({ type: 'text', data: 'Hello?' });
+      await page.wait('done', turns + 1);
+    }
+    expect(page.of('error')).toMatchObject([{ code: 'rate_limited' }]);
+    expect(model.requests.length).toBe(asked + turns - 1);
+    page.end();
   });
 });
 
