@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { openFvad } from './voice-activity.ts';
+import { VoiceConversation } from './voice-conversation.ts';
+
+test('an interruption has ended what is under way when its page hears of it', async () => {
+  let now = 0;
+  const clock = { now: () => (now += 1), after: () => ({ [Symbol.dispose]: () => undefined }) };
+  const signals: AbortSignal[] = [];
+  const sent: string[] = [];
+  const send = ({ type }: { type: string }) => sent.push(type);
+  const conversation = new VoiceConversation({
+    tenantId: 't',
+    fvad: await openFvad(),
+    connection: { isOpen: true, send, fail: () => undefined, close: () => undefined } as never,
+    confirm: async () => undefined,
+    onTurn: () => undefined,
+    turns: {
+      clock,
+      places: { take: async () => ({ [Symbol.dispose]: () => undefined }) },
+      speech: { speechToText: null, textToSpeech: {} },
+      speaking: {
+        async *answerAloud({ signal }: { signal: AbortSignal }) {
+          signals.push(signal);
+          await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+          yield '';
+        },
+      },
+    } as never,
+  });
+  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
+  hear({ type: 'text', data: 'Hello?' });
+  await expect.poll(() => signals.length).toBe(1);
+  hear({ type: 'interrupt' });
+  // No moment passes in between.
+  expect([sent.at(-1), signals[0]?.aborted]).toEqual(['done', true]);
+});
