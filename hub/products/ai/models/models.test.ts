@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import { StatementRecorder } from '../../../../test/fixtures/statements.ts';
@@ -70,7 +70,7 @@ test('an answer in parts is the same as a whole one, and each costs a statement 
   const seen: unknown[] = [];
   let last = await parts.next();
   for (; last.done !== true; last = await parts.next()) seen.push(last.value);
-  expect(seen).toEqual(['Be', 'cause']);
+  expect(seen).toEqual(['Be', 'cause', '']);
   expect(last.value).toMatchObject({ ...whole, text: 'Because', latencyMs: expect.any(Number), attempts: [{}] });
   await breakers.written();
   expect(recorder.statements.map(({ name }) => name)).toEqual(['read_models', 'write_ai_usage']);
@@ -111,6 +111,18 @@ test('an answer is handed on once it is counted, and so is it that there is none
     await over;
     model.requests.length = 0;
   }
+});
+
+test('the end of an answer in parts is told before its usage is written', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  onTestFinished(() => resolve());
+  held = promise;
+  const parts = ai.stream(request());
+  const seen: unknown[] = [];
+  while (seen.length < 3) seen.push((await parts.next()).value);
+  expect(seen).toEqual(['Be', 'cause', '']);
+  resolve();
+  expect(await parts.next()).toMatchObject({ done: true, value: { text: 'Because' } });
 });
 
 test('without a model nobody is asked', async () => {

@@ -157,7 +157,7 @@ export class Ai {
   }
 
   /**
-   * The same, with the parts of the answer as they come, and all of it at the end. Once a part went out, a failure is the end of it. Whoever stops early closes the
+   * The same, with the parts of the answer as they come, an empty one behind the last, and all of it once its usage is written. Once a part went out, a failure is the end of it. Whoever stops early closes the
    * connection to the model.
    */
   stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer, undefined> {
@@ -182,7 +182,10 @@ export class Ai {
         : null;
     try {
       const onCall = (asked: AskedModel, call: EndedCall) => this.#count(tenantId, asked, call);
-      return yield* failOver(candidates, { clock, request, holdsParts, onCall });
+      const answer = yield* failOver(candidates, { clock, request, holdsParts, onCall });
+      // Whoever reads it aloud goes on while its usage is written.
+      if (!holdsParts) yield '';
+      return answer;
     } finally {
       if (reservation !== null) ledger.free(reservation);
       // Before anything is kept of its answer.

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
 import { obey } from '../../../../test/fixtures/obedient-model.ts';
 import { reachedBy } from '../../../../test/fixtures/shown-markdown.ts';
@@ -62,6 +62,22 @@ describe('what others wrote into the knowledge of a business', () => {
       expect([name, reached]).toEqual([name, []]);
       expect(aloud.length).toBeGreaterThanOrEqual(whole.length);
     }
+  });
+
+  test('is said to the end before the stream of it ends', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    onTestFinished(() => resolve());
+    const models = {
+      async *stream() {
+        yield* ['At ', 'nine.', ''];
+        await promise;
+      },
+    };
+    const knowledge = { retrieve: async () => [], terms: async () => '' };
+    const said = new Answering(models as never, knowledge).askAloud(ask);
+    expect(await said.next()).toEqual({ done: false, value: 'At nine.' });
+    resolve();
+    expect(await said.next()).toMatchObject({ done: true });
   });
 
   test('is named with the answer, and told apart from what was asked', async () => {

@@ -73,7 +73,9 @@ export class Answering {
     let length = 0;
     let parts = 0;
     for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal })) {
-      for (const sentence of cutter.push(part.slice(0, maxSpokenLength - length))) yield* some(aloud.push(sentence));
+      // Behind the last the stream may go on for a while without a word.
+      const sentences = part === '' ? [cutter.end()] : cutter.push(part.slice(0, maxSpokenLength - length));
+      for (const sentence of sentences) yield* some(aloud.push(sentence));
       length += part.length;
       if (length > maxSpokenLength) break;
       parts += 1;
