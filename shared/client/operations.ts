@@ -184,14 +184,8 @@ export interface AiBudget {
   };
   /** Whether calls are refused until `resetsAt` */
   isUsedUp: boolean;
-  /** Models that can be asked and that `dailyCost` does not bound, since they have no prices, prices of 0 or prices in another currency; none where there is no `dailyCost` */
-  modelsWithoutCostLimit: {
-    /** Of the models of the workspace; null for the one of the hub */
-    modelId: string | null;
-    /** As its provider names it */
-    model: string;
-    prices: ModelPrices | null;
-  }[];
+  /** Models that `dailyCost` does not bound: without prices, with 0 or in another currency */
+  modelsWithoutCostLimit: string[];
   /** ISO 8601, UTC, with milliseconds */
   resetsAt: string;
   /** ISO 8601, UTC, with milliseconds */

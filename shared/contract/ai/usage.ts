@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { inWorkspace } from '../chat/callers.ts';
 import { named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
-import { currency, modelPrices } from './prices.ts';
+import { currency } from './prices.ts';
 
 const member = { tag: 'AI Agent', callers: ['session'], role: 'agent' } as const;
 const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
@@ -117,16 +117,8 @@ export const aiBudget = named(
       .describe('Today'),
     isUsedUp: z.boolean().describe('Whether calls are refused until `resetsAt`'),
     modelsWithoutCostLimit: z
-      .array(
-        z.object({
-          modelId: z.string().nullable().describe('Of the models of the workspace; null for the one of the hub'),
-          model: z.string().describe('As its provider names it'),
-          prices: modelPrices.nullable(),
-        }),
-      )
-      .describe(
-        'Models that can be asked and that `dailyCost` does not bound, since they have no prices, prices of 0 or prices in another currency; none where there is no `dailyCost`',
-      ),
+      .array(z.string())
+      .describe('Models that `dailyCost` does not bound: without prices, with 0 or in another currency'),
     resetsAt: timestamp,
     updatedAt: timestamp.nullable(),
   }),
@@ -135,7 +127,7 @@ export const aiBudget = named(
     dailyCost: { currency: 'USD', micros: 5_000_000 },
     used: { day: '2026-01-31', tokens: 431_000, costs: [{ currency: 'USD', micros: 722_500 }], share: 0.2155 },
     isUsedUp: false,
-    modelsWithoutCostLimit: [{ modelId: 'local', model: 'llama3.1', prices: null }],
+    modelsWithoutCostLimit: ['local'],
     resetsAt: '2026-02-01T00:00:00.000Z',
     updatedAt: '2026-01-01T09:00:00.000Z',
   },
@@ -166,7 +158,7 @@ export const aiUsageResource = defineResource({
     path: '/tenants/{tenantId}/ai/budget',
     summary: 'Set the daily budget for models',
     description:
-      'Once a limit is reached, no model is called until the next day, UTC: runs, the phone and suggestions answer 429 `ai_budget_used_up` with `Retry-After`, steps of workflows and agents fail with it, and visitors in chats go to a person. What calls that are under way may take counts as used until they end, so a day goes beyond a limit by one call with its retries at most. A limit of 0 switches models off. Admins are told at 80 % and at 100 %, once a day each, in the audit log and by mail. `modelsWithoutCostLimit` names what `dailyCost` does not bound: whoever may set models sets their prices, and the audit log keeps them.',
+      'Once a limit is reached, no model is called until the next day, UTC: runs, the phone and suggestions answer 429 `ai_budget_used_up` with `Retry-After`, steps of workflows and agents fail with it, and visitors in chats go to a person. What calls that are under way may take counts as used until they end, so a day goes beyond a limit by one call with its retries at most. A limit of 0 switches models off. Admins are told at 80 % and at 100 %, once a day each, in the audit log and by mail.',
     params: inWorkspace,
     body: putAiBudgetBody,
     response: aiBudget,

@@ -136,8 +136,8 @@ export class Ai {
   async pricedModels(tenantId: string) {
     const { models, order, fallback } = await this.getModels(tenantId);
     return [
-      ...models.map(({ id, model, prices }) => ({ modelId: id, model, prices })),
-      ...(order.length > 0 || fallback === null ? [] : [{ modelId: null, ...fallback }]),
+      ...models.map(({ id, prices }) => ({ id, prices })),
+      ...(order.length > 0 || fallback === null ? [] : [{ id: fallback.model, prices: fallback.prices }]),
     ];
   }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import type { aiUsageResource as resource } from '../../../../shared/contract/ai/usage.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -19,8 +20,11 @@ interface BudgetRow {
   updated_at: Date | null;
 }
 
-/** A model that a workspace can ask, with what it costs. */
-export type PricedModel = Shown['modelsWithoutCostLimit'][number];
+/** A model that a workspace can ask, by its id or, of the hub's own, its name, with what it costs. */
+export interface PricedModel {
+  id: string;
+  prices: ModelPrices | null;
+}
 
 /** What workspaces may spend on models in a day. */
 export class Budgets {
@@ -67,7 +71,8 @@ export class Budgets {
   async #withModels(tenantId: string, budget: Budget): Promise<Shown> {
     const { dailyCost } = budget;
     const models = dailyCost === null ? [] : await this.#modelsOf(tenantId);
-    return { ...budget, modelsWithoutCostLimit: models.filter(({ prices }) => !isBound(prices, dailyCost)) };
+    const unbound = models.filter(({ prices }) => !isBound(prices, dailyCost));
+    return { ...budget, modelsWithoutCostLimit: unbound.map(({ id }) => id) };
   }
 }
 
