@@ -1,6 +1,6 @@
 import type { CallDirection } from '../../../../shared/contract/calls/records.ts';
-import { isUsableInstant } from '../../../../shared/contract/common.ts';
 import { isStorableText } from '../../../../shared/json.ts';
+import { isCallTime } from '../records/index.ts';
 
 /** Fields of what carriers send, each as it can be kept; null for what can't. */
 
@@ -16,7 +16,7 @@ export function wholeOf(value: unknown, least: number, most: number): number | n
   return typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most ? number : null;
 }
 
-/** ISO 8601, or seconds since 1970. */
+/** ISO 8601 or as in mail, or seconds since 1970; at which a call can have been. */
 export function timeOf(value: unknown): Date | null {
   const at =
     typeof value === 'number'
@@ -24,7 +24,7 @@ export function timeOf(value: unknown): Date | null {
       : typeof value === 'string' && value.length < 100
         ? Date.parse(value)
         : Number.NaN;
-  return !Number.isNaN(at) && isUsableInstant(at) ? new Date(at) : null;
+  return isCallTime(at) ? new Date(at) : null;
 }
 
 /** A mean opinion score, 1 to 5, to the hundredth. */

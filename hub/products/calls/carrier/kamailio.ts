@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { callDirections, callResults } from '../../../../shared/contract/calls/records.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { ranks } from '../records/index.ts';
+import { callTimeRule, ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
 import { callSidLength, mosOf, textOf, timeOf } from './fields.ts';
 
 const time = z.unknown().transform((value, context) => {
   const at = timeOf(value);
-  if (at === null) context.addIssue('must be ISO 8601, or seconds since 1970');
+  if (at === null) context.addIssue(`must be ISO 8601, or seconds since 1970; it ${callTimeRule}`);
   return at ?? z.NEVER;
 });
 const words = (maxLength: number) =>

@@ -1,6 +1,6 @@
 import { ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
-import { callSidLength, directionOf, textOf, wholeOf } from './fields.ts';
+import { callSidLength, directionOf, textOf, timeOf, wholeOf } from './fields.ts';
 
 /** How Twilio calls the states of a call, in events and in its list. */
 const states: Record<string, Pick<CallEvent, 'rank' | 'outcome'>> = {
@@ -24,8 +24,7 @@ export function readTwilioEvent(fields: Record<string, unknown>, now: Date): Cal
   const status = textOf(fields['CallStatus'], 50) ?? '';
   const state = Object.hasOwn(states, status) ? states[status] : undefined;
   if (callSid === null || state === undefined) return null;
-  const said = Date.parse(textOf(fields['Timestamp'], 100) ?? '');
-  const at = Number.isNaN(said) ? null : new Date(said);
+  const at = timeOf(fields['Timestamp']);
   const isOver = state.rank === ranks.ended;
   const seconds = wholeOf(fields['CallDuration'], 0, 10_000_000);
   const talked = state.outcome === 'answered' ? seconds : null;
@@ -66,6 +65,5 @@ export function readTwilioCall(call: Record<string, unknown>): CallEvent | null 
     untimed,
   );
   if (event === null || event.rank !== ranks.ended || event.endedAt === null) return null;
-  const startedAt = Date.parse(textOf(call['start_time'], 100) ?? '');
-  return { ...event, startedAt: Number.isNaN(startedAt) ? event.startedAt : new Date(startedAt) };
+  return { ...event, startedAt: timeOf(call['start_time']) ?? event.startedAt };
 }

@@ -3,7 +3,7 @@ import { callDirections, callResults, carriers } from '../../../../shared/contra
 import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 import { instant, text } from '../../../../shared/contract/common.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { fromCell, ranks, readCsv } from '../records/index.ts';
+import { callTimeRule, fromCell, isCallTime, ranks, readCsv } from '../records/index.ts';
 import type { CallEvent, Calls } from '../records/index.ts';
 
 /** What came of an import. */
@@ -21,7 +21,7 @@ export interface ImportOutcome {
 
 const empty = z.literal('').transform(() => null);
 const optional = <Schema extends z.ZodType>(schema: Schema) => z.union([empty, schema]).default(null);
-const time = instant.transform((value) => new Date(value));
+const time = instant.transform((value) => new Date(value)).refine((at) => isCallTime(at.getTime()), callTimeRule);
 const whole = (least: number, most: number) =>
   z
     .string()
