@@ -16,7 +16,8 @@ export interface ListedConnection {
   id: string;
   tenantId: string;
   accountSid: string;
-  authToken: string;
+  /** @throws Error where it was sealed with a key that is gone. */
+  authToken: () => string;
   apiBaseUrl: string;
   reconciledAt: Date | null;
 }
@@ -30,7 +31,10 @@ interface ListedRow {
   reconciled_at: Date | null;
 }
 
-const listedColumns = 'id, tenant_id, account_sid, api_base_url, sealed_secret, reconciled_at';
+const isEntitled = `coalesce((t.entitlements->>'business_calling')::boolean, false)`;
+const selectListed = `SELECT c.id, c.tenant_id, c.account_sid, c.api_base_url, c.sealed_secret, c.reconciled_at
+  FROM call_connections c JOIN tenants t ON t.id = c.tenant_id
+  WHERE c.account_sid IS NOT NULL AND c.api_base_url IS NOT NULL AND ${isEntitled}`;
 
 /** What is kept of when something came is right to within so many seconds, so that few events write it. */
 const lastEventSeconds = 60;
@@ -58,19 +62,18 @@ export class CarrierConnections {
   async listed(tenantId: string): Promise<ListedConnection[]> {
     const rows = await this.#deps.db.systemStatement<ListedRow>(
       'list_listed_call_connections',
-      `SELECT ${listedColumns} FROM call_connections WHERE tenant_id = $1 AND account_sid IS NOT NULL AND api_base_url IS NOT NULL ORDER BY id`,
+      `${selectListed} AND c.tenant_id = $1 ORDER BY c.id`,
       [tenantId],
     );
     return rows.map((row) => this.#toListed(row));
   }
 
-  /** Those of all workspaces that were not compared since a time, the longest first; so many at most. */
-  async due(before: Date, limit: number): Promise<ListedConnection[]> {
+  /** Those of all workspaces that were not compared since a time, in the order of their ids and behind one of them; so many at most. */
+  async due(before: Date, after: string, limit: number): Promise<ListedConnection[]> {
     const rows = await this.#deps.db.systemStatement<ListedRow>(
       'list_due_call_connections',
-      `SELECT ${listedColumns} FROM call_connections WHERE account_sid IS NOT NULL AND api_base_url IS NOT NULL
-         AND (reconciled_at IS NULL OR reconciled_at < $1) ORDER BY reconciled_at NULLS FIRST LIMIT $2`,
-      [before, limit],
+      `${selectListed} AND (c.reconciled_at IS NULL OR c.reconciled_at < $1) AND c.id > $2 ORDER BY c.id LIMIT $3`,
+      [before, after, limit],
     );
     return rows.map((row) => this.#toListed(row));
   }
@@ -98,7 +101,7 @@ export class CarrierConnections {
       id: row.id,
       tenantId: row.tenant_id,
       accountSid: row.account_sid,
-      authToken: this.#deps.secrets.open(sealPurpose, row.sealed_secret),
+      authToken: () => this.#deps.secrets.open(sealPurpose, row.sealed_secret),
       apiBaseUrl: row.api_base_url,
       reconciledAt: row.reconciled_at,
     };
@@ -115,7 +118,7 @@ export class CarrierConnections {
       'find_call_connections',
       `SELECT c.id, c.tenant_id, c.provider, array_remove(ARRAY[c.sealed_secret, CASE WHEN c.previous_until > now() THEN c.sealed_previous_secret END], NULL) AS sealed
        FROM call_connections c JOIN tenants t ON t.id = c.tenant_id
-       WHERE c.id = ANY($1::uuid[]) AND coalesce((t.entitlements->>'business_calling')::boolean, false)`,
+       WHERE c.id = ANY($1::uuid[]) AND ${isEntitled}`,
       [[...new Set(ids)]],
     );
     const known = new Map(

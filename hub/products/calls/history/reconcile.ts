@@ -38,13 +38,20 @@ const maxPagesOfDay = 2_000;
 const requestTimeoutMs = 30_000;
 const retryMs = [1_000, 5_000, 20_000];
 /** The others come with the next turn. */
-const connectionsAtOnce = 500;
+const connectionsOfTurn = 500;
+/** So that a slow carrier keeps few others waiting. */
+const connectionsAtOnce = 8;
+/** What one connection may take of a night's turn; the days that it came to are noted, and the next turn goes on from there. */
+const turnMs = 120_000;
+const firstId = '00000000-0000-0000-0000-000000000000';
 /** When the night's comparison begins, in hours of UTC. */
 const nightHour = 2;
 
 /** Compares records with the lists of carriers, which try a callback for 15 s only: what was missed is made up for. */
 export class Reconciliation {
   readonly #deps: ReconcileDependencies;
+  /** Where the last turn ended: those that fail each time come again only after all others. */
+  #after = firstId;
 
   constructor(dependencies: ReconcileDependencies) {
     this.#deps = dependencies;
@@ -55,6 +62,7 @@ export class Reconciliation {
     const listed = await this.#deps.connections.listed(tenantId);
     return this.#all(
       listed.map((connection) => ({ connection, since })),
+      null,
       signal,
     );
   }
@@ -64,12 +72,14 @@ export class Reconciliation {
     const now = this.#deps.now();
     const night = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), nightHour);
     const begun = now.getTime() >= night ? night : night - dayMs;
-    const due = await this.#deps.connections.due(new Date(begun), connectionsAtOnce);
+    const due = await this.#deps.connections.due(new Date(begun), this.#after, connectionsOfTurn);
+    this.#after = (due.length === connectionsOfTurn ? due.at(-1)?.id : undefined) ?? firstId;
     const outcome = await this.#all(
       due.map((connection) => ({
         connection,
         since: new Date((connection.reconciledAt?.getTime() ?? now.getTime() - firstDays * dayMs) - overlapMs),
       })),
+      turnMs,
       signal,
     );
     for (const { connectionId, message } of outcome.failed)
@@ -82,34 +92,60 @@ export class Reconciliation {
 
   async #all(
     all: readonly { connection: ListedConnection; since: Date }[],
+    budgetMs: number | null,
     signal: AbortSignal,
   ): Promise<ReconcileOutcome> {
     const outcome: ReconcileOutcome = { connections: all.length, read: 0, changed: 0, failed: [] };
-    for (const { connection, since } of all) {
-      try {
-        await this.#connection(connection, since, outcome, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof AppError || error instanceof EgressFailed || error instanceof EgressRefused))
-          throw error;
-        outcome.failed.push({ connectionId: connection.id, message: error.message });
+    const waiting = all.values();
+    const work = async () => {
+      for (const { connection, since } of waiting) {
+        const timeout = budgetMs === null ? null : AbortSignal.timeout(budgetMs);
+        try {
+          await this.#connection(
+            connection,
+            since,
+            outcome,
+            timeout === null ? signal : AbortSignal.any([signal, timeout]),
+          );
+        } catch (error) {
+          signal.throwIfAborted();
+          // Whatever it is, it is of this connection: what its carrier or its workspace chose ends no other's night.
+          outcome.failed.push({ connectionId: connection.id, message: this.#reasonOf(error, connection, timeout) });
+        }
       }
-    }
+    };
+    await Promise.all(Array.from({ length: connectionsAtOnce }, work));
     return outcome;
+  }
+
+  #reasonOf(error: unknown, { id }: ListedConnection, timeout: AbortSignal | null): string {
+    if (timeout?.aborted === true) return 'The list takes longer than it may at once; it goes on with the next turn.';
+    if (error instanceof AppError || error instanceof EgressFailed || error instanceof EgressRefused)
+      return error.message;
+    this.#deps.logger.error({ err: error, connectionId: id }, 'the calls of a connection could not be compared');
+    return 'Its calls could not be compared; the log says why.';
   }
 
   /** Day by day, the oldest first, and each noted once it is done: what is cut off goes on from there. */
   async #connection(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
     const { connections, now } = this.#deps;
     const end = now().getTime();
+    const authToken = connection.authToken();
     for (let from = since.getTime(); from < end; from += dayMs) {
       const to = Math.min(from + dayMs, end);
-      await this.#day(connection, new Date(from), new Date(to), outcome, signal);
+      await this.#day(connection, authToken, new Date(from), new Date(to), outcome, signal);
       await connections.noteReconciled(connection.id, new Date(to));
     }
   }
 
-  async #day(connection: ListedConnection, from: Date, to: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
+  async #day(
+    connection: ListedConnection,
+    authToken: string,
+    from: Date,
+    to: Date,
+    outcome: ReconcileOutcome,
+    signal: AbortSignal,
+  ) {
     const { calls } = this.#deps;
     const { apiBaseUrl, accountSid, tenantId } = connection;
     const query = new URLSearchParams({
@@ -118,24 +154,32 @@ export class Reconciliation {
       'StartTime<': twilioTime(to),
     });
     let next: string | null = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}/Calls.json?${query.toString()}`;
-    for (let pages = 0; next !== null; pages += 1) {
-      if (pages === maxPagesOfDay)
+    const seen = new Set<string>();
+    while (next !== null) {
+      signal.throwIfAborted();
+      if (seen.has(next))
+        throw new AppError('unavailable', `The list of Twilio for ${from.toISOString()} leads back to a page before.`);
+      if (seen.size === maxPagesOfDay)
         throw new AppError('unavailable', `Twilio lists more than ${maxPagesOfDay} pages for ${from.toISOString()}.`);
+      seen.add(next);
       const page: { calls: Record<string, unknown>[]; next: string | null } = await this.#page(
         connection,
+        authToken,
         next,
         signal,
       );
+      if (page.calls.length === 0) return;
       const events = page.calls.map(readTwilioCall).filter((event) => event !== null);
       outcome.read += events.length;
-      if (events.length > 0) outcome.changed += await calls.mergeAll(tenantId, events);
+      const changed = events.length === 0 ? 0 : await calls.mergeAll(tenantId, events);
+      outcome.changed += changed;
       next = page.next;
     }
   }
 
-  async #page(connection: ListedConnection, url: string, signal: AbortSignal) {
+  async #page(connection: ListedConnection, authToken: string, url: string, signal: AbortSignal) {
     const { egress, pause } = this.#deps;
-    const authorization = `Basic ${Buffer.from(`${connection.accountSid}:${connection.authToken}`).toString('base64')}`;
+    const authorization = `Basic ${Buffer.from(`${connection.accountSid}:${authToken}`).toString('base64')}`;
     for (let tries = 0; ; tries += 1) {
       const wait = retryMs[tries];
       try {

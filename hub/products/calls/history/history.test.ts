@@ -1,0 +1,132 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { createCursors } from '../../../platform/cursor.ts';
+import { Database } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { createSecrets } from '../../../platform/secrets.ts';
+import { CarrierConnections } from '../connections/index.ts';
+import { sealPurpose } from '../connections/service.ts';
+import { Calls } from '../records/index.ts';
+import { importCsv, Reconciliation } from './index.ts';
+
+const secrets = createSecrets(Buffer.alloc(32, 7));
+let database: TestDatabase;
+let db: Database;
+let calls: Calls;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
+  calls = new Calls({ db, cursors: createCursors(Buffer.alloc(32)) });
+});
+beforeEach(() => database.query('DELETE FROM call_connections'));
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function workspace(isEntitled = true): Promise<string> {
+  const id = newId();
+  await database.query('INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, $3)', [
+    id,
+    id,
+    JSON.stringify(isEntitled ? { business_calling: true } : {}),
+  ]);
+  return id;
+}
+
+async function connect(tenantId: string, host: string, sealed = secrets.seal(sealPurpose, 'token')): Promise<string> {
+  const id = newId();
+  await database.query(
+    `INSERT INTO call_connections (id, tenant_id, provider, name, sealed_secret, account_sid, api_base_url)
+     VALUES ($1, $2, 'twilio', 'T', $3, 'AC1', $4)`,
+    [id, tenantId, sealed, `https://${host}`],
+  );
+  return id;
+}
+
+const call = (sid: string, startTime = new Date(Date.now() - 60_000).toUTCString()) => ({
+  sid,
+  status: 'completed',
+  direction: 'inbound',
+  start_time: startTime,
+  end_time: new Date().toUTCString(),
+  duration: '5',
+});
+
+/** A night in which each host answers as told; with what was asked of each. */
+async function night(answer: (host: string) => { calls: object[]; next_page_uri?: string }) {
+  const asked: Record<string, number> = {};
+  const egress = {
+    fetch: async (url: string) => {
+      const { host } = new URL(url);
+      asked[host] = (asked[host] ?? 0) + 1;
+      return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer(host))) };
+    },
+  };
+  const outcome = await new Reconciliation({
+    calls,
+    connections: new CarrierConnections({ db, secrets }),
+    egress: egress as never,
+    logger: pino({ level: 'silent' }),
+    now: () => new Date(),
+    pause: async () => undefined,
+  }).nightly(new AbortController().signal);
+  return { outcome, asked };
+}
+
+const sids = async (tenantId: string) =>
+  (await database.query<{ call_sid: string }>('SELECT call_sid FROM calls WHERE tenant_id = $1', [tenantId])).map(
+    (row) => row.call_sid,
+  );
+
+test('a night goes on for all others where a list has impossible times, a record cannot be kept, or a secret cannot be opened', async () => {
+  const [odd, broken, sealed, good] = [await workspace(), await workspace(), await workspace(), await workspace()];
+  await connect(odd, 'odd.example');
+  const failing = [await connect(broken, 'broken.example'), await connect(sealed, 'sealed.example', 'broken')];
+  await connect(good, 'good.example');
+  const merge = calls.mergeAll.bind(calls);
+  calls.mergeAll = async (tenantId, events) => {
+    if (tenantId === broken) throw new Error('cannot be kept');
+    return merge(tenantId, events);
+  };
+  const { outcome } = await night((host) => ({
+    calls: [call('CA1', host === 'odd.example' ? 'Sat, 01 Jan 1000 00:00:00 GMT' : undefined)],
+  })).finally(() => (calls.mergeAll = merge));
+  expect(outcome.failed.map(({ connectionId }) => connectionId).toSorted()).toEqual(failing.toSorted());
+  expect([await sids(odd), await sids(good)]).toEqual([['CA1'], ['CA1']]);
+});
+
+test('a list that leads round in a circle, or on from nothing, is left at once', async () => {
+  const tenantId = await workspace();
+  await connect(tenantId, 'circle.example');
+  await connect(tenantId, 'empty.example');
+  const { asked, outcome } = await night((host) => ({
+    calls: host === 'circle.example' ? [call('CA1')] : [],
+    next_page_uri: '/same',
+  }));
+  expect(outcome.failed.map(({ message }) => message)).toEqual([expect.stringContaining('leads back')]);
+  expect(asked['circle.example']).toBe(2);
+  expect(asked['empty.example']).toBeLessThan(20);
+});
+
+test('the carriers of workspaces that are not entitled to calling are not asked', async () => {
+  await connect(await workspace(false), 'other.example');
+  expect((await night(() => ({ calls: [] }))).asked).toEqual({});
+});
+
+test('a line with a time at which no call can have been is refused by its field, and keeps no other from its batch', async () => {
+  const tenantId = await workspace();
+  async function* pieces() {
+    yield 'provider,callSid,direction,result,startedAt,endedAt\n';
+    yield 'twilio,good,inbound,missed,2026-11-01T00:00:00Z,2026-11-01T00:01:00Z\n';
+    yield 'twilio,long,inbound,answered,1970-01-01T00:00:00Z,2099-01-01T00:00:00Z\n';
+  }
+  expect(await importCsv(calls, tenantId, pieces(), null)).toMatchObject({
+    read: 1,
+    refused: 1,
+    problems: [{ line: 3, message: expect.stringMatching(/^startedAt .*2000/) as string }],
+  });
+  expect(await sids(tenantId)).toEqual(['good']);
+});
