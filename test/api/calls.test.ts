@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCursors } from '../../hub/platform/cursor.ts';
@@ -282,6 +282,20 @@ describe('what carriers send', () => {
     expect([large.status, large.body.code]).toEqual([413, 'payload_too_large']);
     const odd = await kamailio.carrier.send(hub.url, kamailio.url, { ...message, at: 'soon' });
     expect([odd.status, odd.body.details?.[0]?.path]).toEqual([400, 'body.at']);
+    const never = { callId: '1', event: 'ended', at: '2099-01-01T00:00:00Z', startedAt: 0 };
+    const impossible = await kamailio.carrier.send(hub.url, kamailio.url, never);
+    expect([impossible.status, impossible.body.details?.map(({ path }) => path)]).toEqual([
+      400,
+      ['body.at', 'body.startedAt'],
+    ]);
+    // The target of a request may be a whole address.
+    const whole = await new Promise<number | undefined>((answered, failed) => {
+      const path = `http://elsewhere.example${new URL(twilio.url).pathname}`;
+      request(hub.url, { method: 'POST', path }, (response) => answered(response.resume().statusCode))
+        .on('error', failed)
+        .end();
+    });
+    expect(whole).toBe(403);
     expect([await rows('calls', tenantId), await rows('workspace_events', tenantId)]).toEqual([[], []]);
     await hub.database.query(
       `UPDATE tenants SET entitlements = entitlements || '{"business_calling": false}' WHERE id = $1`,

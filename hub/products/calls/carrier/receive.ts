@@ -64,7 +64,7 @@ export function carrierReceiver(
     }
     const found = await connections.find(connectionId);
     const known = found?.provider === provider ? found : null;
-    const url = `${baseUrl.replace(/\/+$/, '')}${request.originalUrl}`;
+    const url = `${baseUrl.replace(/\/+$/, '')}${pathOf(request.originalUrl)}`;
     if (!isSigned(provider, { headers, url, body }, known?.secrets ?? [], now()) || known === null)
       throw await refuse(block);
     const event = read(provider, headers['content-type'] ?? '', body, now());
@@ -79,6 +79,9 @@ export function carrierReceiver(
     return { received: true as const };
   };
 }
+
+/** The path and query of a target, byte for byte: a target may also be a whole address, of which the rest says nothing. */
+const pathOf = (target: string) => target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
 
 /** What was sent; null where it says nothing of a call. @throws AppError `invalid_json`, `validation_failed`. */
 function read(provider: Carrier, contentType: string, body: Buffer, now: Date): CallEvent | null {
