@@ -27,6 +27,8 @@ export function addCallCommands(program: Command): void {
         const reason = error.code === 'ENOENT' ? 'there is no such file' : (error.code ?? error.message);
         throw new ArgumentError(`can't read ${file}: ${reason}`);
       });
+      if ((await handle.stat()).isDirectory())
+        throw new ArgumentError(`can't read ${file}: it is a folder; name the CSV file in it`);
       const outcome = await withApp(async ({ identity, calls: records }) => {
         const { id } = await identity.findWorkspace(options.workspace);
         return records.importCsv(
@@ -65,7 +67,7 @@ export function addCallCommands(program: Command): void {
       if (outcome.connections === 0)
         throw new AppError(
           'not_found',
-          'No connection to Twilio has an accountSid; set it with PATCH /calls/connections/{id}.',
+          'No connection to Twilio has an accountSid, or the workspace is not entitled to business_calling; set the first with PATCH /calls/connections/{id}.',
         );
       print(
         outcome,
