@@ -42,7 +42,7 @@ export function addCallCommands(program: Command): void {
         outcome,
         options.json,
         [
-          `${outcome.read} calls read, ${outcome.changed} records changed, ${outcome.skipped} not over yet, ${outcome.refused} lines refused`,
+          `${outcome.read} calls read, ${outcome.changed} records changed, ${outcome.skipped} not over yet, ${outcome.old} older than CALL_RETENTION_DAYS keeps, ${outcome.refused} lines refused`,
           ...problems,
         ].join('\n'),
       );

@@ -1,4 +1,4 @@
-import { createServer, request } from 'node:http';
+import { createServer, request as openRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCursors } from '../../hub/platform/cursor.ts';
@@ -291,7 +291,7 @@ describe('what carriers send', () => {
     // The target of a request may be a whole address.
     const whole = await new Promise<number | undefined>((answered, failed) => {
       const path = `http://elsewhere.example${new URL(twilio.url).pathname}`;
-      request(hub.url, { method: 'POST', path }, (response) => answered(response.resume().statusCode))
+      openRequest(hub.url, { method: 'POST', path }, (response) => answered(response.resume().statusCode))
         .on('error', failed)
         .end();
     });
@@ -474,7 +474,7 @@ describe('records', () => {
       })(),
       null,
     );
-    expect(outcome).toEqual({ read: 3, changed: 3, skipped: 0, refused: 0, problems: [] });
+    expect(outcome).toEqual({ read: 3, changed: 3, skipped: 0, old: 0, refused: 0, problems: [] });
     const withoutIds = (calls: readonly CallRecord[]) =>
       calls.map((call) => ({ ...call, id: null })).toSorted((one, two) => (one.callSid < two.callSid ? -1 : 1));
     expect(withoutIds((await target.session.call('listCalls')).items)).toEqual(withoutIds(items));
@@ -518,11 +518,19 @@ describe('records', () => {
   test('go when they are old, or with their workspace', async () => {
     const { tenantId } = await hub.workspace();
     const at = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
-    await importLines(tenantId, [
-      `twilio,old,inbound,,,missed,${at(366)},${at(366)},`,
-      `twilio,new,inbound,,,missed,${at(364)},${at(364)},`,
-    ]);
+    const unbounded = new Calls({ db: hub.app.db, cursors: createCursors(Buffer.alloc(32)) });
+    const old = readKamailioEvent({ callId: 'old', event: 'ended', at: at(366) });
+    await unbounded.merge(tenantId, old);
+    await importLines(tenantId, [`twilio,new,inbound,,,missed,${at(364)},${at(364)},`]);
     await hub.app.sweep();
+    // What was removed does not come back, so that the sums of its day count it once.
+    expect(await importLines(tenantId, [`kamailio,old,inbound,,,missed,${at(366)},${at(366)},`])).toMatchObject({
+      read: 0,
+      old: 1,
+    });
+    const bounded = new Calls({ db: hub.app.db, cursors: createCursors(Buffer.alloc(32)), keptDays: 365 });
+    await bounded.merge(tenantId, old);
+    expect(await bounded.mergeAll(tenantId, [old])).toBe(0);
     const sids = async () =>
       (
         await hub.database.query<{ call_sid: string }>('SELECT call_sid FROM calls WHERE tenant_id = $1', [tenantId])

@@ -38,7 +38,7 @@ export function createCalls(
   { limits, events }: { limits: WorkspaceLimits; events: WorkspaceEvents },
 ): CallsProduct {
   const { db, cursors, egress, secrets, rateLimiter, logger } = platform;
-  const calls = new Calls({ db, cursors });
+  const calls = new Calls({ db, cursors, keptDays: settings.retention.calls });
   const carriers = new CarrierConnections({ db, secrets });
   const connections = new Connections({ db, cursors, egress, secrets, limits });
   const receive = carrierReceiver({ calls, connections: carriers, rateLimiter, logger, now: () => new Date() });

@@ -14,6 +14,8 @@ export interface ImportOutcome {
   changed: number;
   /** Lines of calls that are not over, which a carrier tells of by itself. */
   skipped: number;
+  /** Lines of calls that began before what is kept. */
+  old: number;
   refused: number;
   /** The first of those that could not be taken, and why. */
   problems: { line: number; message: string }[];
@@ -66,7 +68,7 @@ export async function importCsv(
   pieces: AsyncIterable<string>,
   provider: Carrier | null,
 ): Promise<ImportOutcome> {
-  const outcome: ImportOutcome = { read: 0, changed: 0, skipped: 0, refused: 0, problems: [] };
+  const outcome: ImportOutcome = { read: 0, changed: 0, skipped: 0, old: 0, refused: 0, problems: [] };
   let columns: string[] | null = null;
   let events: CallEvent[] = [];
   const write = async () => {
@@ -93,8 +95,13 @@ export async function importCsv(
           outcome.problems.push({ line, message: `${issue?.path.join('.')} ${issue?.message}` });
         continue;
       }
+      const event = eventOf(parsed.data);
+      if (!calls.isKept(event)) {
+        outcome.old += 1;
+        continue;
+      }
       outcome.read += 1;
-      events.push(eventOf(parsed.data));
+      events.push(event);
       if (events.length === batch) await write();
     }
   } catch (error) {

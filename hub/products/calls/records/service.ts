@@ -26,12 +26,19 @@ export type CallUsage = {
   minutes: number;
 };
 
+export interface CallsDependencies {
+  db: Database;
+  cursors: Cursors;
+  /** For how many days records are kept; 0, and nothing given, is for ever. */
+  keptDays?: number;
+}
+
 /** The records of the calls of workspaces. */
 export class Calls {
-  readonly #deps: { db: Database; cursors: Cursors };
+  readonly #deps: CallsDependencies;
   readonly #merges: Batches<CallEvent, undefined>;
 
-  constructor(dependencies: { db: Database; cursors: Cursors }) {
+  constructor(dependencies: CallsDependencies) {
     this.#deps = dependencies;
     this.#merges = new Batches({
       flush: async (tenantId, events, options) => {
@@ -51,15 +58,22 @@ export class Calls {
     });
   }
 
-  /** Resolves once what a carrier said is part of the record of its call, durably. @throws DatabaseOutage. */
-  merge(tenantId: string, event: CallEvent): Promise<unknown> {
-    return this.#merges.add(tenantId, event);
+  /** Whether the record of a call is kept yet: once it was removed, the same again would count in its day's sums once more. */
+  isKept({ startedAt }: CallEvent): boolean {
+    const { keptDays = 0 } = this.#deps;
+    return keptDays === 0 || startedAt.getTime() > Date.now() - keptDays * 86_400_000;
+  }
+
+  /** Resolves once what a carrier said is part of the record of its call, durably, or is of one too old to be kept. @throws DatabaseOutage. */
+  async merge(tenantId: string, event: CallEvent): Promise<void> {
+    if (this.isKept(event)) await this.#merges.add(tenantId, event);
   }
 
   /** The same for many at once, in one transaction; answers how many records changed. */
   mergeAll(tenantId: string, events: readonly CallEvent[]): Promise<number> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      const changed = await mergeCalls(tx, tenantId, events);
+      const kept = events.filter((event) => this.isKept(event));
+      const changed = await mergeCalls(tx, tenantId, kept);
       if (changed > 0) noteWorkspaceChange(tx, tenantId);
       return changed;
     });
