@@ -87,7 +87,7 @@ test.skipIf(process.platform !== 'linux')(
 );
 
 test.skipIf(process.platform !== 'linux')(
-  'readers of the events of a workspace that stall cost the hub next to no memory, and nobody else waits for them',
+  'what readers of the events of a workspace leave unread stays in the database, and nobody else waits for them',
   { timeout: 240_000 },
   async () => {
     await using database = await acquireDatabase();
@@ -130,7 +130,8 @@ test.skipIf(process.platform !== 'linux')(
     }
     await write(1);
     await expect.poll(() => quick.received.length, { timeout: 90_000 }).toBe(9_002);
-    expect(most - before).toBeLessThan(200);
+    // A page of events for each and what the collector has not taken yet are some 200 MiB; without waiting for readers it is 600.
+    expect(most - before).toBeLessThan(400);
     for (const socket of sockets) socket.destroy();
     quick.end();
     expect(await hub.stop()).toBe(0);
