@@ -313,6 +313,45 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
   });
 
+  test('where height is small the page scrolls as a whole, with room for what was said and nothing over anything else', async () => {
+    await using tab = await open({ locale: 'de' });
+    const { page } = tab;
+    await ready(page);
+    for (const [width, height] of [
+      [450, 380],
+      [667, 320],
+      [320, 256],
+      [320, 568],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await picture(tab, `${width}x${height}-empty`);
+      expect(await page.evaluate('document.querySelector(".scroller").scrollTop')).toBe(0);
+    }
+    await page.locator('.write input').fill('Wann öffnen Sie?');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.turn[data-done=true]').count()).toBe(1);
+    for (const [width, height, isOpen] of [
+      [450, 380, false],
+      [667, 320, false],
+      [320, 256, false],
+      [320, 568, true],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      if (isOpen) await page.locator('summary').click();
+      await page.locator('.talk').scrollIntoViewIfNeeded();
+      await picture(tab, `${width}x${height}`);
+      const [heard, dockTop, dockBottom, dockHidden, cardBottom, wide] = await page.evaluate<number[]>(`(() => {
+        const [scroller, dock, card] = ['.scroller', '.dock', '.voice'].map((name) => document.querySelector(name));
+        const box = (element) => element.getBoundingClientRect();
+        return [scroller.clientHeight, box(dock).top - box(scroller).bottom, box(dock).bottom, dock.scrollHeight - dock.clientHeight, box(card).bottom, document.documentElement.scrollWidth - innerWidth];
+      })()`);
+      expect(heard).toBeGreaterThanOrEqual(150);
+      expect([Math.round(dockTop as number), dockHidden, wide]).toEqual([0, 0, 0]);
+      expect(dockBottom).toBeLessThanOrEqual((cardBottom as number) + 0.5);
+      await expect(page.locator('.talk').boundingBox()).resolves.toMatchObject({ height: 60 });
+    }
+  });
+
   test.each([
     ['light-320', { viewport: { width: 320, height: 640 } }],
     ['arabic-320', { locale: 'ar', viewport: { width: 320, height: 640 }, colorScheme: 'dark' }],

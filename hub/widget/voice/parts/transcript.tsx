@@ -14,7 +14,8 @@ export function Transcript({ state }: PartProps) {
   const follows = useRef(true);
   const follow = () => {
     const list = scroller.current;
-    if (list !== null && follows.current) list.scrollTop = list.scrollHeight;
+    // Where nothing was said yet there is no end to follow to.
+    if (list !== null && follows.current && list.querySelector('.turn') !== null) list.scrollTop = list.scrollHeight;
   };
   useLayoutEffect(follow, [turns]);
   useEffect(() => {
