@@ -12,6 +12,7 @@ import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { openVoice } from '../fixtures/voice-page.ts';
 import { listenToPage, loudness, pieces, silenced, startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
@@ -276,6 +277,35 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(await barriers(page)).toEqual([]);
     await page.reload();
     await expect.poll(() => problem(page)).toBe('signedOut');
+  });
+
+  test('a third page says at once that two are open, and nothing else, and goes on by itself once there is a place', async () => {
+    const own = await hub.workspace();
+    const holders = await Promise.all([openVoice(hub.url, own.jwt), openVoice(hub.url, own.jwt)]);
+    for (const { send: tell, wait } of holders) {
+      tell({ type: 'text', data: 'Good day' });
+      await wait('done');
+    }
+    await using tab = await open({ session: own.jwt });
+    const { page } = tab;
+    await page.evaluate(`(() => {
+      window.told = new Set();
+      const look = () => document.querySelectorAll('[data-problem]').forEach((place) => window.told.add(place.dataset.problem));
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
+      look();
+    })()`);
+    await expect.poll(() => problem(page)).toBe('busyHub');
+    await page.evaluate('window.told.clear()');
+    let sockets = 0;
+    page.on('websocket', () => (sockets += 1));
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => sockets).toBeGreaterThan(1);
+    expect(await page.locator('.problems section').count()).toBe(1);
+    expect(await page.locator('.activity').count()).toBe(0);
+    holders.forEach((holder) => holder.end());
+    await ready(page);
+    expect(await page.evaluate('[...window.told]')).toEqual([]);
+    expect(await page.locator('[data-problem]').count()).toBe(0);
   });
 
   test('where no model or speech is set up the page says who can change that', async () => {

@@ -12,6 +12,8 @@ const path = 'ai/voice/ws';
 const steadyMs = 10_000;
 /** How often a place is asked for that others have: one that a hub lost comes free within a few of them. */
 const busyTries = 6;
+/** A connection without a place is open for a moment, and then closed; one that is open for longer has it, in milliseconds. */
+const seatedMs = 1_000;
 /** Sound that waits to leave beyond that is left out, in bytes: a line that takes no more of it is no line to speak over. */
 const maxUnsentBytes = 512 * 1024;
 
@@ -20,6 +22,8 @@ export interface ConnectionOptions {
   onFrame: (frame: VoiceFrame) => void;
   /** It is gone and comes again by itself. */
   onLost: () => void;
+  /** Others have all places; one is asked for again by itself. */
+  onBusy: () => void;
   /** It does not come again by itself. */
   onEnd: (problem: Problem) => void;
 }
@@ -31,6 +35,7 @@ export class Connection {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #attempt = 0;
   #isEnded = false;
+  #isBusy = false;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -46,9 +51,10 @@ export class Connection {
 
   /** Connects at once, if it is not connected or about to be. */
   again(): void {
-    clearTimeout(this.#timer);
     this.#isEnded = false;
-    if (this.#socket === null) this.#connect();
+    if (this.#socket !== null) return;
+    clearTimeout(this.#timer);
+    this.#connect();
   }
 
   /** Answers whether the frame was taken. */
@@ -66,30 +72,42 @@ export class Connection {
     let openedAt: number | null = null;
     socket.addEventListener('open', () => {
       openedAt = performance.now();
-      this.#options.onOpen();
+      if (this.#isBusy) this.#timer = setTimeout(() => this.#opened(), seatedMs);
+      else this.#opened();
     });
     socket.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
       const frame = typeof data === 'string' ? parse(data) : null;
-      if (frame !== null && this.#socket === socket) this.#options.onFrame(frame);
+      // Without a place it only hears that there is none.
+      if (frame !== null && this.#socket === socket && !this.#isBusy) this.#options.onFrame(frame);
     });
     socket.addEventListener('close', ({ code, reason }) => {
       if (this.#socket !== socket) return;
       this.#socket = null;
-      if (openedAt !== null && performance.now() - openedAt > steadyMs) this.#attempt = 0;
-      void this.#closed(code, reason, openedAt !== null);
+      clearTimeout(this.#timer);
+      const wasSteady = openedAt !== null && performance.now() - openedAt > steadyMs;
+      if (wasSteady) this.#attempt = 0;
+      // One that lasted was closed for what was sent over it.
+      if (code === tooMany && !wasSteady) this.#refused();
+      else void this.#closed(code, reason, openedAt !== null);
     });
   }
 
-  async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
-    if (code === tooMany) {
-      if (this.#attempt >= busyTries) {
-        this.#end('busyHub');
-        return;
-      }
-      this.#options.onLost();
-      this.#later();
+  #opened(): void {
+    this.#isBusy = false;
+    this.#options.onOpen();
+  }
+
+  #refused(): void {
+    this.#isBusy = true;
+    if (this.#attempt >= busyTries) {
+      this.#end('busyHub');
       return;
     }
+    this.#options.onBusy();
+    this.#later();
+  }
+
+  async #closed(code: number, reason: string, hasOpened: boolean): Promise<void> {
     if (code === revoked) {
       const problem = problemOf(reason);
       this.#end(problem === 'notEntitled' ? problem : 'ended');

@@ -46,6 +46,7 @@ export class Talk {
       onOpen: () => this.#opened(),
       onFrame: (frame) => this.#heard(frame),
       onLost: () => this.#lost(),
+      onBusy: () => this.#busy(),
       onEnd: (problem) => this.#ended(problem),
     });
     this.#ears = new Ears({
@@ -80,7 +81,8 @@ export class Talk {
   retry(): void {
     if (this.#store.state.person === null) void this.start();
     else {
-      this.#store.set({ problem: null });
+      // Whether there is a place shows once it was asked for.
+      if (this.#store.state.problem !== 'busyHub') this.#store.set({ problem: null });
       this.#connection.again();
     }
   }
@@ -183,10 +185,16 @@ export class Talk {
     this.#store.set({ connection: 'lost', turns: cutOff(this.#store.state.turns) });
   }
 
+  /** What the hub says of it is said by the page, in its own words. */
+  #busy(): void {
+    this.#lost();
+    this.#store.set({ problem: 'busyHub', notice: null });
+  }
+
   #ended(problem: Problem): void {
     this.#lost();
     this.#ears.close();
-    this.#store.set({ problem });
+    this.#store.set({ problem, notice: null });
   }
 
   #heard(frame: VoiceFrame): void {

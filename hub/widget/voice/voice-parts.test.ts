@@ -108,7 +108,7 @@ test('every language has words for everything, with the same places for values, 
   }
 });
 
-test('a page without a place asks for one a few times, and then says that others have them', async () => {
+test('a page without a place says at once that others have them, asks for one a few times, and then says it for good', async () => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(server, 'listening');
   let asked = 0;
@@ -127,11 +127,12 @@ test('a page without a place asks for one a few times, and then says that others
     onOpen: () => undefined,
     onFrame: () => undefined,
     onLost: () => told.push('lost'),
+    onBusy: () => told.push('busy'),
     onEnd: (problem) => told.push(problem),
   });
   for (let round = 1; round <= 2; round += 1) {
     connection.again();
     await expect.poll(() => told.length).toBe(7 * round);
-    expect([told.slice(-7), asked]).toEqual([[...Array.from({ length: 6 }, () => 'lost'), 'busyHub'], 7 * round]);
+    expect([told.slice(-7), asked]).toEqual([[...Array.from({ length: 6 }, () => 'busy'), 'busyHub'], 7 * round]);
   }
 });
