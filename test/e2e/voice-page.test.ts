@@ -203,19 +203,20 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
-  test('hands-free the hub hears when somebody speaks, and who speaks over an answer ends it', async () => {
+  test('hands-free the page listens from the switch on, the hub hears when somebody speaks, and who speaks over an answer ends it', async () => {
     speech.reply = ({ kind }) => (kind === 'transcription' ? asked : longSpeech);
     await using tab = await open();
     const { page } = tab;
     await ready(page);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
-    await page.getByRole('button', { name: 'Start listening' }).click();
     await expect.poll(() => loudness(page), { timeout: 15_000 }).toBeGreaterThan(0.05);
     expect((await said(page))[0]).toBe(asked);
+    expect(await page.locator('#hint').getAttribute('class')).toContain('hint');
     await picture(tab, 'hands-free');
     await expect.poll(() => page.locator('.fate').allTextContents(), { timeout: 15_000 }).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
     await expect.poll(() => said(page)).toHaveLength(4);
+    await page.getByRole('button', { name: 'Start listening' }).waitFor();
     expect(tab.complaints).toEqual([]);
   });
 

@@ -118,6 +118,7 @@ export class Talk {
     this.#ears.cancel();
     this.#store.set({ isHandsFree, notice: null });
     this.#configure();
+    if (isHandsFree) void this.#ears.begin();
   }
 
   say(text: string): boolean {

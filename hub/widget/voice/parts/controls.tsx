@@ -39,8 +39,8 @@ export function Controls({ talk, state }: PartProps) {
         </button>
       </div>
       <Level talk={talk} label={words.level} isOpen={microphone === 'open'} />
-      {/* Known once somebody has talked, and in the way on small screens then. */}
-      <p id="hint" class={state.turns.length === 0 ? 'soft hint' : 'unseen'}>
+      {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
+      <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'unseen'}>
         {isHandsFree ? words.handsFreeHint : words.holdHint}
       </p>
     </div>
