@@ -64,6 +64,7 @@ code { font: 14px/1.7 var(--mono); white-space: break-spaces; background: var(--
 dd + dt { border-top: 1px solid var(--line); }
 .said { white-space: pre-wrap; }
 .mark { font: 600 .8em var(--mono); color: var(--card); background: var(--bad); border-radius: 4px; padding: 0 .3em; }
+.failed { color: var(--bad); font-weight: 600; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
 label { display: block; margin-bottom: .25rem; color: var(--ink); }
 input, textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 10px; padding: .65rem .85rem; }

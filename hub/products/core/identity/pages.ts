@@ -21,11 +21,11 @@ function renderSignInPage(code: string, to: string): string {
 }
 
 /** The page for whoever has a password, or no link yet; `message` says why nobody is signed in, or is empty. */
-function renderPasswordPage(heading: string, message: string, to: string): string {
+function renderPasswordPage(message: string, to: string): string {
   return pageOf(
     'Sign in to Outrigger',
-    `<h1>${escapeHtml(heading)}</h1>
-${message === '' ? '' : `<p role="alert">${shownText(message)}</p>`}
+    `<h1>Sign in to Outrigger</h1>
+${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p>`}
 <form method="post" action="/sign-in">${hidden('to', to)}
 <p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
 <p><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required></p>
@@ -48,8 +48,7 @@ export const signInPages = (identity: Identity): Page[] => [
       return {
         // With no referrer at all the form would not tell its origin, and so could not be told from another site's.
         headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
-        html:
-          code === null ? renderPasswordPage('Sign in to Outrigger', '', to) : renderSignInPage(code.slice(0, 200), to),
+        html: code === null ? renderPasswordPage('', to) : renderSignInPage(code.slice(0, 200), to),
       };
     },
   },
@@ -75,7 +74,7 @@ export const signInPages = (identity: Identity): Page[] => [
         return {
           status: error.status,
           headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
-          html: renderPasswordPage('That did not work', error.message, seeOther),
+          html: renderPasswordPage(error.message, seeOther),
         };
       }
     },

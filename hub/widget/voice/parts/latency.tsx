@@ -3,7 +3,6 @@ import type { Language } from '../language.ts';
 
 /** Stages that follow one another. */
 const stages = ['transcribe', 'firstText', 'firstAudio'] as const;
-const sums = ['toFirstAudio', 'total'] as const;
 
 export interface LatencyProps {
   latency: VoiceLatency;
@@ -13,7 +12,8 @@ export interface LatencyProps {
 
 /** How long each stage of a turn took. */
 export function Latency({ latency, heardMs, language: { words, say } }: LatencyProps) {
-  const shown = [...stages, ...sums].flatMap((name) => {
+  // Not the whole turn: for most of it somebody listens.
+  const shown = ([...stages, 'toFirstAudio'] as const).flatMap((name) => {
     const ms = latency[name];
     return ms === undefined ? [] : [{ name, label: words[name], ms }];
   });

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { canInterrupt } from '../state.ts';
 import { MicrophoneIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
 
@@ -38,7 +39,9 @@ export function TalkButton({ talk, state }: PartProps) {
       : words.listen
     : isListening
       ? words.release
-      : words.hold;
+      : canInterrupt(state)
+        ? words.holdToInterrupt
+        : words.hold;
   return (
     <button
       ref={button}
