@@ -316,6 +316,19 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'not-configured');
   });
 
+  test('what failed is told in words of the page, in its language, without what only its operator understands', async () => {
+    model.reply = () => ({ status: 400, error: { message: 'bad', code: 'bad_thing' } });
+    await using tab = await open({ locale: 'de' });
+    const { page } = tab;
+    await ready(page);
+    await page.locator('.write input').fill('Guten Tag');
+    await page.keyboard.press('Enter');
+    await expect
+      .poll(() => page.locator('.fate.failure').allTextContents())
+      .toEqual([expect.stringContaining('Der Assistent konnte nicht antworten.')]);
+    expect(await page.locator('main').innerText()).not.toMatch(/scripted|400|bad/);
+  });
+
   test('a connection that drops is told, silences the answer, and comes again by itself', async () => {
     speech.reply = () => longSpeech;
     await using proxy = await startProxy(hub.url);

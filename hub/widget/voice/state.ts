@@ -5,7 +5,7 @@ import type { MicrophoneProblem } from './microphone.ts';
 import type { Turn } from './turns.ts';
 
 /** Something that is told beside the talk. */
-export type Notice = { kind: 'notHeard' | 'tooLong' | 'failed' } | { kind: 'hub'; text: string };
+export type Notice = { kind: 'notHeard' | 'tooLong' | 'failed' } | { kind: 'hub'; code: string };
 
 /** A device as the page lists it. */
 export interface Device {

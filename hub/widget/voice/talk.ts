@@ -214,7 +214,7 @@ export class Talk {
     const isNew = frame.type === 'text' && frame.role === 'user' && !isOfHeard;
     if (isNew || (frame.type === 'done' && frame.interrupted && isOfHeard)) this.#silence();
     this.#store.set({ turns: heardFrame(this.#store.state.turns, frame) });
-    if (frame.type === 'error') this.#failed(frame.code, frame.data, frame.turnId !== undefined);
+    if (frame.type === 'error') this.#failed(frame.code, frame.turnId !== undefined);
   }
 
   /** Answers what was heard, and of which turn; that turn counts as interrupted from now on. */
@@ -230,10 +230,10 @@ export class Talk {
     this.#store.set({ turns: changeTurn(this.#store.state.turns, turnId, change) });
   }
 
-  #failed(code: string, text: string, isOfTurn: boolean): void {
+  #failed(code: string, isOfTurn: boolean): void {
     if (code === 'nothing_heard') this.#store.set({ notice: { kind: 'notHeard' } });
     else if (problemOf(code) === 'notConfigured') this.#store.set({ problem: 'notConfigured' });
-    else if (!isOfTurn) this.#store.set({ notice: { kind: 'hub', text } });
+    else if (!isOfTurn) this.#store.set({ notice: { kind: 'hub', code } });
   }
 
   #play(turnId: string, data: string, sampleRate: number): void {

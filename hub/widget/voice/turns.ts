@@ -7,7 +7,7 @@ export interface Turn {
   assistant: string;
   isDone: boolean;
   isInterrupted: boolean;
-  /** What went wrong, for people; empty for nothing. */
+  /** What went wrong, by the code of the error; empty for nothing. */
   failure: string;
   /** By stage, as the hub counted; null until it is told. */
   latency: VoiceLatency | null;
@@ -51,7 +51,7 @@ export function heardFrame(turns: readonly Turn[], frame: VoiceFrame): readonly 
         latency: frame.latencyMs,
       })).filter(({ user, assistant, failure }) => user !== '' || assistant !== '' || failure !== '');
     case 'error':
-      return frame.turnId === undefined ? turns : changeTurn(turns, frame.turnId, () => ({ failure: frame.data }));
+      return frame.turnId === undefined ? turns : changeTurn(turns, frame.turnId, () => ({ failure: frame.code }));
     case 'audio':
       return turns;
   }

@@ -49,8 +49,11 @@ test('what was understood takes the place of what was before, and sentences of t
 test('a turn of which nothing was understood leaves nothing, and one that failed says why', () => {
   expect(after(text('noise', 'user', ''), done('noise'))).toEqual([]);
   expect(
-    after({ type: 'error', turnId: 'one', data: 'No model answered.', code: 'x', requestId: 'r' }, done('one')),
-  ).toMatchObject([{ failure: 'No model answered.', isDone: true }]);
+    after(
+      { type: 'error', turnId: 'one', data: 'No model answered.', code: 'inference_failed', requestId: 'r' },
+      done('one'),
+    ),
+  ).toMatchObject([{ failure: 'inference_failed', isDone: true }]);
 });
 
 test('what was interrupted here stays so, whatever the hub had said of it by then', () => {

@@ -1,3 +1,4 @@
+import { failureText } from '../failures.ts';
 import type { Problem } from '../hub.ts';
 import type { PartProps } from './part-props.ts';
 
@@ -44,7 +45,7 @@ export function Problems({ talk, state }: PartProps) {
       )}
       {notice !== null && (
         <section data-problem={notice.kind}>
-          <p dir="auto">{notice.kind === 'hub' ? notice.text : say(words[notice.kind], { seconds: 60 })}</p>
+          <p>{notice.kind === 'hub' ? failureText(notice.code, words) : say(words[notice.kind], { seconds: 60 })}</p>
         </section>
       )}
     </div>

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { failureText } from '../failures.ts';
 import type { Turn } from '../turns.ts';
 import { Latency } from './latency.tsx';
 import type { PartProps } from './part-props.ts';
@@ -48,7 +49,7 @@ export function Transcript({ state }: PartProps) {
 function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps['state'] }) {
   const { words } = language;
   const { user, assistant, isDone, isInterrupted, failure, latency, heardMs } = turn;
-  const fate = failure !== '' ? failure : isInterrupted ? words.interrupted : '';
+  const fate = failure !== '' ? failureText(failure, words) : isInterrupted ? words.interrupted : '';
   return (
     <article class="turn" data-turn={turn.id} data-done={isDone}>
       {user !== '' && (
@@ -68,11 +69,7 @@ function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps[
           </p>
         </div>
       )}
-      {fate !== '' && (
-        <p class={failure === '' ? 'fate' : 'fate failure'} dir="auto">
-          {fate}
-        </p>
-      )}
+      {fate !== '' && <p class={failure === '' ? 'fate' : 'fate failure'}>{fate}</p>}
       {latency !== null && <Latency latency={latency} heardMs={heardMs} language={language} />}
     </article>
   );

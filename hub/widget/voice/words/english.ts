@@ -80,6 +80,10 @@ export const english = {
   unsupportedText: 'It can’t listen or play sound as this page needs. Take a current version.',
   retry: 'Try again',
   failed: 'That did not work. Please try again.',
+  modelFailed: 'The assistant could not answer. Try again; if that goes on, tell whoever runs this hub.',
+  speechFailed: 'The hub could not listen or speak just now. Try again; if that goes on, tell whoever runs this hub.',
+  budgetUsedUp: 'Your workspace has used up what it may spend on the assistant. Ask whoever runs it.',
+  tooMuch: 'That was too much at once. Wait a moment, then go on.',
 };
 
 export type Words = typeof english;

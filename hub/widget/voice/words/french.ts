@@ -82,4 +82,10 @@ export const french: Words = {
   unsupportedText: 'Il ne peut pas écouter ou jouer le son comme cette page le demande. Prenez une version actuelle.',
   retry: 'Réessayer',
   failed: 'Cela n’a pas marché. Veuillez réessayer.',
+  modelFailed: 'L’assistant n’a pas pu répondre. Réessayez ; si cela continue, dites-le à la personne qui gère ce hub.',
+  speechFailed:
+    'Le hub n’a pas pu écouter ou parler à l’instant. Réessayez ; si cela continue, dites-le à la personne qui gère ce hub.',
+  budgetUsedUp:
+    'Votre espace de travail a épuisé ce qu’il peut dépenser pour l’assistant. Adressez-vous à la personne qui le gère.',
+  tooMuch: 'C’était trop à la fois. Attendez un instant, puis continuez.',
 };

@@ -87,4 +87,11 @@ export const german: Words = {
     'Er kann nicht so zuhören oder Ton abspielen, wie diese Seite es braucht. Nehmen Sie eine aktuelle Version.',
   retry: 'Noch einmal versuchen',
   failed: 'Das hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
+  modelFailed:
+    'Der Assistent konnte nicht antworten. Versuchen Sie es noch einmal; geht es so weiter, sagen Sie es dem, der diesen Hub betreibt.',
+  speechFailed:
+    'Der Hub konnte gerade nicht zuhören oder sprechen. Versuchen Sie es noch einmal; geht es so weiter, sagen Sie es dem, der diesen Hub betreibt.',
+  budgetUsedUp:
+    'Ihr Arbeitsbereich hat aufgebraucht, was er für den Assistenten ausgeben darf. Fragen Sie, wer ihn betreibt.',
+  tooMuch: 'Das war zu viel auf einmal. Warten Sie einen Moment, dann geht es weiter.',
 };

@@ -82,4 +82,9 @@ export const spanish: Words = {
   unsupportedText: 'No puede escuchar o reproducir sonido como esta página necesita. Use una versión actual.',
   retry: 'Intentar de nuevo',
   failed: 'Eso no funcionó. Inténtelo de nuevo.',
+  modelFailed: 'El asistente no pudo responder. Vuelva a intentarlo; si continúa, avise a quien administra este hub.',
+  speechFailed:
+    'El hub no pudo escuchar o hablar en este momento. Vuelva a intentarlo; si continúa, avise a quien administra este hub.',
+  budgetUsedUp: 'Su espacio de trabajo agotó lo que puede gastar en el asistente. Consulte a quien lo administra.',
+  tooMuch: 'Fue demasiado a la vez. Espere un momento y continúe.',
 };
