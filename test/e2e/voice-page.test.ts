@@ -316,6 +316,17 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await picture(tab, 'not-configured');
   });
 
+  test('an answer is shown without the marks of Markdown, as it is spoken', async () => {
+    model.reply = () => 'In **winter** from ten, see [another plan](https://plans.example/winter) or `#2`.';
+    await using tab = await open();
+    const { page } = tab;
+    await ready(page);
+    await write(page, 'When is it **winter**?');
+    await expect
+      .poll(() => said(page))
+      .toEqual(['When is it **winter**?', 'In winter from ten, see another plan or #2.']);
+  });
+
   test('what failed is told in words of the page, in its language, without what only its operator understands', async () => {
     model.reply = () => ({ status: 400, error: { message: 'bad', code: 'bad_thing' } });
     await using tab = await open({ locale: 'de' });
@@ -386,7 +397,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       expect(heard).toBeGreaterThanOrEqual(150);
       expect([Math.round(dockTop as number), dockHidden, wide]).toEqual([0, 0, 0]);
       expect(dockBottom).toBeLessThanOrEqual((cardBottom as number) + 0.5);
-      await expect(page.locator('.talk').boundingBox()).resolves.toMatchObject({ height: 60 });
+      expect((await page.locator('.talk').boundingBox())?.height).toBeGreaterThanOrEqual(60);
     }
   });
 

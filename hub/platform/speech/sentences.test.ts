@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { cutSentences, SentenceCutter, toSpokenText } from './sentences.ts';
+import { cutSentences, SentenceCutter } from './sentences.ts';
 
 test.each([
   ['en', 'It costs 3.50, Mr. Smith. See https://example.com/a?b=c.d for more! OK?', 3],
@@ -63,10 +63,3 @@ test.each(['\n\n\n\n', ' \n', '.', '! ', 'J. ', 'Hi.\n', 'a', '長'])(
     }
   },
 );
-
-test('marks of Markdown are not said, what they mark is', () => {
-  expect(
-    toSpokenText('# Hours\n- **Mon** to _Fri_, `9-17`, see [our page](https://example.com/x)\n> 2 * 3 = snake_case'),
-  ).toBe('Hours\nMon to Fri, 9-17, see our page\n2 * 3 = snake_case');
-  expect(toSpokenText('See [our page] ([link removed]), or [link removed].')).toBe('See our page, or.');
-});

@@ -1,5 +1,5 @@
+import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { Resampler } from '../../../platform/speech/resample.ts';
-import { toSpokenText } from '../../../platform/speech/sentences.ts';
 import type { Speech, TextToSpeech } from '../../../platform/speech/speech.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';

@@ -1,9 +1,9 @@
 import { speechLeadMs } from '../../../../shared/contract/ai/voice.ts';
 import type { VoiceConfig, VoiceFrame, VoiceLatency } from '../../../../shared/contract/ai/voice.ts';
+import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
-import { toSpokenText } from '../../../platform/speech/sentences.ts';
 import type { Speech, TextToSpeech } from '../../../platform/speech/speech.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';

@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { failureText } from '../failures.ts';
 import type { Turn } from '../turns.ts';
 import { Latency } from './latency.tsx';
@@ -65,7 +66,7 @@ function TurnView({ turn, state: { language } }: { turn: Turn; state: PartProps[
         <div key={isDone ? 'whole' : 'partial'} class="row other" aria-hidden={!isDone}>
           <h2>{words.assistant}</h2>
           <p class="bubble" dir="auto">
-            {assistant}
+            {toSpokenText(assistant)}
           </p>
         </div>
       )}
