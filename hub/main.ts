@@ -81,12 +81,16 @@ async function greet(app: App, config: Config): Promise<void> {
     return;
   }
   const address = config.http.publicUrl ?? app.url;
-  const lines = [`Outrigger ${version} is ready at ${address}`, `  API reference      ${address}/docs`];
+  const lines = [
+    `Outrigger ${version} is ready at ${address}`,
+    `  API reference      ${address}/docs`,
+    `  Talk to the agent  ${address}/voice`,
+  ];
   if (app.isNew) {
     const code = await app.identity.createSignInCode('demo');
     lines.push('  Workspace          demo', `  Sign in (once)     ${address}/sign-in?code=${code}`);
   } else {
-    lines.push('  Sign in            npm run outrigger -- link');
+    lines.push('  Sign in            npm run outrigger -- link', `  By a password      ${address}/sign-in`);
   }
   if (config.role === 'all') {
     lines.push(

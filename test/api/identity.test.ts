@@ -267,6 +267,29 @@ describe('people', () => {
     expect((await refused(hub.client().call('redeemSignInLink', { body: { code } }))).status).toBe(401);
   });
 
+  test('leave by the page at / that they are on, and by no page of another site', async () => {
+    const { jwt, email, session } = await hub.workspace();
+    const cookie = `outrigger_session=${jwt}`;
+    const home = await send(hub.url, 'GET', '/', { headers: { cookie } });
+    expect(home.text).toContain('action="/sign-out"');
+    expect(home.text).toContain(email);
+    expect(home.headers.get('referrer-policy')).toBe('same-origin');
+    const leave = (headers: Record<string, string>) => send(hub.url, 'POST', '/sign-out', { headers });
+    for (const origin of ['https://evil.example', 'null']) expect((await leave({ cookie, origin })).status).toBe(403);
+    expect((await leave({ cookie })).status).toBe(403);
+    await session.call('readMe', {});
+    const left = await leave({ cookie, origin: hub.url });
+    expect([left.status, left.headers.get('location')]).toEqual([303, '/']);
+    expect(left.headers.get('set-cookie')).toMatch(/^outrigger_session=;.*Expires=Thu, 01 Jan 1970/);
+    expect((await refused(session.call('readMe', {}))).status).toBe(401);
+    // Again, with a session that has ended, or with none.
+    expect((await leave({ cookie, origin: hub.url })).status).toBe(303);
+    expect((await leave({ origin: hub.url })).status).toBe(303);
+    const away = await send(hub.url, 'GET', '/', { headers: { cookie } });
+    expect(away.text).not.toContain('/sign-out');
+    for (const path of ['/sign-in', '/voice']) expect(away.text).toContain(`href="${path}"`);
+  });
+
   test('enter by a password on the page, as by the operation, and are led to a page of the hub alone', async () => {
     const { email, password } = await hub.workspace();
     const enter = (fields: Record<string, string>, origin = hub.url) =>

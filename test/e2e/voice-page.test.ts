@@ -159,6 +159,26 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     expect(tab.complaints).toEqual([]);
   });
 
+  test('the page is found from that at /, leads back, and signs its person out everywhere', async () => {
+    const own = await hub.workspace();
+    await using tab = await open({ session: own.jwt });
+    const { page } = tab;
+    await ready(page);
+    await page.getByRole('link', { name: 'Outrigger' }).click();
+    await page.getByRole('link', { name: 'Speak with the AI agent' }).click();
+    await ready(page);
+    await picture(tab, 'signed-in');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await expect.poll(() => problem(page)).toBe('signedOut');
+    expect(await page.context().cookies()).toEqual([]);
+    expect(await page.getByRole('button', { name: 'Sign out' }).count()).toBe(0);
+    await expect(own.session.call('readMe', {})).rejects.toMatchObject({ status: 401 });
+    await page.getByRole('link', { name: 'Outrigger' }).click();
+    await page.getByRole('link', { name: 'Sign in by a password' }).click();
+    await page.getByLabel('Email').waitFor();
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('an answer is played without gaps, falls silent at once by its button, by Escape and by what is said next, and that is heard', async () => {
     speech.reply = () => longSpeech;
     await using tab = await open();

@@ -5,7 +5,7 @@ import express from 'express';
 import type { Authenticator } from './auth.ts';
 import { equals } from './constant-time.ts';
 import { pageStyle } from './page-layout.ts';
-import { servePages } from './page.ts';
+import { formHeaders, servePages } from './page.ts';
 import type { Page, PageServing } from './page.ts';
 import { referenceScript, renderReferencePage } from './reference-page.ts';
 import { renderStatusPage } from './status-page.ts';
@@ -39,6 +39,7 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   const router = express.Router();
   const document = JSON.stringify(JSON.parse(readFileSync(openApiDocument, 'utf8')));
 
+  const menu = options.pages.flatMap(({ path, menu: label }) => (label === undefined ? [] : [{ path, label }]));
   const statusPage: Page = {
     method: 'GET',
     path: '/',
@@ -49,8 +50,8 @@ export function createHubPages(options: HubPagesOptions): express.Router {
         sessionToken === null ? null : await options.identity.authenticateSession(sessionToken).catch(() => null);
       const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
       return {
-        headers: { 'Cache-Control': 'no-store' },
-        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, signedIn }),
+        headers: formHeaders,
+        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, signedIn, menu }),
       };
     },
   };

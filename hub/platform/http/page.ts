@@ -32,8 +32,8 @@ export interface PageAnswer {
   html?: string;
   /** Bytes as they are, in place of HTML; `Content-Type` stands in `headers`. */
   bytes?: Buffer;
-  /** Signs the browser in. */
-  session?: { token: string; expiresAt: string };
+  /** Signs the browser in; null signs it out. */
+  session?: { token: string; expiresAt: string } | null;
   /** Sends the browser on to a path of this hub (303). */
   seeOther?: string;
 }
@@ -43,11 +43,16 @@ export interface Page {
   method: 'GET' | 'POST';
   /** As Express has it, such as `/approve/:token`. */
   path: string;
+  /** What the page at `/` calls it; left out for one that people are led to otherwise. */
+  menu?: string;
   /** What of a stranger's requests it counts as. */
   limit?: AddressLimit;
   /** @throws AppError, which is shown as a page. */
   answer: (request: PageRequest) => Promise<PageAnswer>;
 }
+
+/** For pages with a form that signs people in or out: with no referrer at all it would not tell its origin, and so could not be told from another site's. */
+export const formHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' };
 
 /** For pages whose address is a secret: nobody keeps it, and no site that they lead to is told. */
 export const linkHeaders = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' };
@@ -118,14 +123,10 @@ function send(response: Response, answer: PageAnswer, { secureCookies }: PageSer
   for (const [name, value] of Object.entries(answer.headers ?? {}))
     if (value === null) response.removeHeader(name);
     else response.set(name, value);
-  if (answer.session !== undefined)
-    response.cookie(sessionCookie, answer.session.token, {
-      httpOnly: true,
-      sameSite: 'strict',
-      secure: secureCookies,
-      expires: new Date(answer.session.expiresAt),
-      path: '/',
-    });
+  const cookie = { httpOnly: true, sameSite: 'strict', secure: secureCookies, path: '/' } as const;
+  if (answer.session === null) response.clearCookie(sessionCookie, cookie);
+  else if (answer.session !== undefined)
+    response.cookie(sessionCookie, answer.session.token, { ...cookie, expires: new Date(answer.session.expiresAt) });
   if (answer.seeOther !== undefined) response.redirect(303, answer.seeOther);
   else if (answer.bytes !== undefined) response.status(answer.status ?? 200).end(answer.bytes);
   else

@@ -1,4 +1,4 @@
-import { pageOf, shownCommands, shownLine } from './page-layout.ts';
+import { escapeHtml, pageOf, shownCommands, shownLine } from './page-layout.ts';
 
 export interface StatusPage {
   version: string;
@@ -8,20 +8,24 @@ export interface StatusPage {
   /** Names of the parts that are down. */
   down: string[];
   signedIn: { email: string; workspaceName: string } | null;
+  /** Pages of the products. */
+  menu: readonly { path: string; label: string }[];
 }
 
 /** The page at `/`: whether the hub is up, and where to go from here. */
-export function renderStatusPage({ version, baseUrl, ready, down, signedIn }: StatusPage): string {
+export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu }: StatusPage): string {
   const state = ready
     ? '<span class="state">Up and ready</span>'
     : `<span class="state down">Not ready: ${shownLine(down.join(', '))}</span>`;
   const who =
     signedIn === null
       ? `<h2>Sign in</h2>
-<p>Make a one-time link at the command line:</p>
+<p><a href="/sign-in">Sign in by a password</a>, or make a one-time link at the command line:</p>
 ${shownCommands('npm run outrigger -- link')}`
       : `<h2>Signed in</h2>
-<p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>`;
+<p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>
+<form method="post" action="/sign-out"><p><button class="quiet">Sign out</button></p></form>`;
+  const links = menu.map(({ path, label }) => `<a href="${escapeHtml(path)}">${escapeHtml(label)}</a>`).join('');
   return pageOf(
     'Outrigger',
     `<h1>Outrigger</h1>
@@ -32,6 +36,6 @@ ${who}
 ${shownCommands('npm run outrigger -- node pair', `npm run companion -- pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>
 ${shownCommands('npm run outrigger -- token create --product automations')}
-<nav><a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
+<nav>${links}<a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
   );
 }

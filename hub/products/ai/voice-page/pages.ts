@@ -1,5 +1,6 @@
 import { builtFiles } from '../../../platform/http/built-files.ts';
 import type { BuiltFiles } from '../../../platform/http/built-files.ts';
+import { formHeaders } from '../../../platform/http/page.ts';
 import type { Page } from '../../../platform/http/page.ts';
 
 /**
@@ -10,6 +11,7 @@ export const voicePages: Page[] = [
   {
     method: 'GET',
     path: '/voice',
+    menu: 'Speak with the AI agent',
     limit: 'page',
     answer: async ({ baseUrl }) => renderVoicePage(baseUrl, builtFiles().voice),
   },
@@ -27,7 +29,8 @@ function renderVoicePage(baseUrl: string, { script, style, capture }: BuiltFiles
     `connect-src 'self' ${sockets}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
-    "form-action 'none'",
+    // Signs the person out.
+    "form-action 'self'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; ');
@@ -53,7 +56,7 @@ function renderVoicePage(baseUrl: string, { script, style, capture }: BuiltFiles
     headers: {
       'Content-Security-Policy': policy,
       'Permissions-Policy': 'microphone=(self), camera=(), geolocation=()',
-      'Cache-Control': 'no-store',
+      ...formHeaders,
       'X-Frame-Options': 'DENY',
       'X-Robots-Tag': 'noindex, nofollow',
     },

@@ -1,5 +1,6 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
+import { formHeaders } from '../../../platform/http/page.ts';
 import type { Page } from '../../../platform/http/page.ts';
 import type { Identity } from './service.ts';
 
@@ -37,7 +38,7 @@ ${shownCommands('npm run outrigger -- link')}
   );
 }
 
-/** Signing in by a link from the command line, or by a password. */
+/** Signing in by a link from the command line, or by a password; and signing out. */
 export const signInPages = (identity: Identity): Page[] => [
   {
     method: 'GET',
@@ -46,8 +47,7 @@ export const signInPages = (identity: Identity): Page[] => [
       const code = query.get('code');
       const to = destinationOf(query.get('to'));
       return {
-        // With no referrer at all the form would not tell its origin, and so could not be told from another site's.
-        headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
+        headers: formHeaders,
         html: code === null ? renderPasswordPage('', to) : renderSignInPage(code.slice(0, 200), to),
       };
     },
@@ -73,10 +73,21 @@ export const signInPages = (identity: Identity): Page[] => [
         if (!(error instanceof AppError)) throw error;
         return {
           status: error.status,
-          headers: { 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' },
+          headers: formHeaders,
           html: renderPasswordPage(error.message, seeOther),
         };
       }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/sign-out',
+    limit: 'page',
+    async answer({ sessionToken, form, assertSameOrigin }) {
+      const { to } = await form();
+      assertSameOrigin();
+      if (sessionToken !== null) await identity.logOutByToken(sessionToken);
+      return { session: null, seeOther: destinationOf(to) };
     },
   },
 ];

@@ -151,6 +151,15 @@ export class Identity {
     return { signedOut: true };
   }
 
+  /** Ends the session of a token, if it has not ended. */
+  async logOutByToken(token: string): Promise<void> {
+    const session = await this.authenticateSession(token).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'unauthenticated') return null;
+      throw error;
+    });
+    if (session !== null) await this.logOut(session);
+  }
+
   async readEntitlements(tenantId: string): Promise<Entitlements> {
     const [row] = await this.#deps.db.read(tenantId, (tx) =>
       tx.select({ entitlements: tenants.entitlements }).from(tenants).where(eq(tenants.id, tenantId)),

@@ -32,6 +32,15 @@ export function App({ talk, store }: { talk: Talk; store: VoiceStore }) {
         {person !== null && (
           <p>{say(words.signedIn, { email: isolated(person.email), workspace: isolated(person.workspaceName) })}</p>
         )}
+        <nav>
+          <a href="./">Outrigger</a>
+          {person !== null && problem !== 'ended' && (
+            <form method="post" action="sign-out">
+              <input type="hidden" name="to" value="/voice" />
+              <button type="submit">{words.signOut}</button>
+            </form>
+          )}
+        </nav>
       </header>
       <Problems talk={talk} state={state} />
       <Transcript talk={talk} state={state} />

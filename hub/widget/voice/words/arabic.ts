@@ -68,6 +68,7 @@ export const arabic: Words = {
   endedTitle: 'انتهت جلستك',
   endedText: 'سجل الدخول من جديد للمتابعة. ما قيل ما زال هنا.',
   signIn: 'تسجيل الدخول',
+  signOut: 'تسجيل الخروج',
   notEntitledTitle: 'مساحة عملك لا تشمل الصوت',
   notEntitledText: 'تحتاج إلى الصلاحيتين business_phone و ai_agent. اسأل من يدير هذا المركز.',
   notConfiguredTitle: 'الصوت غير مهيأ على هذا المركز',

@@ -68,6 +68,7 @@ export const english = {
   endedTitle: 'Your session has ended',
   endedText: 'Sign in again to go on. What was said is still here.',
   signIn: 'Sign in',
+  signOut: 'Sign out',
   notEntitledTitle: 'Your workspace has no voice',
   notEntitledText: 'It needs the entitlements business_phone and ai_agent. Ask whoever runs this hub.',
   notConfiguredTitle: 'Voice is not set up on this hub',

@@ -69,6 +69,7 @@ export const french: Words = {
   endedTitle: 'Votre session est terminée',
   endedText: 'Connectez-vous de nouveau pour continuer. Ce qui a été dit est encore ici.',
   signIn: 'Se connecter',
+  signOut: 'Se déconnecter',
   notEntitledTitle: 'Votre espace de travail n’a pas la voix',
   notEntitledText: 'Il lui faut les droits business_phone et ai_agent. Demandez à qui exploite ce hub.',
   notConfiguredTitle: 'La voix n’est pas configurée sur ce hub',

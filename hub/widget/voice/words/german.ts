@@ -73,6 +73,7 @@ export const german: Words = {
   endedTitle: 'Ihre Sitzung ist beendet',
   endedText: 'Melden Sie sich neu an, um fortzufahren. Was gesagt wurde, steht noch hier.',
   signIn: 'Anmelden',
+  signOut: 'Abmelden',
   notEntitledTitle: 'Ihr Arbeitsbereich hat kein Sprechen',
   notEntitledText: 'Er braucht die Berechtigungen business_phone und ai_agent. Fragen Sie, wer diesen Hub betreibt.',
   notConfiguredTitle: 'Sprechen ist auf diesem Hub nicht eingerichtet',

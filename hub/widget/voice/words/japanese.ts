@@ -68,6 +68,7 @@ export const japanese: Words = {
   endedTitle: 'セッションが終わりました',
   endedText: '続けるにはもう一度サインインしてください。話した内容はここに残っています。',
   signIn: 'サインイン',
+  signOut: 'サインアウト',
   notEntitledTitle: 'このワークスペースでは音声を使えません',
   notEntitledText: 'business_phone と ai_agent の権限が必要です。ハブの運営者に尋ねてください。',
   notConfiguredTitle: 'このハブでは音声が設定されていません',

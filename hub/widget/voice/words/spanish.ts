@@ -69,6 +69,7 @@ export const spanish: Words = {
   endedTitle: 'Su sesión ha terminado',
   endedText: 'Inicie sesión de nuevo para seguir. Lo dicho sigue aquí.',
   signIn: 'Iniciar sesión',
+  signOut: 'Cerrar sesión',
   notEntitledTitle: 'Su espacio de trabajo no tiene voz',
   notEntitledText: 'Necesita los derechos business_phone y ai_agent. Pregunte a quien opera este hub.',
   notConfiguredTitle: 'La voz no está configurada en este hub',
