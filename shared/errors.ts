@@ -13,6 +13,7 @@ export const errorCodes = {
   channel_inactive: { status: 400, retryable: false },
   egress_refused: { status: 400, retryable: false },
   idempotency_key_invalid: { status: 400, retryable: false },
+  voice_unknown: { status: 400, retryable: false },
   // 401: who is calling?
   unauthenticated: { status: 401, retryable: false },
   invalid_token: { status: 401, retryable: false },

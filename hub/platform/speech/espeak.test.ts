@@ -146,6 +146,13 @@ describe.skipIf(!hasEspeak)('espeak-ng itself (needs espeak-ng)', () => {
     ).toBe(true);
   });
 
+  test('tells which voices it has, variants of them included', async () => {
+    const espeak = createEspeak({ voice: null }, given);
+    const names = ['de', 'en-US', 'de+f2', 'nobody', '--version', ''];
+    const found = await Promise.all(names.map((name) => espeak.hasVoice?.(name, never)));
+    expect(found).toEqual([true, true, true, false, false, false]);
+  });
+
   test('speaks the language that is asked for, else that of the script, and English where it knows none', async () => {
     const german = await heard({ text: 'Guten Tag', language: 'de' });
     expect(await heard({ text: 'Guten Tag', language: 'de-AT' })).toEqual(german);

@@ -90,6 +90,7 @@ export function createEspeak(
   }
 
   return {
+    hasVoice: async (name, signal) => isVoiceOf(await voices(signal), name),
     async *speak(request) {
       const { text, signal } = request;
       signal.throwIfAborted();
@@ -127,9 +128,12 @@ async function listVoices(program: string): Promise<ReadonlySet<string>> {
   );
 }
 
+const isVoiceOf = (known: ReadonlySet<string>, name: string) =>
+  voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
+
 function chooseVoice(known: ReadonlySet<string>, { text, language, voice }: SpeakRequest, own: string | null): string {
   const isKnown = (name: string | null | undefined): name is string =>
-    typeof name === 'string' && voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
+    typeof name === 'string' && isVoiceOf(known, name);
   if (isKnown(voice)) return voice;
   const wanted = language ?? (own === null ? languageOfScript.find(([script]) => script.test(text))?.[1] : undefined);
   if (wanted === undefined) return isKnown(own) ? own : 'en';

@@ -44,6 +44,8 @@ export interface TextToSpeech {
    * @throws SpeechFailed, or the signal's reason.
    */
   speak(request: SpeakRequest): AsyncIterable<Speech>;
+  /** Whether it has a voice of that name; left out where only speaking with it shows that. @throws as `speak`. */
+  hasVoice?(name: string, signal: AbortSignal): Promise<boolean>;
 }
 
 /** The ears and the voice of a hub; null where none is set. */

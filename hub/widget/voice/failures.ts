@@ -6,6 +6,7 @@ const failures: Readonly<Record<string, keyof Words>> = {
   ai_budget_used_up: 'budgetUsedUp',
   ai_binding_not_configured: 'notConfiguredTitle',
   rate_limited: 'tooMuch',
+  voice_unknown: 'unknownVoice',
 };
 
 /** What a code of an error means for whoever talks; what went wrong in particular stands in the log of the hub. */

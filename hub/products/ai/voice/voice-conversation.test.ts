@@ -34,3 +34,48 @@ test('an interruption has ended what is under way when its page hears of it', as
   // No moment passes in between.
   expect([sent.at(-1), signals[0]?.aborted]).toEqual(['done', true]);
 });
+
+test('a voice that the hub does not have is refused and not kept, one that it has is taken', async () => {
+  const failed: string[] = [];
+  const spokenWith: unknown[] = [];
+  const conversation = new VoiceConversation({
+    tenantId: 't',
+    fvad: await openFvad(),
+    connection: {
+      isOpen: true,
+      send: () => undefined,
+      fail: ({ code }: { code: string }) => failed.push(code),
+      close: () => undefined,
+    } as never,
+    confirm: async () => undefined,
+    onTurn: () => undefined,
+    turns: {
+      clock: { now: () => 0, after: () => ({ [Symbol.dispose]: () => undefined }) },
+      places: { take: async () => ({ [Symbol.dispose]: () => undefined }) },
+      speech: {
+        speechToText: null,
+        textToSpeech: {
+          hasVoice: async (name: string) => name === 'de',
+          speak({ voice }: { voice?: string }) {
+            spokenWith.push(voice);
+            return (async function* () {})();
+          },
+        },
+      },
+      speaking: {
+        async *answerAloud() {
+          yield 'Good day.';
+        },
+      },
+    } as never,
+  });
+  const hear = (frame: object) => conversation.hear(Buffer.from(JSON.stringify(frame)), false);
+  hear({ type: 'config', data: { voice: 'nobody' } });
+  await expect.poll(() => failed).toEqual(['voice_unknown']);
+  hear({ type: 'text', data: 'Hello' });
+  await expect.poll(() => spokenWith).toEqual([undefined]);
+  hear({ type: 'config', data: { voice: 'de' } });
+  hear({ type: 'text', data: 'Hello' });
+  await expect.poll(() => spokenWith).toEqual([undefined, 'de']);
+  expect(failed).toEqual(['voice_unknown']);
+});

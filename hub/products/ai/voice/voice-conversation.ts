@@ -111,6 +111,24 @@ export class VoiceConversation {
     this.#config = changedConfig(this.#config, change);
     // What is being said is heard anew: it may be said otherwise.
     if (change.turnDetection !== undefined || change.sampleRate !== undefined) this.#endStream();
+    if (typeof change.voice === 'string') void this.#checkVoice(change.voice);
+  }
+
+  /** Takes a voice back that the hub does not have, and says so. */
+  async #checkVoice(voice: string): Promise<void> {
+    const { connection, turns } = this.#options;
+    const isThere = await turns.speech.textToSpeech
+      ?.hasVoice?.(voice, this.#gone.signal)
+      // Whether there is any voice at all the next turn tells.
+      .catch(() => true);
+    if (isThere !== false || this.#config.voice !== voice) return;
+    this.#config = { ...this.#config, voice: null };
+    connection.fail(
+      new AppError(
+        'voice_unknown',
+        'frame.data.voice is none of the voices that this hub has; send one that TTS_VOICE could name, or null.',
+      ),
+    );
   }
 
   #hearSound(bytes: Buffer): void {

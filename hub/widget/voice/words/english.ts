@@ -85,6 +85,7 @@ export const english = {
   speechFailed: 'The hub could not listen or speak just now. Try again; if that goes on, tell whoever runs this hub.',
   budgetUsedUp: 'Your workspace has used up what it may spend on the assistant. Ask whoever runs it.',
   tooMuch: 'That was too much at once. Wait a moment, then go on.',
+  unknownVoice: 'The hub has no voice of that name. Choose another under Settings, or leave it empty.',
 };
 
 export type Words = typeof english;

@@ -88,4 +88,5 @@ export const spanish: Words = {
     'El hub no pudo escuchar o hablar en este momento. Vuelva a intentarlo; si continúa, avise a quien administra este hub.',
   budgetUsedUp: 'Su espacio de trabajo agotó lo que puede gastar en el asistente. Consulte a quien lo administra.',
   tooMuch: 'Fue demasiado a la vez. Espere un momento y continúe.',
+  unknownVoice: 'El hub no tiene ninguna voz con ese nombre. Elija otra en los ajustes o deje el campo vacío.',
 };
