@@ -43,3 +43,15 @@ test('speech that is half set stops the start, by name', () => {
     'TTS_PROVIDER must be openai or espeak (it is "festival")',
   ]);
 });
+
+test.each(['AI', 'EMBEDDINGS', 'STT', 'TTS'])(
+  'a key of %s that no header could carry stops the start, unshown',
+  (name) => {
+    const rest = { [`${name}_BASE_URL`]: 'https://example.com/v1', [`${name}_MODEL`]: 'm' };
+    for (const key of ['sk-…', 'two words', 'line\nline'])
+      expect(problemsOf({ ...rest, [`${name}_API_KEY`]: key })).toEqual([
+        `${name}_API_KEY must be printable ASCII without spaces: the key as its provider shows it`,
+      ]);
+    expect(problemsOf({ ...rest, [`${name}_API_KEY`]: 'sk-proj_1.2~=' })).toEqual([]);
+  },
+);

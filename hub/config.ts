@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { apiKeySigns } from '../shared/contract/ai/models.ts';
 import { currency } from '../shared/contract/ai/prices.ts';
 import type { ModelPrices } from '../shared/contract/ai/prices.ts';
 import { entitlementNames } from '../shared/contract/define.ts';
@@ -34,6 +35,8 @@ const decimalPrice = z
     const [whole = '', decimals = ''] = text.split('.');
     return Number(whole + decimals.padEnd(6, '0'));
   });
+
+const modelKey = z.string().regex(...apiKeySigns);
 
 const list = (check: (item: string) => boolean, message: string) =>
   z
@@ -213,7 +216,7 @@ const settings = {
     description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol',
   },
   AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  AI_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  AI_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
   AI_INPUT_PRICE: {
     schema: decimalPrice,
     default: '',
@@ -232,7 +235,7 @@ const settings = {
       'Model for embeddings, by which the AI finds knowledge across words and languages: any endpoint that speaks the OpenAI embeddings protocol; without it knowledge is found by its words',
   },
   EMBEDDINGS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  EMBEDDINGS_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  EMBEDDINGS_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
   STT_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
@@ -240,7 +243,7 @@ const settings = {
       'Speech-to-text of the whole hub: any endpoint that speaks the OpenAI protocol of `/audio/transcriptions`',
   },
   STT_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  STT_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  STT_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
   TTS_PROVIDER: {
     schema: z.enum(['openai', 'espeak'], 'must be openai or espeak'),
     default: '',
@@ -253,7 +256,7 @@ const settings = {
     description: 'Any endpoint that speaks the OpenAI protocol of `/audio/speech`',
   },
   TTS_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
-  TTS_API_KEY: { schema: z.string().min(1), default: '', description: 'Its key', secret: true },
+  TTS_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
   TTS_VOICE: {
     schema: z.string().min(1).max(100),
     default: '',

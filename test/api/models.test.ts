@@ -141,6 +141,17 @@ test.each([401, 403, 404])(
   },
 );
 
+test('a key that no header could carry is refused when it is set, by its place', async () => {
+  for (const apiKey of ['sk-…', 'two words', 'line\nline'])
+    await expect(put(apiKey)).rejects.toMatchObject({
+      status: 400,
+      details: [
+        { path: 'body.models[0].apiKey', message: expect.stringContaining('printable ASCII') as string },
+        { path: 'body.models[1].apiKey' },
+      ],
+    });
+});
+
 test('a key that is set anew is tried at once, and what a workspace did wrong holds no other up', async () => {
   first.reply = ({ headers }) => (headers.authorization === 'Bearer right' ? 'an answer' : { status: 401 });
   await invoke(hubs[0]);

@@ -13,6 +13,12 @@ const manage = {
 export const modelProviders = ['openai-compatible', 'openai', 'anthropic'] as const;
 export type ModelProvider = (typeof modelProviders)[number];
 
+/** Of keys that go into a header, which takes no other sign: for `regex`. */
+export const apiKeySigns = [
+  /^[!-~]*$/,
+  'must be printable ASCII without spaces: the key as its provider shows it',
+] as const;
+
 const modelId = text(1, 100).regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
   'must begin with a letter or digit and hold letters, digits, dot, _ and -',
@@ -37,6 +43,7 @@ export const putModelsBody = named(
             ...shape,
             baseUrl: baseUrl.optional().describe('Needed for openai-compatible'),
             apiKey: text(1, 1000)
+              .regex(...apiKeySigns)
               .optional()
               .describe(
                 'Write only; the one that was set before for the same provider and baseUrl is kept when left out',
@@ -75,7 +82,7 @@ export const putModelsBody = named(
           context.addIssue({ code: 'custom', path: ['order', index], message: 'stands there twice' });
       });
     }),
-  { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-…' }], order: ['main'] },
+  { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-YOUR-KEY' }], order: ['main'] },
 );
 
 const models = named(

@@ -82,6 +82,16 @@ test.each([
     expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(pattern) as string });
 });
 
+test('what nobody foresaw is told of the binding that it belongs to, and the others are called all the same', async () => {
+  const { ai, speech: bindings } = bound();
+  const ears = { ...bindings.speechToText, apiKey: 'a\nb' };
+  expect(await examine({ ai, speech: { ...bindings, speechToText: ears } })).toMatchObject([
+    { check: 'model', ok: true },
+    { check: 'text-to-speech', ok: true },
+    { check: 'speech-to-text', ok: false, detail: expect.stringContaining('STT_API_KEY') as string },
+  ]);
+});
+
 test('a page, silence and nobody at all are told with what to do', async () => {
   const page = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
   model.reply = () => page;

@@ -1,6 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
+import { explainError } from '../../../platform/describe-error.ts';
 import { InferenceError } from '../../../platform/inference/inference.ts';
 import { SpeechFailed } from '../../../platform/speech/failure.ts';
 import { openSpeech } from '../../../platform/speech/open-speech.ts';
@@ -126,11 +127,11 @@ function tone(): Speech {
   return { pcm, sampleRate: toneRate };
 }
 
-/** @throws what is no failure of a binding. */
+/** Whatever failed belongs to the binding that was called, so that the others are examined too. */
 function explain(error: unknown, binding: BindingNames): string {
   if (error instanceof InferenceError) return `${error.message} ${remedyFor(error, binding)}`;
   if (error instanceof SpeechFailed)
     return `${error.message} ${remedyFor({ kind: error.kind, status: error.answeredStatus }, binding)}`;
   if (error instanceof AppError) return error.message;
-  throw error;
+  return `${explainError(error)}: look at ${binding.url}, ${binding.model} and ${binding.key}.`;
 }
