@@ -7,7 +7,7 @@ export class EgressRefused extends Error {
 }
 
 /**
- * What became of a request that went out: `refused`, `unresolved`, `unreachable`, `tls` and `connect_timeout` before there was a connection; `reset` by
+ * What became of a request that went out: `refused`, `unresolved`, `unreachable`, `tls`, `no_tls` and `connect_timeout` before there was a connection; `reset` by
  * the other side, whenever; `first_byte_timeout`, `idle_timeout` and `timeout` by our own bounds; `too_large` and `malformed` for an answer that can't be used.
  */
 export type EgressFailure =
@@ -15,6 +15,7 @@ export type EgressFailure =
   | 'unresolved'
   | 'unreachable'
   | 'tls'
+  | 'no_tls'
   | 'connect_timeout'
   | 'reset'
   | 'first_byte_timeout'
@@ -44,10 +45,15 @@ const failures: readonly (readonly [RegExp, EgressFailure])[] = [
   [/^HPE_/, 'malformed'],
 ];
 
+const noTls = /wrong version number|packet length too long|http request/i;
+
 /** The failure that an error of a socket, of TLS or of the HTTP parser amounts to. @param host as people know it. */
 export function toEgressFailed(error: unknown, host: string): EgressFailed {
   const { code, message } = error as { code?: unknown; message?: unknown };
   const reason = typeof code === 'string' ? code : typeof message === 'string' ? message : String(error);
+  // Of what OpenSSL says, nothing but the text tells an answer in another protocol from a handshake that failed.
+  if (/^EPROTO$|^ERR_SSL_/.test(reason) && typeof message === 'string' && noTls.test(message))
+    return new EgressFailed(`${host} speaks no TLS there.`, { failure: 'no_tls', cause: error });
   const failure = failures.find(([pattern]) => pattern.test(reason))?.[1] ?? 'other';
   return new EgressFailed(`${host} could not be reached: ${reason}.`, { failure, cause: error });
 }

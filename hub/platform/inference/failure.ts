@@ -3,7 +3,7 @@ import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { EgressFailure } from '../egress/failure.ts';
 
 /**
- * Why a model gave no answer. Of the way to it: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`,
+ * Why a model gave no answer. Of the way to it: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `no_tls`,
  * `reset`; `stalled_before_first_part`, `stalled_after_first_part` and `timeout`. Of what it said: `status` for an HTTP status that is no other
  * kind, `stream_error` for an error in the middle of an answer, `context_too_long`, `content_filter`; `empty` for an answer without text and
  * `rubbish` for what is none: HTML, cut JSON, a stream that ended without its end, more than 8 MiB.
@@ -14,6 +14,7 @@ export type InferenceFailure =
   | 'connect_timeout'
   | 'connect_failed'
   | 'tls'
+  | 'no_tls'
   | 'reset'
   | 'stalled_before_first_part'
   | 'stalled_after_first_part'
@@ -84,6 +85,7 @@ const kindOfEgress: Readonly<Record<EgressFailure, InferenceFailure>> = {
   unreachable: 'connect_failed',
   connect_timeout: 'connect_timeout',
   tls: 'tls',
+  no_tls: 'no_tls',
   reset: 'reset',
   first_byte_timeout: 'stalled_before_first_part',
   idle_timeout: 'stalled_after_first_part',

@@ -5,7 +5,7 @@ import type { EgressFailure } from '../egress/failure.ts';
 export type SpeechStage = 'speech_to_text' | 'text_to_speech';
 
 /**
- * Why there are no words, or no sound. Of the way: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `reset`;
+ * Why there are no words, or no sound. Of the way: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `no_tls`, `reset`;
  * `stalled_before_first_byte`, `stalled_after_first_byte` and `timeout`. Of the answer: `status` for an HTTP status that is no success, `empty` for one without sound and
  * `rubbish` for what is none: HTML, cut JSON, another format. Of a program: `program_missing` and `program_failed`.
  */
@@ -15,6 +15,7 @@ export type SpeechFailure =
   | 'connect_timeout'
   | 'connect_failed'
   | 'tls'
+  | 'no_tls'
   | 'reset'
   | 'stalled_before_first_byte'
   | 'stalled_after_first_byte'
@@ -65,6 +66,7 @@ const kindOfEgress: Readonly<Record<EgressFailure, SpeechFailure>> = {
   unreachable: 'connect_failed',
   connect_timeout: 'connect_timeout',
   tls: 'tls',
+  no_tls: 'no_tls',
   reset: 'reset',
   first_byte_timeout: 'stalled_before_first_byte',
   idle_timeout: 'stalled_after_first_byte',

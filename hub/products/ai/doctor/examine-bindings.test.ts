@@ -92,7 +92,7 @@ test('what nobody foresaw is told of the binding that it belongs to, and the oth
   ]);
 });
 
-test('a page, silence and nobody at all are told with what to do', async () => {
+test('a page, silence, plain http and nobody at all are told with what to do', async () => {
   const page = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
   model.reply = () => page;
   speech.reply = () => page;
@@ -107,6 +107,16 @@ test('a page, silence and nobody at all are told with what to do', async () => {
     ok: false,
     detail: expect.stringContaining('what came is silent') as string,
   });
+
+  for (const check of await examine(
+    bound(model.baseUrl.replace('http:', 'https:'), speech.baseUrl.replace('http:', 'https:')),
+  ))
+    expect(check).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(
+        /speaks no TLS there\. Is (AI|TTS|STT)_BASE_URL meant to begin with http:\/\/ instead of https:\/\/\?/,
+      ) as string,
+    });
 
   const closed = createServer();
   await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));

@@ -19,7 +19,8 @@ const ofKind: Readonly<Record<InferenceFailure | SpeechFailure, (names: BindingN
   connect_timeout: ({ url }) => `Nothing answers there: look at ${url}, and at the firewalls between.`,
   connect_failed: ({ url }) => `Look at the host of ${url}, and at this machine's network and name servers.`,
   tls: ({ url }) =>
-    `Its certificate does not hold: correct ${url}, or name the authority that signed it in NODE_EXTRA_CA_CERTS.`,
+    `Its certificate does not hold, or it agrees to no TLS of today: correct ${url}, or name the authority that signed it in NODE_EXTRA_CA_CERTS.`,
+  no_tls: ({ url }) => `Is ${url} meant to begin with http:// instead of https://? Else correct its host or port.`,
   reset: () => 'It took the connection and closed it: look at its log, and at proxies between.',
   stalled_before_first_part: () =>
     'It takes the question and stays silent: look whether it still loads, or lacks power.',

@@ -302,7 +302,7 @@ describe.each(providers)('a model of %s', (provider) => {
 describe('a model', () => {
   test.each([
     ['where nobody listens', `http://127.0.0.1:${closedPort}/v1`, 'connect_refused', 2],
-    ['that speaks no TLS', first.baseUrl.replace('http:', 'https:'), 'tls', 1],
+    ['that speaks no TLS', first.baseUrl.replace('http:', 'https:'), 'no_tls', 1],
     ['that can not be connected to', 'https://silent.example/v1', 'connect_timeout', 2],
     ['at a private address', 'https://169.254.169.254/v1', 'address_refused', 1],
   ] as const)('%s is passed over', async (_what, baseUrl, outcome, tries) => {
