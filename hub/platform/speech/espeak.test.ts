@@ -78,6 +78,48 @@ test.each([
   });
 });
 
+test('the list of voices is read once, whoever of those that wait for it goes away', async () => {
+  const [lists, go, program] = [join(folder, 'lists'), join(folder, 'go'), join(folder, 'lists-late')];
+  const list = `echo >> ${lists}; until [ -e ${go} ]; do sleep 0.02; done; printf 'Pty\\n 5  en --/M English gmw/en\\n'`;
+  writeFileSync(program, `#!/bin/sh\n[ "$1" = --voices ] || exec head -c 4 /dev/zero\n${list}\n`, { mode: 0o755 });
+  const listed = () => readFileSync(lists, { encoding: 'utf8', flag: 'a+' }).length;
+  const espeak = createEspeak({ program, voice: null }, given);
+  const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+
+  const leaves = new AbortController();
+  const [stays, left] = [asked(never), asked(leaves.signal)];
+  await expect.poll(listed).toBe(1);
+  leaves.abort(new Error('enough'));
+  await expect(left).rejects.toThrow('enough');
+  const late = asked(never);
+  writeFileSync(go, '');
+  for (const heard of [stays, late]) expect((await heard).done).toBe(false);
+  expect(listed()).toBe(1);
+});
+
+test('a list of voices that fails once nobody waits for it harms nobody', async () => {
+  const program = join(folder, 'missing');
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown) => unheard.push(reason);
+  process.on('unhandledRejection', hear);
+  try {
+    const espeak = createEspeak({ program, voice: null }, given);
+    const failing = () => expect(asked(never)).rejects.toMatchObject({ kind: 'program_missing' });
+    const asked = (signal: AbortSignal) => espeak.speak({ text: 'Hello', signal })[Symbol.asyncIterator]().next();
+    for (let turns = 0; turns < 12; turns += 1) {
+      const leaves = new AbortController();
+      const left = expect(asked(leaves.signal)).rejects.toThrow();
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      leaves.abort(new Error('enough'));
+      await left;
+      await failing();
+    }
+  } finally {
+    process.off('unhandledRejection', hear);
+  }
+  expect(unheard).toEqual([]);
+});
+
 test('a program that comes to no end is ended', async () => {
   const espeak = createEspeak(
     { program: programOf('endless', 'exec sleep 600'), voice: null },

@@ -43,14 +43,16 @@ export function createEspeak(
   const turns = new Turns(maxAtOnce);
   let listing: Promise<ReadonlySet<string>> | null = null;
 
-  const voices = async (signal: AbortSignal) => {
-    listing ??= listVoices(program);
-    try {
-      return await raceAbort(listing, signal);
-    } catch (error) {
+  /** Listed once for all callers, whoever of them goes away; anew after a failure. */
+  const voices = () => {
+    if (listing !== null) return listing;
+    const begun = listVoices(program);
+    listing = begun;
+    // Those who wait hear of it too; but there may be nobody left who does.
+    begun.catch(() => {
       listing = null;
-      throw error;
-    }
+    });
+    return begun;
   };
 
   async function* speakOnce(request: SpeakRequest, leftMs: number): AsyncGenerator<Speech> {
@@ -59,7 +61,7 @@ export function createEspeak(
     using _deadline = options.clock.after(leftMs, () => late.abort());
     try {
       using _turn = await turns.take(signal);
-      const voice = chooseVoice(await voices(signal), request, ownVoice);
+      const voice = chooseVoice(await raceAbort(voices(), signal), request, ownVoice);
       const reader = new SoundReader(plainRate);
       let hasSound = false;
       const args = ['--stdin', '--stdout', '-b', '1', '-v', voice];
@@ -112,13 +114,14 @@ function plain(text: string): string {
 async function listVoices(program: string): Promise<ReadonlySet<string>> {
   const chunks: Buffer[] = [];
   const signal = AbortSignal.timeout(budgetMs);
-  for await (const chunk of runProgram(program, {
-    args: ['--voices'],
-    input: '',
-    signal,
-    maxOutputBytes: maxListBytes,
-  }))
-    chunks.push(chunk);
+  const run = { args: ['--voices'], input: '', signal, maxOutputBytes: maxListBytes };
+  try {
+    for await (const chunk of runProgram(program, run)) chunks.push(chunk);
+  } catch (error) {
+    if (signal.aborted)
+      throw new ProgramFailed(`${program} did not list its voices within ${budgetMs / 1000} s`, false);
+    throw error;
+  }
   const lines = Buffer.concat(chunks).toString('utf8').split('\n').slice(1);
   return new Set(
     lines.flatMap((line) => {
