@@ -134,10 +134,19 @@ async function listVoices(program: string): Promise<ReadonlySet<string>> {
 const isVoiceOf = (known: ReadonlySet<string>, name: string) =>
   voiceName.test(name) && known.has((name.split('+')[0] ?? '').toLowerCase());
 
+/** @throws SpeechFailed for a voice that was asked for, or set for the hub, and is not there: another one in its place would say nothing of that. */
 function chooseVoice(known: ReadonlySet<string>, { text, language, voice }: SpeakRequest, own: string | null): string {
   const isKnown = (name: string | null | undefined): name is string =>
     typeof name === 'string' && isVoiceOf(known, name);
-  if (isKnown(voice)) return voice;
+  const named = voice ?? own;
+  if (named !== null && !isKnown(named))
+    throw new SpeechFailed(
+      stage,
+      'voice_unknown',
+      `espeak-ng has no voice ${JSON.stringify(named)}; ${voice === undefined ? 'set TTS_VOICE to one' : 'name one'} of espeak-ng --voices, such as en-us, or leave it out.`,
+      voice === undefined ? {} : { code: 'validation_failed' },
+    );
+  if (voice !== undefined) return voice;
   const wanted = language ?? (own === null ? languageOfScript.find(([script]) => script.test(text))?.[1] : undefined);
   if (wanted === undefined) return isKnown(own) ? own : 'en';
   const parts = wanted.toLowerCase().split('-');

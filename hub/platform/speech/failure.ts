@@ -1,4 +1,5 @@
 import { AppError } from '../../../shared/errors.ts';
+import type { ErrorCode } from '../../../shared/errors.ts';
 import { EgressFailed, EgressRefused } from '../egress/egress.ts';
 import type { EgressFailure } from '../egress/failure.ts';
 
@@ -7,7 +8,7 @@ export type SpeechStage = 'speech_to_text' | 'text_to_speech';
 /**
  * Why there are no words, or no sound. Of the way: `address_refused` by the egress guard, `connect_refused`, `connect_timeout`, `connect_failed`, `tls`, `no_tls`, `reset`;
  * `stalled_before_first_byte`, `stalled_after_first_byte` and `timeout`. Of the answer: `status` for an HTTP status that is no success, `empty` for one without sound and
- * `rubbish` for what is none: HTML, cut JSON, another format. Of a program: `program_missing` and `program_failed`.
+ * `rubbish` for what is none: HTML, cut JSON, another format. Of a program: `program_missing`, `program_failed`, and `voice_unknown` for a voice that it does not have.
  */
 export type SpeechFailure =
   | 'address_refused'
@@ -24,7 +25,8 @@ export type SpeechFailure =
   | 'empty'
   | 'rubbish'
   | 'program_missing'
-  | 'program_failed';
+  | 'program_failed'
+  | 'voice_unknown';
 
 const names: Readonly<Record<SpeechStage, string>> = {
   speech_to_text: 'Speech-to-text',
@@ -40,15 +42,22 @@ export class SpeechFailed extends AppError {
   /** For how long the other side asks to be left alone, in milliseconds. */
   readonly retryAfterMs: number | null;
 
-  /** @param what happened, as the end of a sentence that begins with the stage and a colon. */
+  /**
+   * @param what happened, as the end of a sentence that begins with the stage and a colon.
+   * @param code another than `speech_failed` for what the caller can put right.
+   */
   constructor(
     stage: SpeechStage,
     kind: SpeechFailure,
     what: string,
-    { status = null, retryAfterMs = null }: { status?: number | null; retryAfterMs?: number | null } = {},
+    {
+      status = null,
+      retryAfterMs = null,
+      code = 'speech_failed',
+    }: { status?: number | null; retryAfterMs?: number | null; code?: ErrorCode } = {},
   ) {
     super(
-      'speech_failed',
+      code,
       `${names[stage]}: ${what}`,
       retryAfterMs === null ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterMs / 1000)) },
     );

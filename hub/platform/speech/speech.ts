@@ -31,7 +31,7 @@ export interface SpeakRequest {
   text: string;
   /** A language by BCP 47; found out by the script of the text when left out, where the voice needs to know. */
   language?: string | undefined;
-  /** A voice by the name that the binding knows it by; its own when left out. */
+  /** A voice by the name that the binding knows it by, which fails where it has none of that name; its own when left out. */
   voice?: string | undefined;
   signal: AbortSignal;
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -130,3 +131,19 @@ test('a page, silence, plain http and nobody at all are told with what to do', a
       ) as string,
     });
 });
+
+const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
+test.skipIf(!hasEspeak)(
+  'a voice that espeak-ng does not have is told by the setting that names it (needs espeak-ng)',
+  async () => {
+    const withVoice = async (voice: string) => {
+      const textToSpeech = { provider: 'espeak' as const, voice };
+      return (await examine({ ai: null, speech: { speechToText: null, textToSpeech } }))[1];
+    };
+    expect(await withVoice('de')).toMatchObject({ ok: true });
+    expect(await withVoice('nobody')).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(/no voice "nobody"; set TTS_VOICE to one of espeak-ng --voices/) as string,
+    });
+  },
+);

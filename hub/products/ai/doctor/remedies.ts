@@ -35,6 +35,7 @@ const ofKind: Readonly<Record<InferenceFailure | SpeechFailure, (names: BindingN
   content_filter: ({ model }) => `Its filter refuses the simplest question: set ${model} to another.`,
   empty: ({ model }) => `It answers with nothing: set ${model} to another.`,
   rubbish: doesNotSpeak,
+  voice_unknown: () => 'Until then speech fails, but for callers who name another voice.',
   program_missing: () =>
     'Install it on this machine (Debian: apt-get install espeak-ng; macOS: brew install espeak-ng), or set TTS_PROVIDER=openai.',
   program_failed: () => 'Try it by hand: echo Hello | espeak-ng --stdin --stdout > hello.wav',
