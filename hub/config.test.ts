@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ConfigError, parseConfig } from './config.ts';
 
 const speechOf = (env: Record<string, string>) =>
-  parseConfig({ env, readFile: () => '' }, { role: 'all', isTerminal: false }).speech;
+  parseConfig({ env, readFile: () => 'k' }, { role: 'all', isTerminal: false }).speech;
 const problemsOf = (env: Record<string, string>) => {
   try {
     speechOf(env);
@@ -27,7 +27,7 @@ test('speech is off until it is set, by an address or by espeak', () => {
     ...textToSpeech,
     voice: 'nova',
   });
-  expect(speechOf({ ...endpoint, TTS_PROVIDER: 'espeak', TTS_VOICE: 'de' }).textToSpeech).toEqual({
+  expect(speechOf({ TTS_PROVIDER: 'espeak', TTS_VOICE: 'de' }).textToSpeech).toEqual({
     provider: 'espeak',
     voice: 'de',
   });
@@ -55,3 +55,25 @@ test.each(['AI', 'EMBEDDINGS', 'STT', 'TTS'])(
     expect(problemsOf({ ...rest, [`${name}_API_KEY`]: 'sk-proj_1.2~=' })).toEqual([]);
   },
 );
+
+test('what is set and wrong is told once, and not as missing beside another', () => {
+  const refused = 'AI_BASE_URL must be an http or https address, such as https://api.example.com/v1 (it is "nonsense")';
+  expect(problemsOf({ AI_BASE_URL: 'nonsense', AI_MODEL: 'm', AI_API_KEY: 'k' })).toEqual([refused]);
+  expect(problemsOf({ AI_API_KEY_FILE: 'key' })).toEqual(['AI_API_KEY does nothing without AI_BASE_URL and AI_MODEL']);
+});
+
+test.each([
+  [{ AI_INPUT_PRICE: '1', AI_OUTPUT_PRICE: '2' }, ['AI_INPUT_PRICE', 'AI_OUTPUT_PRICE'], 'AI_BASE_URL and AI_MODEL'],
+  [{ EMBEDDINGS_API_KEY: 'k' }, ['EMBEDDINGS_API_KEY'], 'EMBEDDINGS_BASE_URL and EMBEDDINGS_MODEL'],
+  [{ STT_API_KEY: 'k' }, ['STT_API_KEY'], 'STT_BASE_URL and STT_MODEL'],
+  [{ TTS_API_KEY: 'k', TTS_VOICE: 'nova' }, ['TTS_API_KEY', 'TTS_VOICE'], 'TTS_BASE_URL and TTS_MODEL'],
+])('settings that would do nothing stop the start, by name: %o', (env, names, without) => {
+  expect(problemsOf(env)).toEqual(names.map((name) => `${name} does nothing without ${without}`));
+});
+
+test('settings of an endpoint stop the start where espeak-ng speaks', () => {
+  const endpoint = { TTS_BASE_URL: 'https://example.com/v1', TTS_MODEL: 'voice', TTS_API_KEY: 'k' };
+  expect(problemsOf({ ...endpoint, TTS_PROVIDER: 'espeak' })).toEqual(
+    Object.keys(endpoint).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`),
+  );
+});

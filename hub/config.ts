@@ -512,20 +512,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
   const values = Object.fromEntries(
     (Object.keys(settings) as SettingName[]).map((name) => [name, readSetting(name, sources, problems)]),
   ) as Values;
-  const together = (one: SettingName, other: SettingName) => {
-    if ((values[one] === undefined) !== (values[other] === undefined))
-      problems.push(
-        `${values[one] === undefined ? one : other} is needed beside ${values[one] === undefined ? other : one}`,
-      );
-  };
-  together('AI_BASE_URL', 'AI_MODEL');
-  together('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
-  together('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL');
-  together('STT_BASE_URL', 'STT_MODEL');
-  if (values.TTS_PROVIDER !== 'espeak') together('TTS_BASE_URL', 'TTS_MODEL');
-  if (values.TTS_PROVIDER === 'openai' && values.TTS_BASE_URL === undefined && values.TTS_MODEL === undefined)
-    problems.push('TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai');
-  together('SMTP_URL', 'MAIL_FROM');
+  problems.push(...problemsTogether(sources, values));
   if (problems.length > 0) throw new ConfigError(problems);
   const required = <Name extends SettingName>(name: Name) =>
     values[name] as z.output<(typeof settings)[Name]['schema']>;
@@ -609,6 +596,32 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
             ratio: required('OTEL_TRACES_SAMPLER_ARG'),
           },
   };
+}
+
+/** Settings that can't be used for want of another, or beside it. One that is there and wrong counts as there: it is told of by itself. */
+function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider }: Values): string[] {
+  const isGiven = (name: SettingName) =>
+    (env[name] ?? '') !== '' || ((settings[name] as Setting).secret === true && (env[`${name}_FILE`] ?? '') !== '');
+  const problems: string[] = [];
+  const needBoth = (one: SettingName, other: SettingName, of: SettingName[] = []) => {
+    if (isGiven(one) !== isGiven(other))
+      problems.push(`${isGiven(one) ? other : one} is needed beside ${isGiven(one) ? one : other}`);
+    else if (!isGiven(one))
+      problems.push(...of.filter(isGiven).map((name) => `${name} does nothing without ${one} and ${other}`));
+  };
+  needBoth('AI_BASE_URL', 'AI_MODEL', ['AI_API_KEY', 'AI_INPUT_PRICE', 'AI_OUTPUT_PRICE']);
+  needBoth('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
+  needBoth('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL', ['EMBEDDINGS_API_KEY']);
+  needBoth('STT_BASE_URL', 'STT_MODEL', ['STT_API_KEY']);
+  needBoth('SMTP_URL', 'MAIL_FROM');
+  const ofEndpoint: SettingName[] = ['TTS_BASE_URL', 'TTS_MODEL', 'TTS_API_KEY'];
+  if (provider === 'espeak')
+    problems.push(...ofEndpoint.filter(isGiven).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`));
+  else if (provider === 'openai' && !isGiven('TTS_BASE_URL') && !isGiven('TTS_MODEL'))
+    problems.push('TTS_BASE_URL and TTS_MODEL are needed with TTS_PROVIDER=openai');
+  else if (provider !== undefined || !isGiven('TTS_PROVIDER'))
+    needBoth('TTS_BASE_URL', 'TTS_MODEL', ['TTS_API_KEY', 'TTS_VOICE']);
+  return problems;
 }
 
 /** A model of the hub; null where its address or its name is not set. */
