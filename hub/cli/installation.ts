@@ -8,11 +8,14 @@ import { print } from './terminal.ts';
 
 interface Check {
   check: string;
-  ok: boolean;
+  /** Null for what was not tried. */
+  ok: boolean | null;
   detail: string;
 }
 
 const bindingsTimeoutMs = 120_000;
+/** What can only be tried by settings that can be used. */
+const bySettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text'];
 
 /** What this installation is set to, and whether it can run. */
 export function addInstallationCommands(program: Command): void {
@@ -28,49 +31,57 @@ export function addInstallationCommands(program: Command): void {
     .description('check what the hub needs; calls its model and its speech once each')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
-      const checks: Check[] = [];
-      const attempt = async (check: string, run: () => Promise<string> | string) => {
-        try {
-          checks.push({ check, ok: true, detail: await run() });
-        } catch (error) {
-          checks.push({ check, ok: false, detail: explain(error) });
-        }
-      };
-      await attempt('Node.js', () => process.version);
-      await attempt('settings', () => `data folder ${loadConfig().home}`);
-      await attempt('database', () => withApp(async () => 'answers'));
-      await attempt('port', async () => {
-        const { http, home } = loadConfig();
-        const owner = readFolderOwner(home);
-        if (owner !== null && owner.url !== 'command') return `the hub runs at ${owner.url ?? 'an unknown address'}`;
-        await new Promise<void>((done, reject) => {
-          const probe = createServer().once('error', reject);
-          probe.listen(http.port, http.host, () => probe.close(() => done()));
-        });
-        return `${http.port} is free`;
-      });
-      await checkBindings(checks);
-      print(
-        checks,
-        options.json,
-        checks.map(({ check, ok, detail }) => `${ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(14)} ${detail}`).join('\n'),
-      );
-      if (checks.some(({ ok }) => !ok)) process.exitCode = 1;
+      const checks = [await attempt('Node.js', () => process.version), ...(await examine())];
+      const line = ({ check, ok, detail }: Check) =>
+        `${ok === null ? '-   ' : ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(14)} ${detail}`;
+      print(checks, options.json, checks.map(line).join('\n'));
+      if (checks.some(({ ok }) => ok === false)) process.exitCode = 1;
     });
 }
 
-/** Adds what calls of the model and of speech come to; settings that can't be used are told of before. */
-async function checkBindings(checks: Check[]): Promise<void> {
+async function attempt(check: string, run: () => Promise<string> | string): Promise<Check> {
+  try {
+    return { check, ok: true, detail: await run() };
+  } catch (error) {
+    return { check, ok: false, detail: explain(error) };
+  }
+}
+
+async function examine(): Promise<Check[]> {
   let config: Config;
   try {
     config = loadConfig();
-  } catch {
-    return;
+  } catch (error) {
+    const detail = 'not tried: it needs settings that can be used';
+    return [
+      { check: 'settings', ok: false, detail: explain(error) },
+      ...bySettings.map((check) => ({ check, ok: null, detail })),
+    ];
   }
+  return [
+    { check: 'settings', ok: true, detail: `data folder ${config.home}` },
+    await attempt('database', () => withApp(async () => 'answers')),
+    await attempt('port', () => examinePort(config)),
+    ...(await examineCalls(config)),
+  ];
+}
+
+async function examinePort({ http, home }: Config): Promise<string> {
+  const owner = readFolderOwner(home);
+  if (owner !== null && owner.url !== 'command') return `the hub runs at ${owner.url ?? 'an unknown address'}`;
+  await new Promise<void>((done, reject) => {
+    const probe = createServer().once('error', reject);
+    probe.listen(http.port, http.host, () => probe.close(() => done()));
+  });
+  return `${http.port} is free`;
+}
+
+/** What calls of the model and of speech come to. */
+async function examineCalls(config: Config): Promise<Check[]> {
   try {
     const { examineBindings } = await import('../products/ai/index.ts');
-    checks.push(...(await examineBindings(config, { signal: AbortSignal.timeout(bindingsTimeoutMs) })));
+    return await examineBindings(config, { signal: AbortSignal.timeout(bindingsTimeoutMs) });
   } catch (error) {
-    checks.push({ check: 'bindings', ok: false, detail: explain(error) });
+    return [{ check: 'bindings', ok: false, detail: explain(error) }];
   }
 }

@@ -103,3 +103,17 @@ test('doctor calls what the settings name, says what to do about what failed, an
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },
   ]);
 });
+
+test('doctor tells settings that can not be used once, and tries nothing that needs them', async () => {
+  const settings = { PORT: 'many', AI_BASE_URL: 'nonsense', AI_MODEL: 'alpha' };
+  const ended = await cliWith(settings, 'doctor', '--json');
+  expect(ended.code).toBe(1);
+  const [, told, ...rest] = JSON.parse(ended.stdout) as { check: string; ok: boolean | null; detail: string }[];
+  expect(told).toMatchObject({ check: 'settings', ok: false });
+  expect(told?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
+  expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
+    ['database', 'port', 'model', 'text-to-speech', 'speech-to-text'].map((check) => [check, null]),
+  );
+  for (const { detail } of rest) expect(detail).toMatch(/^not tried/);
+  expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not tried/m);
+});
