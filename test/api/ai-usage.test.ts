@@ -231,7 +231,9 @@ test('a budget that is used up has every way to a model say so, until the next d
   await setBudget(null, 63, 'USD');
   expect((await ask()).status).toBe(200);
   await setBudget(null);
-  expect(await budget()).toMatchObject({ dailyTokens: null, dailyCost: null, isUsedUp: false });
+  const lifted = await budget();
+  expect(lifted).toMatchObject({ dailyTokens: null, dailyCost: null, used: { share: null }, isUsedUp: false });
+  expect(lifted.updatedAt).not.toBeNull();
   expect((await ask()).status).toBe(200);
 });
 
@@ -380,6 +382,10 @@ test('usage and budget are for members, to be set by admins, with what can be', 
     [{ ...whole, more: 1 }, 'body.more'],
   ] as const)
     expect((await as('PUT', at('budget'), workspace.jwt, body)).body.details?.[0]?.path).toBe(path);
+  const half = await as('PUT', at('budget'), workspace.jwt, {});
+  expect(half.body.details).toEqual(
+    ['body.dailyTokens', 'body.dailyCost'].map((path) => ({ path, message: 'is required, with null for no limit' })),
+  );
   for (const query of ['?from=2026-02-30', '?from=2026-02-01&to=2026-01-01', '?from=2026-01-01&to=2026-12-01', '?x=1'])
     expect((await as('GET', at('usage') + query, workspace.jwt)).status).toBe(400);
   expect((await as('GET', `${at('usage')}?from=2026-01-01&to=2026-01-31`, workspace.jwt)).body).toMatchObject({

@@ -93,7 +93,7 @@ function describeIssues(
           .map((key) => ({ path: fieldPath([path, key]), message: 'is not known here; leave it out' })),
       );
     else if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined)
-      details.push({ path, message: 'is required' });
+      details.push({ path, message: issue.message.startsWith('is required') ? issue.message : 'is required' });
     else details.push({ path, message: issue.message });
   }
   return { details, count };

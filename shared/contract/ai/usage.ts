@@ -83,17 +83,22 @@ export const aiUsage = named(
 );
 
 const maxBudget = 1_000_000_000_000_000;
-const amount = (what: string) =>
+/** Left out it might mean that the limit stays, or that there is none any more. */
+const limitOr = (otherwise: string) => ({
+  error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required, with null for no limit' : otherwise),
+});
+const notWhole = 'must be a whole number';
+const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWhole) =>
   z
-    .int('must be a whole number')
+    .int(error)
     .min(0, 'must not be negative')
     .max(maxBudget, `must be at most ${maxBudget.toLocaleString('en')}`)
     .describe(what);
 
 const budgetShape = {
-  dailyTokens: amount('Tokens in and out of a day, UTC; null for no limit').nullable(),
+  dailyTokens: amount('Tokens in and out of a day, UTC; null for no limit', limitOr(notWhole)).nullable(),
   dailyCost: z
-    .strictObject({ currency, micros: amount('Millionths of the currency') })
+    .strictObject({ currency, micros: amount('Millionths of the currency') }, limitOr('must be a currency and micros'))
     .nullable()
     .describe('Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit'),
 };

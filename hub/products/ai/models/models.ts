@@ -255,7 +255,7 @@ export class Ai {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<ModelsRow>(
         'read_models',
-        `SELECT c.models, c."order", c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1) AS has_budget
+        `SELECT c.models, c."order", c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
          FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
                  'fingerprint', fingerprint,
                  'openMs', extract(epoch FROM open_until - now()) * 1000,

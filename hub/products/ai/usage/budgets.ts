@@ -41,20 +41,17 @@ export class Budgets {
     return this.#withModels(tenantId, await this.#db.read(tenantId, (tx) => readBudget(tx, tenantId)));
   }
 
-  /** Replaces it; without a limit there is none. */
+  /** Replaces it; one without limits stays, for when it was set. */
   async put(tenantId: string, { dailyTokens, dailyCost }: Put, actor: string): Promise<Shown> {
     const budget = await this.#db.workspace(tenantId, async (tx) => {
-      if (dailyTokens === null && dailyCost === null)
-        await tx.query('remove_ai_budget', 'DELETE FROM ai_budgets WHERE tenant_id = $1', [tenantId]);
-      else
-        await tx.query(
-          'put_ai_budget',
-          // Of the new limits the admins have heard nothing.
-          `INSERT INTO ai_budgets (tenant_id, daily_tokens, daily_cost_micros, currency) VALUES ($1, $2, $3, $4)
-           ON CONFLICT (tenant_id) DO UPDATE SET daily_tokens = excluded.daily_tokens, daily_cost_micros = excluded.daily_cost_micros, currency = excluded.currency,
-             told_day = NULL, told_percent = NULL, mail_due_at = NULL, updated_at = now()`,
-          [tenantId, dailyTokens, dailyCost?.micros ?? null, dailyCost?.currency ?? null],
-        );
+      await tx.query(
+        'put_ai_budget',
+        // Of the new limits the admins have heard nothing.
+        `INSERT INTO ai_budgets (tenant_id, daily_tokens, daily_cost_micros, currency) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (tenant_id) DO UPDATE SET daily_tokens = excluded.daily_tokens, daily_cost_micros = excluded.daily_cost_micros, currency = excluded.currency,
+           told_day = NULL, told_percent = NULL, mail_due_at = NULL, updated_at = now()`,
+        [tenantId, dailyTokens, dailyCost?.micros ?? null, dailyCost?.currency ?? null],
+      );
       await recordAudit(tx, {
         tenantId,
         actor,

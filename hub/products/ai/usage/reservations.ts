@@ -81,7 +81,7 @@ function tryToReserve(db: Database, tenantId: string, id: string, demand: Demand
            ), state AS (
              SELECT b.currency, used.tokens >= b.daily_tokens IS TRUE OR used.cost >= b.daily_cost_micros IS TRUE AS is_used_up,
                used.tokens + held.tokens >= b.daily_tokens IS TRUE OR used.cost + held.cost >= b.daily_cost_micros IS TRUE AS is_full
-             FROM ai_budgets b CROSS JOIN used CROSS JOIN held WHERE b.tenant_id = $1
+             FROM ai_budgets b CROSS JOIN used CROSS JOIN held WHERE b.tenant_id = $1 AND (b.daily_tokens IS NOT NULL OR b.currency IS NOT NULL)
            ), made AS (
              INSERT INTO ai_reservations (id, tenant_id, tokens, cost_micros, expires_at)
              SELECT $2, $1, $3, coalesce(($4::jsonb ->> currency)::bigint, 0), now() + make_interval(secs => $5) FROM state WHERE NOT is_full RETURNING id)

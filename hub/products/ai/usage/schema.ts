@@ -44,7 +44,7 @@ export const aiUsageBatches = pgTable(
   ],
 );
 
-/** What a workspace may spend on models in a day, UTC; one without limits has no row. */
+/** What a workspace may spend on models in a day, UTC; null for no limit. One that was never set has no row. */
 export const aiBudgets = pgTable(
   'ai_budgets',
   {
