@@ -111,10 +111,12 @@ describe('what the hub serves of the chat', () => {
       loader.headers.get('cache-control'),
       loader.headers.get('cross-origin-resource-policy'),
     ]).toEqual(['br', 'public, max-age=300', 'cross-origin']);
-    const known = await fetch(`${hub.url}/widget.js`, {
-      headers: { 'accept-encoding': 'br', 'if-none-match': loader.headers.get('etag') as string },
-    });
-    expect([known.status, await known.text()]).toEqual([304, '']);
+    const tag = loader.headers.get('etag') as string;
+    for (const tags of [tag, `W/${tag}`, `"other", W/${tag}`, '*']) {
+      const headers = { 'accept-encoding': 'br', 'if-none-match': tags };
+      const known = await fetch(`${hub.url}/widget.js`, { headers });
+      expect([tags, known.status, await known.text()]).toEqual([tags, 304, '']);
+    }
     const plain = await fetch(`${hub.url}/widget.js`, { headers: { 'accept-encoding': 'br;q=0' } });
     expect([plain.headers.get('content-encoding'), await plain.text()]).toEqual([null, body]);
     const { text } = await send(hub.url, 'GET', `/chat?siteKey=${scene.siteKey}`);

@@ -82,7 +82,8 @@ export function answerFile(
   const encoding = (['br', 'gzip'] as const).find((name) => file.encodings.has(name) && takes(accepted, name));
   const etag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`;
   const common = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
-  if (known?.split(',').some((tag) => tag.trim() === etag) === true)
+  // Proxies that compress say of a tag that it is weak, which `If-None-Match` does not mind (RFC 9110, 13.1.2).
+  if (known?.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, ''))) === true)
     return { status: 304, headers: common, bytes: Buffer.alloc(0) };
   const bytes = file.encodings.get(encoding ?? 'identity') as Buffer;
   return {
