@@ -66,6 +66,19 @@ describe('the egress guard', () => {
     expect(isPublicAddress(address)).toBe(true);
   });
 
+  test.each([
+    ['http://[fd00::1]:8080/v1', '[fd00::1]:8080'],
+    ['http://[fd00::1]:8080/v1', '[fd00::1]'],
+    ['http://[fd00::1]:8080/v1', 'fd00::1'],
+    ['http://model.internal.:8080/v1', 'model.internal.:8080'],
+    ['http://model.internal.:8080/v1', 'model.internal'],
+  ])('lets requests to %s where %s is named', async (address, named) => {
+    await using egress = createEgress({ allowHosts: [named] });
+    expect(() => egress.check(address)).not.toThrow();
+    for (const other of ['http://[fd00::2]:8080/v1', 'http://[::1]:8080/v1', 'http://internal:8080/v1'])
+      expect(() => egress.check(other)).toThrow(EgressRefused);
+  });
+
   test('judges the address that a name leads to, and connects to no other', async () => {
     let asked = 0;
     // A name that is public when it is looked at first and private afterwards.

@@ -38,7 +38,7 @@ export interface GuardOptions {
 }
 
 export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOptions): Guard {
-  const allowed = new Set(allowHosts.map((host) => host.toLowerCase()));
+  const allowed = new Set(allowHosts.map(asNamed));
   const isNamed = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
   const isAllowed = (url: URL) => isNamed(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
   const checkHost = (host: string, port: number) => {
@@ -101,6 +101,13 @@ export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOpti
     },
   };
 }
+
+/** A host, or host and port, as `hostOf` has hosts: without the brackets of IPv6 and the dot at the end that addresses may have. */
+const asNamed = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/^\[(.*)\]/, '$1')
+    .replace(/\.(?=:\d+$|$)/, '');
 
 /** A host as the parser of addresses understands it: `127.1` and `0x7f.1` are addresses, too. */
 function urlOf(host: string): URL | null {
