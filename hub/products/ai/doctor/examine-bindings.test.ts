@@ -93,6 +93,23 @@ test('what nobody foresaw is told of the binding that it belongs to, and the oth
   ]);
 });
 
+test('a model that takes longer than a question has is not well', async () => {
+  model.reply = () => ({ parts: Array.from({ length: 200 }, () => 'so '), gapMs: 50 });
+  expect(
+    (
+      await examineBindings(
+        { ...bound(), speech: { speechToText: null, textToSpeech: null } },
+        { signal: new AbortController().signal, clock: fastClock(100) },
+      )
+    )[0],
+  ).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(
+      /^alpha did not come to the end of its answer within 30 s\. .*choose a faster model/,
+    ) as string,
+  });
+});
+
 test('a page, silence, plain http and nobody at all are told with what to do', async () => {
   const page = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
   model.reply = () => page;

@@ -35,6 +35,8 @@ const sentence = 'We open at nine in the morning.';
 /** Of what is shown of a transcript. */
 const shownLength = 80;
 const toneRate = 16_000;
+/** What a question has in earnest, for all models together. */
+const modelBudgetMs = 30_000;
 
 /**
  * Calls each binding of the deployment once: the model, the voice, and the ears with what the voice said. What is not set is well, and says how to set it.
@@ -86,14 +88,24 @@ async function askModel(
 ): Promise<string> {
   const { binding, inference } = openOwnModel(stack, settings);
   const begunAt = clock.now();
+  const late = new AbortController();
+  using _deadline = clock.after(modelBudgetMs, () => late.abort());
   const parts = inference.stream(binding, {
     instructions: 'You are asked whether you are there.',
     messages: [{ role: 'user', content: 'Answer with one word: ready.' }],
     maxOutputTokens: 1_024,
-    signal,
+    signal: AbortSignal.any([signal, late.signal]),
   });
   let length = 0;
-  for await (const part of parts) length += part.length;
+  try {
+    for await (const part of parts) length += part.length;
+  } catch (error) {
+    if (!late.signal.aborted || signal.aborted) throw error;
+    throw new InferenceError(
+      'timeout',
+      `${settings.model} did not come to the end of its answer within ${modelBudgetMs / 1000} s.`,
+    );
+  }
   return `${settings.model} answers: ${length} characters after ${Math.round(clock.now() - begunAt)} ms`;
 }
 
