@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { settingsTable } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readFolderOwner } from '../platform/data-folder.ts';
+import { listen } from '../platform/http/listen.ts';
 import { explain, json, loadConfig, withApp } from './context.ts';
 import { print } from './terminal.ts';
 
@@ -69,10 +70,8 @@ async function examine(): Promise<Check[]> {
 async function examinePort({ http, home }: Config): Promise<string> {
   const owner = readFolderOwner(home);
   if (owner !== null && owner.url !== 'command') return `the hub runs at ${owner.url ?? 'an unknown address'}`;
-  await new Promise<void>((done, reject) => {
-    const probe = createServer().once('error', reject);
-    probe.listen(http.port, http.host, () => probe.close(() => done()));
-  });
+  await using probe = createServer();
+  await listen(probe, http.host, http.port);
   return `${http.port} is free`;
 }
 

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -91,13 +94,16 @@ test('doctor calls what the settings name, says what to do about what failed, an
     TTS_BASE_URL: speech.baseUrl,
     TTS_MODEL: 'voice',
   };
-  const ended = await cliWith(settings, 'doctor', '--json');
+  await using taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const PORT = String((taken.address() as AddressInfo).port);
+  const ended = await cliWith({ ...settings, PORT }, 'doctor', '--json');
   expect(ended.code).toBe(1);
   expect(JSON.parse(ended.stdout)).toMatchObject([
     { check: 'Node.js', ok: true },
     { check: 'settings', ok: true },
     { check: 'database', ok: true },
-    { check: 'port' },
+    { check: 'port', ok: false, detail: expect.stringContaining(`${PORT} of 127.0.0.1 is taken; stop`) as string },
     { check: 'model', ok: true },
     { check: 'text-to-speech', ok: true },
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },

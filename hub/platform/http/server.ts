@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
 import type { Request, Response } from 'express';
 import helmet from 'helmet';
@@ -12,6 +11,7 @@ import { callerGone } from './caller-gone.ts';
 import { closeWithoutRequest, guardConnections } from './connections.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
+import { listen } from './listen.ts';
 import { newRequestId, requestIdOf } from './request-id.ts';
 import { serveOperation } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
@@ -210,23 +210,6 @@ function securityHeaders(isHttps: boolean): [name: string, value: string][] {
 /** The pattern of the path that a request matched: paths hold tokens of links, which nobody may read in a log. */
 function routeOf(request: Request): string {
   return (request.route as { path?: string } | undefined)?.path ?? 'none';
-}
-
-function listen(server: Server, host: string, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EADDRINUSE'
-          ? `Port ${port} of ${host} is taken; stop what uses it, or set PORT to another.`
-          : `Can't listen on ${host}:${port} (${error.code ?? error.message}); check HOST and PORT.`;
-      reject(new AppError('unavailable', reason, { cause: error }));
-    });
-    server.listen(port, host, 4096, () => {
-      const address = server.address() as AddressInfo;
-      const shown = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-      resolve(`http://${shown}:${address.port}`);
-    });
-  });
 }
 
 /** Answers a body that took too long, and takes its connection away, whether or not the answer is read. */
