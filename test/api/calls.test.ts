@@ -258,6 +258,32 @@ describe('what carriers send', () => {
       .not.toBeNull();
   });
 
+  test('of which only the end is told began before its talk time, on the day on which it then began', async () => {
+    const { tenantId, workspace, telnyx, kamailio } = await scene();
+    const midnight = new Date().setUTCHours(0, 0, 0, 0);
+    const end = { callId: 'K', event: 'ended', at: midnight / 1000 + 5, direction: 'inbound', sipCode: 200 };
+    await kamailio.carrier.send(hub.url, kamailio.url, { ...end, durationSecs: 60 });
+    await telnyx.carrier.send(
+      hub.url,
+      telnyx.url,
+      telnyxEvent('call.hangup', midnight + 5_000, {
+        call_leg_id: 'T',
+        direction: 'incoming',
+        hangup_cause: 'user_busy',
+        end_time: new Date(midnight - 1_000).toISOString(),
+      }),
+    );
+    const at = (seconds: number) => new Date(midnight + seconds * 1000).toISOString();
+    expect((await workspace.session.call('listCalls')).items).toMatchObject([
+      { callSid: 'T', startedAt: at(-1), answeredAt: null, endedAt: at(-1), ringSecs: 0 },
+      { callSid: 'K', startedAt: at(-55), answeredAt: at(-55), endedAt: at(5), durationSecs: 60, ringSecs: 0 },
+    ]);
+    expect(await workspace.session.call('getCallSummary')).toMatchObject({ callsToday: 0, inbound7d: 2 });
+    const edge = new Date(midnight - 55_000).toISOString();
+    expect((await workspace.session.call('listCalls', { query: { to: edge } })).items).toEqual([]);
+    expect(await rows('calls', tenantId)).toHaveLength(2);
+  });
+
   test('is refused alike and writes nothing where it is not signed by the carrier of that connection', async () => {
     const { tenantId, twilio, telnyx, kamailio } = await scene();
     const call = twilioCallback({ sid: 'CA1', startedAt: Date.now() }, 'ringing', 1, 0);

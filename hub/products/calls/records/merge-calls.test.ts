@@ -119,6 +119,21 @@ test('events give the same records and sums in any order, however often and howe
   );
 });
 
+test('no call is answered, or ends, before it began, whatever is said of it and in whatever order', async () => {
+  const timed = event.map((each) => ({ ...each, endedAt: each.rank === 3 ? (each.endedAt ?? each.at) : null }));
+  await fc.assert(
+    fc.asyncProperty(fc.array(timed, { minLength: 1, maxLength: 5 }), async (events) => {
+      const tenantId = await workspace();
+      await calls.mergeAll(tenantId, events);
+      for (const { startedAt, answeredAt, endedAt } of (await calls.list(tenantId, { limit: 10 })).data) {
+        expect([startedAt, answeredAt ?? startedAt].toSorted()[0]).toBe(startedAt);
+        expect([startedAt, endedAt ?? startedAt].toSorted()[0]).toBe(startedAt);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
 test('what is told of a change is the record as it is listed, and nothing is told of what does not show', async () => {
   const tenantId = await workspace();
   const base = fc.sample(event, { numRuns: 1, seed: 7 })[0] as CallEvent;

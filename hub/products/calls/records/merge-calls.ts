@@ -20,7 +20,9 @@ export interface CallEvent {
   reason: string | null;
   sipCode: number | null;
   hangupBy: 'caller' | 'callee' | null;
+  /** How long was talked, as the carrier measured it. */
   reportedSecs: number | null;
+  /** The start, else a time that it was not after (`beganAt`). */
   startedAt: Date;
   answeredAt: Date | null;
   endedAt: Date | null;
@@ -52,12 +54,23 @@ const mergeStatement = `INSERT INTO calls (id, tenant_id, provider, call_sid, ${
   WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${endedAt}
     OR ${leasts.map((name) => `calls.${name} IS DISTINCT FROM least(calls.${name}, excluded.${name})`).join(' OR ')}`;
 
+/**
+ * When a call began at the latest, by an event: an event that only says the end comes long after the start, and whoever says no start
+ * says when the event was. Nothing is answered, or ends, before it begins.
+ */
+export function beganAt({ startedAt, answeredAt, endedAt, reportedSecs }: CallEvent): Date {
+  const times = [startedAt.getTime()];
+  if (answeredAt !== null) times.push(answeredAt.getTime());
+  if (endedAt !== null) times.push(endedAt.getTime() - (reportedSecs ?? 0) * 1000);
+  return new Date(Math.min(...times));
+}
+
 /** Says of events that stand at the same time which one counts, whichever comes first. */
 const tieOf = (event: CallEvent) =>
   [event.outcome, event.reason, event.sipCode, event.hangupBy, event.reportedSecs].map((each) => each ?? '').join('|');
 
 const toRow = (event: CallEvent) => ({
-  id: newIdAt(event.startedAt),
+  id: newIdAt(beganAt(event)),
   provider: event.provider,
   call_sid: event.callSid,
   direction: event.direction,
@@ -72,7 +85,7 @@ const toRow = (event: CallEvent) => ({
   sip_code: event.sipCode,
   hangup_by: event.hangupBy,
   reported_secs: event.reportedSecs,
-  started_at: event.startedAt,
+  started_at: beganAt(event),
   answered_at: event.answeredAt,
   ended_at: event.endedAt,
   machine: event.machine,

@@ -6,7 +6,7 @@ import { Batches } from '../../../platform/db/batches.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { commitBehind } from '../../../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
-import { mergeCalls } from './merge-calls.ts';
+import { beganAt, mergeCalls } from './merge-calls.ts';
 import type { CallEvent } from './merge-calls.ts';
 import { presentCall } from './present.ts';
 import { findCall, listCalls, sumDays } from './store.ts';
@@ -59,9 +59,9 @@ export class Calls {
   }
 
   /** Whether the record of a call is kept yet: once it was removed, the same again would count in its day's sums once more. */
-  isKept({ startedAt }: CallEvent): boolean {
+  isKept(event: CallEvent): boolean {
     const { keptDays = 0 } = this.#deps;
-    return keptDays === 0 || startedAt.getTime() > Date.now() - keptDays * 86_400_000;
+    return keptDays === 0 || beganAt(event).getTime() > Date.now() - keptDays * 86_400_000;
   }
 
   /** Resolves once what a carrier said is part of the record of its call, durably, or is of one too old to be kept. @throws DatabaseOutage. */
