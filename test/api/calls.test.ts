@@ -314,6 +314,22 @@ describe('what carriers send', () => {
       400,
       ['body.at', 'body.startedAt'],
     ]);
+    const told = await Promise.all(
+      [{}, { ...message, event: 'hangup', direction: 'in' }, { ...message, sipCode: 99, from: 5 }, [], null].map(
+        async (wrong) => (await kamailio.carrier.send(hub.url, kamailio.url, wrong as never)).body.details,
+      ),
+    );
+    const oneOfEvents = { path: 'body.event', message: 'must be one of queued, ringing, answered, ended, quality' };
+    expect(told).toEqual([
+      [{ path: 'body.callId', message: 'is required' }, oneOfEvents, { path: 'body.at', message: 'is required' }],
+      [oneOfEvents, { path: 'body.direction', message: 'must be one of inbound, outbound' }],
+      [
+        { path: 'body.from', message: 'must be text of 1 to 200 characters' },
+        { path: 'body.sipCode', message: 'must be a whole number from 100 to 699' },
+      ],
+      [{ path: 'body', message: 'must be an object' }],
+      [{ path: 'body', message: 'must be an object' }],
+    ]);
     // The target of a request may be a whole address.
     const whole = await new Promise<number | undefined>((answered, failed) => {
       const path = `http://elsewhere.example${new URL(twilio.url).pathname}`;

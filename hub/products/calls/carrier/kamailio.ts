@@ -1,37 +1,51 @@
 import { z } from 'zod';
 import { callDirections, callResults } from '../../../../shared/contract/calls/records.ts';
-import { AppError } from '../../../../shared/errors.ts';
+import { parsePart } from '../../../platform/http/errors.ts';
 import { callTimeRule, ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
 import { callSidLength, mosOf, textOf, timeOf } from './fields.ts';
 
 const time = z.unknown().transform((value, context) => {
   const at = timeOf(value);
-  if (at === null) context.addIssue(`must be ISO 8601, or seconds since 1970; it ${callTimeRule}`);
+  if (at === null)
+    context.addIssue(
+      value === undefined ? 'is required' : `must be ISO 8601, or seconds since 1970; it ${callTimeRule}`,
+    );
   return at ?? z.NEVER;
 });
-const words = (maxLength: number) =>
-  z.string().refine((value) => textOf(value, maxLength) !== null, `must have 1 to ${maxLength} characters`);
+const words = (maxLength: number) => {
+  const rule = `must be text of 1 to ${maxLength} characters`;
+  return z.string(rule).refine((value) => textOf(value, maxLength) !== null, rule);
+};
+const whole = (least: number, most: number) => {
+  const rule = `must be a whole number from ${least} to ${most.toLocaleString('en')}`;
+  return z.int(rule).min(least, rule).max(most, rule);
+};
+const oneOf = <const Name extends string>(names: readonly Name[]) =>
+  z.enum(names, `must be one of ${names.join(', ')}`);
 
 /** What Kamailio sends: of our own making, so that what does not fit is told. Fields that are not known are left out. */
-const message = z.object({
-  callId: words(callSidLength),
-  event: z.enum(['queued', 'ringing', 'answered', 'ended', 'quality']),
-  at: time,
-  sequence: z.int().min(0).max(1_000_000).default(0),
-  direction: z.enum(callDirections).nullish(),
-  from: words(200).nullish(),
-  to: words(200).nullish(),
-  startedAt: time.nullish(),
-  answeredAt: time.nullish(),
-  endedAt: time.nullish(),
-  durationSecs: z.int().min(0).max(10_000_000).nullish(),
-  result: z.enum(callResults).nullish(),
-  sipCode: z.int().min(100).max(699).nullish(),
-  reason: words(200).nullish(),
-  hangupBy: z.enum(['caller', 'callee']).nullish(),
-  mosScore: z.unknown().optional(),
-});
+const message = z.object(
+  {
+    callId: words(callSidLength),
+    event: oneOf(['queued', 'ringing', 'answered', 'ended', 'quality']),
+    at: time,
+    sequence: whole(0, 1_000_000).default(0),
+    direction: oneOf(callDirections).nullish(),
+    from: words(200).nullish(),
+    to: words(200).nullish(),
+    startedAt: time.nullish(),
+    answeredAt: time.nullish(),
+    endedAt: time.nullish(),
+    durationSecs: whole(0, 10_000_000).nullish(),
+    result: oneOf(callResults).nullish(),
+    sipCode: whole(100, 699).nullish(),
+    reason: words(200).nullish(),
+    hangupBy: oneOf(['caller', 'callee']).nullish(),
+    mosScore: z.unknown().optional(),
+  },
+  'must be an object',
+);
 
 const rankOf = {
   queued: ranks.queued,
@@ -43,15 +57,7 @@ const rankOf = {
 
 /** What a message says. @throws AppError `validation_failed` that names each field. */
 export function readKamailioEvent(body: unknown): CallEvent {
-  const parsed = message.safeParse(body);
-  if (!parsed.success) {
-    const details = parsed.error.issues.map((issue) => ({
-      path: ['body', ...issue.path].join('.'),
-      message: issue.message,
-    }));
-    throw new AppError('validation_failed', `${details[0]?.path} ${details[0]?.message}.`, { details });
-  }
-  const { data } = parsed;
+  const data = parsePart('body', message, body);
   const rank = rankOf[data.event];
   const isOver = rank === ranks.ended;
   return {
