@@ -554,7 +554,42 @@ describe('records', () => {
         })(),
         null,
       ),
-    ).rejects.toThrow('lacks direction, startedAt, endedAt, provider');
+    ).rejects.toThrow('lacks direction, startedAt, endedAt, provider (or give --provider)');
+  });
+
+  test('that a CSV only repeats change nothing, of whatever carrier and with semicolons, and one that says more does', async () => {
+    const { tenantId, workspace, twilio, telnyx, kamailio } = await scene();
+    const startedAt = Math.floor(Date.now() / 1000) * 1000 - 600_000;
+    const call = twilioCallback({ sid: 'CA', startedAt }, 'completed', 3, 65, { CallDuration: '60' });
+    const hangup = { call_leg_id: 'T', hangup_cause: 'originator_cancel', direction: 'incoming' };
+    const ended = { callId: '=K', event: 'ended', at: startedAt / 1000, direction: 'outbound', durationSecs: 7 };
+    await twilio.carrier.send(hub.url, twilio.url, call);
+    await telnyx.carrier.send(hub.url, telnyx.url, telnyxEvent('call.hangup', startedAt, hangup));
+    await kamailio.carrier.send(hub.url, kamailio.url, { ...ended, sipCode: 200, mosScore: 4.3 });
+    await kamailio.carrier.send(hub.url, kamailio.url, { ...ended, callId: 'own', direction: 'inbound', sipCode: 480 });
+    await hub.database.query(`UPDATE calls SET provider = 'sip_trunk' WHERE tenant_id = $1 AND call_sid = 'own'`, [
+      tenantId,
+    ]);
+    const path = '/calls/export?format=csv';
+    const { text } = await send(hub.url, 'GET', path, { headers: asSession(workspace) });
+    const take = (csv: string, into = tenantId) =>
+      hub.app.calls.importCsv(
+        into,
+        (async function* () {
+          yield csv;
+        })(),
+        null,
+      );
+    const before = await hub.database.query('SELECT * FROM calls WHERE tenant_id = $1 ORDER BY id', [tenantId]);
+    const same = { read: 4, changed: 0, skipped: 0, old: 0, refused: 0, problems: [] };
+    expect([await take(text), await take(text.replaceAll(',', ';'))]).toEqual([same, same]);
+    expect(await hub.database.query('SELECT * FROM calls WHERE tenant_id = $1 ORDER BY id', [tenantId])).toEqual(
+      before,
+    );
+    expect(await take(text.replace(',4.3', ',4.1'))).toEqual({ ...same, changed: 1 });
+    const { tenantId: elsewhere } = await hub.workspace();
+    expect(await take(text, elsewhere)).toEqual({ ...same, changed: 4 });
+    expect(await take(text, elsewhere)).toEqual(same);
   });
 
   test('go when they are old, or with their workspace', async () => {

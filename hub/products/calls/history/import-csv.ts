@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { callDirections, callResults, carriers } from '../../../../shared/contract/calls/records.ts';
-import type { Carrier } from '../../../../shared/contract/calls/records.ts';
+import { callDirections, callProviders, callResults } from '../../../../shared/contract/calls/records.ts';
+import type { CallRecord, Carrier } from '../../../../shared/contract/calls/records.ts';
 import { instant, text } from '../../../../shared/contract/common.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { callTimeRule, fromCell, isCallTime, ranks, readCsv } from '../records/index.ts';
@@ -33,7 +33,7 @@ const whole = (least: number, most: number) =>
 
 /** A line of an export, by its columns; others are left out. */
 const lineSchema = z.object({
-  provider: z.enum(carriers, `must be one of ${carriers.join(', ')}`),
+  provider: z.enum(callProviders, `must be one of ${callProviders.join(', ')}`),
   callSid: text(1, 255),
   state: z.string().default('ended'),
   direction: z.enum(callDirections, `must be one of ${callDirections.join(', ')}`),
@@ -51,6 +51,7 @@ const lineSchema = z.object({
     z.coerce.number('must be a number from 1 to 5').min(1, 'must be from 1 to 5').max(5, 'must be from 1 to 5'),
   ),
 });
+type Line = z.output<typeof lineSchema>;
 const required = ['callSid', 'direction', 'result', 'startedAt', 'endedAt'];
 
 const batch = 500;
@@ -70,10 +71,12 @@ export async function importCsv(
 ): Promise<ImportOutcome> {
   const outcome: ImportOutcome = { read: 0, changed: 0, skipped: 0, old: 0, refused: 0, problems: [] };
   let columns: string[] | null = null;
-  let events: CallEvent[] = [];
+  let lines: Line[] = [];
   const write = async () => {
-    outcome.changed += await calls.mergeAll(tenantId, events);
-    events = [];
+    const shown = new Map((await calls.findBySid(tenantId, lines)).map((record) => [keyOf(record), record]));
+    const news = lines.filter((line) => saysMoreThan(line, shown.get(keyOf(line))));
+    if (news.length > 0) outcome.changed += await calls.mergeAll(tenantId, news.map(eventOf));
+    lines = [];
   };
   try {
     for await (const { line, cells } of readCsv(pieces)) {
@@ -95,21 +98,20 @@ export async function importCsv(
           outcome.problems.push({ line, message: `${issue?.path.join('.')} ${issue?.message}` });
         continue;
       }
-      const event = eventOf(parsed.data);
-      if (!calls.isKept(event)) {
+      if (!calls.isKept(eventOf(parsed.data))) {
         outcome.old += 1;
         continue;
       }
       outcome.read += 1;
-      events.push(event);
-      if (events.length === batch) await write();
+      lines.push(parsed.data);
+      if (lines.length === batch) await write();
     }
   } catch (error) {
     if (error instanceof SyntaxError) throw new AppError('validation_failed', error.message, { cause: error });
     throw error;
   }
   if (columns === null) throw new AppError('validation_failed', 'The file is empty; its first line names the columns.');
-  if (events.length > 0) await write();
+  if (lines.length > 0) await write();
   return outcome;
 }
 
@@ -118,11 +120,24 @@ function assertColumns(columns: readonly string[], provider: Carrier | null): vo
   if (missing.length > 0)
     throw new AppError(
       'validation_failed',
-      `The first line must name the columns; it lacks ${missing.join(', ')}. GET /calls/export?format=csv shows all.`,
+      `The first line must name the columns, with commas or semicolons between; it lacks ${missing.join(', ')}` +
+        `${missing.includes('provider') ? ' (or give --provider)' : ''}. GET /calls/export?format=csv shows all.`,
     );
 }
 
-function eventOf(line: z.output<typeof lineSchema>): CallEvent {
+const keyOf = ({ provider, callSid }: Pick<CallRecord, 'provider' | 'callSid'>) => `${provider} ${callSid}`;
+
+/** Whether a line has anything that is not shown of its call already; a cell that is empty says nothing. */
+function saysMoreThan(line: Line, shown: CallRecord | undefined): boolean {
+  if (shown?.state !== 'ended') return true;
+  const { state: _state, ...said } = line;
+  return Object.entries(said).some(
+    ([name, value]) =>
+      value !== null && (value instanceof Date ? value.toISOString() : value) !== shown[name as keyof CallRecord],
+  );
+}
+
+function eventOf(line: Line): CallEvent {
   const { result } = line;
   const isGivenUp = result === 'missed' || result === 'cancelled';
   return {

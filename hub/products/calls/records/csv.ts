@@ -19,13 +19,15 @@ export const toLine = (cells: readonly (string | number | null)[]): string => `$
 const maxRecordLength = 64 * 1024;
 
 /**
- * Reads records from text as it comes, with the line on which each begins.
+ * Reads records from text as it comes, with the line on which each begins. Cells end at a comma or a semicolon, whichever the text has first:
+ * spreadsheets write semicolons where a comma is in numbers.
  * @throws SyntaxError where a quote is never closed, or a record has more than 64 KiB.
  */
 export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ line: number; cells: string[] }> {
   let cells: string[] = [];
   let cell = '';
   let length = 0;
+  let separator: ',' | ';' | null = null;
   // Whether within quotes, right behind a closing one, or neither.
   let state: 'plain' | 'quoted' | 'closed' = 'plain';
   let line = 1;
@@ -50,7 +52,8 @@ export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ 
         cell += letter;
         state = 'quoted';
       } else if (letter === '"' && cell === '') state = 'quoted';
-      else if (letter === ',') {
+      else if (letter === separator || (separator === null && (letter === ',' || letter === ';'))) {
+        separator = letter;
         cells.push(cell);
         cell = '';
         state = 'plain';

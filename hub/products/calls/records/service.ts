@@ -1,5 +1,10 @@
 import type { z } from 'zod';
-import type { CallRecord, callRecords as resource, CallSummary } from '../../../../shared/contract/calls/records.ts';
+import type {
+  CallProvider,
+  CallRecord,
+  callRecords as resource,
+  CallSummary,
+} from '../../../../shared/contract/calls/records.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import { Batches } from '../../../platform/db/batches.ts';
@@ -9,7 +14,7 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { beganAt, mergeCalls } from './merge-calls.ts';
 import type { CallEvent } from './merge-calls.ts';
 import { presentCall } from './present.ts';
-import { findCall, listCalls, sumDays } from './store.ts';
+import { findCall, findCallsBySid, listCalls, sumDays } from './store.ts';
 import type { CallFilter, Place } from './store.ts';
 
 /** What an event takes up while it waits, in bytes; its texts are short. */
@@ -77,6 +82,14 @@ export class Calls {
       if (changed > 0) noteWorkspaceChange(tx, tenantId);
       return changed;
     });
+  }
+
+  /** The records that there are of some calls, by what carriers call them. */
+  async findBySid(
+    tenantId: string,
+    wanted: readonly { provider: CallProvider; callSid: string }[],
+  ): Promise<CallRecord[]> {
+    return (await this.#deps.db.read(tenantId, (tx) => findCallsBySid(tx, tenantId, wanted))).map(presentCall);
   }
 
   /** A page whose cursor says where it ended. @throws AppError `invalid_cursor`. */

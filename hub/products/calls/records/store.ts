@@ -1,4 +1,4 @@
-import type { CallDirection, CallResult } from '../../../../shared/contract/calls/records.ts';
+import type { CallDirection, CallProvider, CallResult } from '../../../../shared/contract/calls/records.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { callColumns } from './present.ts';
 import type { CallRow } from './present.ts';
@@ -58,6 +58,20 @@ export async function findCall(tx: Transaction, tenantId: string, id: string): P
     [tenantId, id],
   );
   return rows[0] ?? null;
+}
+
+/** Those that there are of some calls, by what carriers call them. */
+export async function findCallsBySid(
+  tx: Transaction,
+  tenantId: string,
+  wanted: readonly { provider: CallProvider; callSid: string }[],
+): Promise<CallRow[]> {
+  const { rows } = await tx.query<CallRow>(
+    'find_calls_by_sid',
+    `SELECT ${callColumns} FROM calls WHERE tenant_id = $1 AND (provider, call_sid) IN (SELECT * FROM unnest($2::text[], $3::text[]))`,
+    [tenantId, wanted.map(({ provider }) => provider), wanted.map(({ callSid }) => callSid)],
+  );
+  return rows;
 }
 
 export interface UsageRow {
