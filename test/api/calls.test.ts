@@ -846,4 +846,6 @@ test('an address that sends too much that is not signed is limited, but for conn
   expect(new Set(answers.map(({ status }) => status).filter((status) => status !== 403))).toEqual(new Set([429]));
   expect(answers.find(({ status }) => status === 429)?.headers.has('retry-after')).toBe(true);
   expect((await carrier.send(fresh.url, url, call)).status).toBe(200);
+  // Or else a stranger would know which ids there are.
+  expect((await twilioStandIn('f'.repeat(32)).send(fresh.url, url, call)).status).toBe(429);
 });

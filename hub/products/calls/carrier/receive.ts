@@ -51,22 +51,17 @@ export function carrierReceiver(
   return async ({ params: { provider, connectionId }, address, baseUrl, headers, raw: { request } }) => {
     const body = await readBounded(request, maxCarrierBodyBytes);
     const block = addressBlock(address);
-    const until = refusedUntil.get(block)?.getTime() ?? 0;
-    if (until > Date.now() && !good.has(connectionId)) {
-      const retryAfterSeconds = Math.ceil((until - Date.now()) / 1000);
-      throw new AppError(
-        'rate_limited',
-        `Too much from this address is not signed; try again in ${retryAfterSeconds} seconds.`,
-        {
-          retryAfterSeconds,
-        },
-      );
-    }
+    const limited = limitedAnswer(refusedUntil.get(block)?.getTime() ?? 0);
+    if (limited !== null && !good.has(connectionId)) throw limited;
     const found = await connections.find(connectionId);
     const known = found?.provider === provider ? found : null;
     const url = `${baseUrl.replace(/\/+$/, '')}${pathOf(request.originalUrl)}`;
-    if (!isSigned(provider, { headers, url, body }, known?.secrets ?? [], now()) || known === null)
-      throw await refuse(block);
+    if (!isSigned(provider, { headers, url, body }, known?.secrets ?? [], now()) || known === null) {
+      if (known?.hasUnreadable === true)
+        logger.warn({ connectionId }, 'a secret of a call connection was sealed with another SECRET_KEY; rotate it');
+      // Another answer than strange ids have would say which there are.
+      throw limited ?? (await refuse(block));
+    }
     const event = read(provider, headers['content-type'] ?? '', body, now());
     if (event !== null) await calls.merge(known.tenantId, event);
     const noted = good.get(connectionId) ?? 0;
@@ -78,6 +73,17 @@ export function carrierReceiver(
     }
     return { received: true as const };
   };
+}
+
+/** What whoever sends too much is told, up to a time in milliseconds; null once it is over. */
+function limitedAnswer(until: number): AppError | null {
+  const retryAfterSeconds = Math.ceil((until - Date.now()) / 1000);
+  if (retryAfterSeconds <= 0) return null;
+  return new AppError(
+    'rate_limited',
+    `Too much from this address is not signed; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds },
+  );
 }
 
 /** The path and query of a target, byte for byte: a target may also be a whole address, of which the rest says nothing. */

@@ -9,6 +9,8 @@ export interface KnownConnection {
   tenantId: string;
   provider: Carrier;
   secrets: string[];
+  /** Whether one was sealed with a key that is gone, and so is not among them. */
+  hasUnreadable: boolean;
 }
 
 /** One whose carrier has a list of its own. */
@@ -108,8 +110,7 @@ export class CarrierConnections {
   }
 
   async #findAll(ids: readonly string[]): Promise<(KnownConnection | null)[]> {
-    const { db, secrets } = this.#deps;
-    const rows = await db.systemStatement<{
+    const rows = await this.#deps.db.systemStatement<{
       id: string;
       tenant_id: string;
       provider: Carrier;
@@ -122,15 +123,28 @@ export class CarrierConnections {
       [[...new Set(ids)]],
     );
     const known = new Map(
-      rows.map((row) => [
-        row.id,
-        {
-          tenantId: row.tenant_id,
-          provider: row.provider,
-          secrets: row.sealed.map((sealed) => secrets.open(sealPurpose, sealed)),
-        },
-      ]),
+      rows.map((row) => {
+        const opened = row.sealed.map((sealed) => this.#open(sealed)).filter((secret) => secret !== null);
+        return [
+          row.id,
+          {
+            tenantId: row.tenant_id,
+            provider: row.provider,
+            secrets: opened,
+            hasUnreadable: opened.length < row.sealed.length,
+          },
+        ];
+      }),
     );
     return ids.map((id) => known.get(id.toLowerCase()) ?? null);
+  }
+
+  /** Null where it was sealed with another key: the others that are asked for at once are none of its business. */
+  #open(sealed: string): string | null {
+    try {
+      return this.#deps.secrets.open(sealPurpose, sealed);
+    } catch {
+      return null;
+    }
   }
 }

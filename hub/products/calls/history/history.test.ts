@@ -98,6 +98,27 @@ test('a night goes on for all others where a list has impossible times, a record
   expect([await sids(odd), await sids(good)]).toEqual([['CA1'], ['CA1']]);
 });
 
+test('a connection whose secret cannot be opened keeps no other from being known', async () => {
+  const tenantId = await workspace();
+  const [sealed, good] = [await connect(tenantId, 'one.example', 'broken'), await connect(tenantId, 'two.example')];
+  const statements: string[] = [];
+  const counted = new Proxy(db, {
+    get: (target, name) =>
+      name === 'systemStatement'
+        ? (...given: Parameters<Database['systemStatement']>) => {
+            statements.push(given[0]);
+            return target.systemStatement(...given);
+          }
+        : Reflect.get(target, name),
+  });
+  const connections = new CarrierConnections({ db: counted, secrets });
+  expect(await Promise.all([sealed, good].map((id) => connections.find(id)))).toEqual([
+    { tenantId, provider: 'twilio', secrets: [], hasUnreadable: true },
+    { tenantId, provider: 'twilio', secrets: ['token'], hasUnreadable: false },
+  ]);
+  expect(statements).toEqual(['find_call_connections']);
+});
+
 test('a list that leads round in a circle, or on from nothing, is left at once', async () => {
   const tenantId = await workspace();
   await connect(tenantId, 'circle.example');
