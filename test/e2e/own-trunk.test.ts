@@ -12,7 +12,7 @@ describe.skipIf(!kamailioAvailable)('an own trunk at a real carrier (needs kamai
   let workspace: TestWorkspace;
   let carriers: Record<'MD5' | 'SHA-256', KamailioCarrier>;
   beforeAll(async () => {
-    const certificate = await makeCertificate('localhost');
+    const certificate = makeCertificate('localhost');
     setDefaultCACertificates([...getCACertificates('default'), certificate.cert]);
     const [md5, sha256] = await Promise.all([startKamailio(certificate, 'MD5'), startKamailio(certificate, 'SHA-256')]);
     carriers = { MD5: md5, 'SHA-256': sha256 };

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { OwnTrunk } from '../../../../shared/contract/calls/own-trunk.ts';
 import { makeCertificate } from '../../../../test/fixtures/certificates.ts';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
-import { freePort } from '../../../../test/fixtures/free-port.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { startRegistrar } from '../../../../test/fixtures/sip-registrar.ts';
@@ -49,7 +48,7 @@ const egress = createEgress({
 });
 
 beforeAll(async () => {
-  const [right, wrong, strange] = await Promise.all(['localhost', 'other.example', 'localhost'].map(makeCertificate));
+  const [right, wrong, strange] = ['localhost', 'other.example', 'localhost'].map(makeCertificate);
   certificates = { right, wrong, strange } as typeof certificates;
   setDefaultCACertificates([...getCACertificates('default'), certificates.right.cert, certificates.wrong.cert]);
   database = await acquireDatabase();
@@ -387,7 +386,9 @@ describe('a carrier that', () => {
   const away = { state: 'unreachable', registered: false, lastCode: null } as const;
 
   test('is down is asked again until it is there', async () => {
-    const port = await freePort();
+    const before = await carrier();
+    const { port } = before;
+    await before[Symbol.asyncDispose]();
     await using _keeper = keep();
     await set({ port });
     await shows({ ...away, lastReason: 'refused' });
