@@ -146,6 +146,22 @@ test('beyond its bound it refuses, and takes again once there is room', async ()
   expect(await Promise.all(taken)).toEqual(['a!', 'b!', 'd!']);
 });
 
+test('whoever fills it keeps no other out, up to twice its bound', async () => {
+  const { batches, flushes, began } = bench({ maxWaiting: 2, maxFlushes: 1, maxFlushesOfKey: 1 });
+  const refused = { code: 'unavailable' };
+  const taken = [batches.add('k', 'a'), batches.add('k', 'b')];
+  await expect(batches.add('k', 'c')).rejects.toMatchObject(refused);
+  taken.push(batches.add('one', 'x'));
+  await expect(batches.add('one', 'y')).rejects.toMatchObject(refused);
+  taken.push(batches.add('other', 'x'));
+  await expect(batches.add('third', 'x')).rejects.toMatchObject(refused);
+  for (let turn = 1; turn <= 3; turn += 1) {
+    await began(turn);
+    flushes[turn - 1]?.end();
+  }
+  expect(await Promise.all(taken)).toEqual(['a!', 'b!', 'x!', 'x!']);
+});
+
 test('what is done for many goes on in the context of none', async () => {
   const context = new AsyncLocalStorage<string>();
   const seen: unknown[] = [];

@@ -20,7 +20,10 @@ export interface BatchesOptions<Item, Result> {
   /** Flushes under way at once of one key, and of all. */
   maxFlushesOfKey?: number;
   maxFlushes?: number;
-  /** Items that wait, of all keys, and what they take up; beyond, they are refused. */
+  /**
+   * Items that wait, of all keys, and what they take up; beyond, they are refused, except those of keys that have less than their share: up to
+   * twice as much, so that nobody's many items keep out another's few.
+   */
   maxWaiting?: number;
   maxWaitingBytes?: number;
 }
@@ -83,7 +86,7 @@ export class Batches<Item, Result> {
   add(key: string, item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const bytes = this.#options.bytesOf(item);
-    if (this.#waiting >= this.#options.maxWaiting || this.#waitingBytes > this.#options.maxWaitingBytes) {
+    if (!this.#hasRoom(key)) {
       reject(new DatabaseOutage('Too much waits for the database; try again shortly.', undefined));
       return promise;
     }
@@ -103,6 +106,14 @@ export class Batches<Item, Result> {
       else setTimeout(start, this.#options.gatherMs);
     }
     return promise;
+  }
+
+  #hasRoom(key: string): boolean {
+    const { maxWaiting, maxWaitingBytes } = this.#options;
+    const fullness = Math.max(this.#waiting / maxWaiting, this.#waitingBytes / maxWaitingBytes);
+    if (fullness < 1) return true;
+    const share = maxWaiting / (this.#lines.size + 1);
+    return fullness < 2 && (this.#lines.get(key)?.entries.length ?? 0) < share;
   }
 
   #start(): void {
