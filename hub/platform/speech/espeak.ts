@@ -92,7 +92,7 @@ export function createEspeak(
   }
 
   return {
-    hasVoice: async (name, signal) => isVoiceOf(await voices(signal), name),
+    hasVoice: async (name, signal) => isVoiceOf(await raceAbort(voices(), signal), name),
     async *speak(request) {
       const { text, signal } = request;
       signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import type { VoiceConfigChange } from '../../../shared/contract/ai/voice.ts';
 import { Store } from '../store.ts';
 import type { Person, Problem } from './hub.ts';
 import type { Language } from './language.ts';
@@ -68,3 +69,12 @@ export function activityOf(
 /** Whether there is an answer that could be stopped. */
 export const canInterrupt = (state: VoiceState): boolean =>
   state.isPlaying || state.isAwaiting || openTurn(state) !== null;
+
+/** What the hub is told of how it is talked. */
+export const configOf = ({ isHandsFree, talkLanguage, voice }: VoiceState, sampleRate: number): VoiceConfigChange => ({
+  sampleRate,
+  language: talkLanguage || null,
+  voice: voice || null,
+  turnDetection: { type: isHandsFree ? 'server_vad' : 'none' },
+  partial: isHandsFree,
+});

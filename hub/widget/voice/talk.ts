@@ -1,4 +1,4 @@
-import type { VoiceConfigChange, VoiceFrame } from '../../../shared/contract/ai/voice.ts';
+import type { VoiceFrame } from '../../../shared/contract/ai/voice.ts';
 import { fromBase64, toBase64 } from './base64.ts';
 import { Connection } from './connection.ts';
 import { readDevices } from './devices.ts';
@@ -6,7 +6,7 @@ import { Ears } from './ears.ts';
 import { problemOf, readPerson } from './hub.ts';
 import type { Problem } from './hub.ts';
 import { canChooseSpeaker, Player } from './player.ts';
-import { canInterrupt } from './state.ts';
+import { canInterrupt, configOf } from './state.ts';
 import type { VoiceStore } from './state.ts';
 import { changeTurn, cutOff, cutShort, heardFrame } from './turns.ts';
 import type { Turn } from './turns.ts';
@@ -266,14 +266,7 @@ export class Talk {
   }
 
   #configure(sampleRate = this.#ears.sampleRate): void {
-    const { isHandsFree, talkLanguage, voice } = this.#store.state;
-    const data: VoiceConfigChange = {
-      sampleRate,
-      language: talkLanguage || null,
-      voice: voice || null,
-      turnDetection: { type: isHandsFree ? 'server_vad' : 'none' },
-      partial: isHandsFree,
-    };
+    const data = configOf(this.#store.state, sampleRate);
     const text = JSON.stringify(data);
     if (text !== this.#sentConfig && this.#connection.send({ type: 'config', data })) this.#sentConfig = text;
   }

@@ -37,7 +37,7 @@ const standing = ['rank', 'sequence', 'at', 'tie', ...told];
 const wins =
   '(excluded.rank, excluded.sequence, excluded.at, excluded.tie) > (calls.rank, calls.sequence, calls.at, calls.tie)';
 // Where it was closed for being silent, its end was a guess.
-const endedAt =
+const shownEnd =
   'CASE WHEN calls.rank = 3 AND calls.sequence = -1 AND excluded.rank = 3 THEN excluded.ended_at ELSE greatest(calls.ended_at, excluded.ended_at) END';
 
 /** The name goes with the text, which is the same for any number of events. */
@@ -50,8 +50,8 @@ const mergeStatement = `INSERT INTO calls (id, tenant_id, provider, call_sid, ${
   ON CONFLICT (tenant_id, provider, call_sid) DO UPDATE SET
     ${leasts.map((name) => `${name} = least(calls.${name}, excluded.${name})`).join(', ')},
     ${standing.map((name) => `${name} = CASE WHEN ${wins} THEN excluded.${name} ELSE calls.${name} END`).join(', ')},
-    ended_at = ${endedAt}, machine = calls.machine OR excluded.machine, heard_at = now()
-  WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${endedAt}
+    ended_at = ${shownEnd}, machine = calls.machine OR excluded.machine, heard_at = now()
+  WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${shownEnd}
     OR ${leasts.map((name) => `calls.${name} IS DISTINCT FROM least(calls.${name}, excluded.${name})`).join(' OR ')}`;
 
 /**

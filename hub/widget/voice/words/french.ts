@@ -89,5 +89,6 @@ export const french: Words = {
   budgetUsedUp:
     'Votre espace de travail a épuisé ce qu’il peut dépenser pour l’assistant. Adressez-vous à la personne qui le gère.',
   tooMuch: 'C’était trop à la fois. Attendez un instant, puis continuez.',
-  unknownVoice: 'Le hub n’a pas de voix de ce nom. Choisissez-en une autre dans les paramètres, ou laissez le champ vide.',
+  unknownVoice:
+    'Le hub n’a pas de voix de ce nom. Choisissez-en une autre dans les paramètres, ou laissez le champ vide.',
 };

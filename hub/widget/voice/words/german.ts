@@ -95,5 +95,6 @@ export const german: Words = {
   budgetUsedUp:
     'Ihr Arbeitsbereich hat aufgebraucht, was er für den Assistenten ausgeben darf. Fragen Sie, wer ihn betreibt.',
   tooMuch: 'Das war zu viel auf einmal. Warten Sie einen Moment, dann geht es weiter.',
-  unknownVoice: 'Der Hub hat keine Stimme dieses Namens. Wählen Sie in den Einstellungen eine andere, oder lassen Sie das Feld leer.',
+  unknownVoice:
+    'Der Hub hat keine Stimme dieses Namens. Wählen Sie in den Einstellungen eine andere, oder lassen Sie das Feld leer.',
 };
