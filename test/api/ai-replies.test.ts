@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { api } from '../../shared/contract/api.ts';
-import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
+import { answeredChat } from '../fixtures/answered-chat.ts';
+import type { AnsweredChat } from '../fixtures/answered-chat.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -9,13 +10,12 @@ import type { TestHub } from '../fixtures/hub.ts';
 import { openVisitor } from '../fixtures/live-chat.ts';
 import type { LivePage } from '../fixtures/live-chat.ts';
 import { send } from '../fixtures/requests.ts';
-import { chatScene } from '../fixtures/visitor.ts';
-import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
+import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
 let second: TestHub;
 let model: ChatModel;
-let scene: ChatScene;
+let scene: AnsweredChat;
 const pages: LivePage<unknown>[] = [];
 beforeAll(async () => {
   model = await startChatModel();
@@ -29,8 +29,8 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  scene = await chatScene(hub);
-  await put({ enabled: true });
+  scene = await answeredChat(hub);
+  await scene.setAi({ enabled: true });
   model.requests.length = 0;
   model.answer = () => ({ reply: 'We open at nine.' });
 });
@@ -38,34 +38,15 @@ afterEach(() => {
   for (const page of pages.splice(0)) page.end();
 });
 
-const put = (settings: Partial<ChatAiSettings>) =>
-  scene.workspace.session.call('putChatAiSettings', {
-    params: { tenantId: scene.tenantId },
-    body: { debounceMs: 0, ...settings },
-  });
 const shown = () => scene.workspace.session.call('getChatAiSettings', { params: { tenantId: scene.tenantId } });
-let writes = 0;
-const say = (visitor: TestVisitor, content: string) =>
-  visitor.api.call('sendVisitorMessage', { body: { content, clientId: `m${(writes += 1)}` } });
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
-const inbox = async (visitor: TestVisitor) =>
-  (await scene.workspace.session.call('listInboxMessages', { params: ofConversation(visitor), query: { limit: 100 } }))
-    .data;
-const said = async (visitor: TestVisitor) =>
-  (await inbox(visitor))
-    .filter((message) => !message.private)
-    .map(({ senderType, content }) => `${senderType}: ${content}`);
-const notes = async (visitor: TestVisitor) => (await inbox(visitor)).filter((message) => message.private);
+const notes = async (visitor: TestVisitor) => (await scene.inbox(visitor)).filter((message) => message.private);
 const show = (visitor: TestVisitor) =>
   scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) });
 const reply = (visitor: TestVisitor, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: ofConversation(visitor), body: { content } });
 const turns = () =>
   hub.database.query(`SELECT * FROM chat_ai_turns WHERE tenant_id = $1 AND due_at < 'infinity'`, [scene.tenantId]);
-/** Until nobody waits for the agent any more. */
-const settled = async () => {
-  await expect.poll(turns, { timeout: 15_000 }).toEqual([]);
-};
 const noAgent = () =>
   hub.database.query('UPDATE chat_agents SET seen_at = NULL WHERE tenant_id = $1', [scene.tenantId]);
 const framesOf = async (visitor: TestVisitor) => {
@@ -94,13 +75,13 @@ function heldModel(given: ChatModelReply = { reply: 'A late answer.' }) {
 
 describe('an answer', () => {
   test("comes once, however many processes and messages there are, and agents see it as the agent's", async () => {
-    await put({ enabled: true, debounceMs: 300 });
+    await scene.setAi({ enabled: true, debounceMs: 300 });
     const visitor = await scene.visitor();
     expect((await show(visitor)).owner).toBe('ai');
-    for (const text of ['Hello', 'when do you', 'open?']) await say(visitor, text);
-    await expect.poll(() => said(visitor)).toContain('ai: We open at nine.');
-    await settled();
-    expect(await said(visitor)).toEqual([
+    for (const text of ['Hello', 'when do you', 'open?']) await scene.say(visitor, text);
+    await expect.poll(() => scene.said(visitor)).toContain('ai: We open at nine.');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual([
       'visitor: Hello',
       'visitor: when do you',
       'visitor: open?',
@@ -116,9 +97,9 @@ describe('an answer', () => {
   test('is one for each message of many visitors at once, over two processes', async () => {
     model.answer = async ({ text }) => ({ reply: `to ${/question \d+/.exec(text)?.[0]}` });
     const visitors = await Promise.all(Array.from({ length: 12 }, () => scene.visitor()));
-    await Promise.all(visitors.map((visitor, index) => say(visitor, `question ${index}`)));
-    await settled();
-    const all = await Promise.all(visitors.map(said));
+    await Promise.all(visitors.map((visitor, index) => scene.say(visitor, `question ${index}`)));
+    await scene.settled();
+    const all = await Promise.all(visitors.map(scene.said));
     expect(all).toEqual(visitors.map((_visitor, index) => [`visitor: question ${index}`, `ai: to question ${index}`]));
   });
 
@@ -131,8 +112,8 @@ describe('an answer', () => {
       } as never,
     });
     const visitor = await scene.visitor();
-    await say(visitor, 'When?');
-    await settled();
+    await scene.say(visitor, 'When?');
+    await scene.settled();
     await expect
       .poll(async () =>
         (await scene.workspace.api.call('listAutomationRuns', { query: { workflowId: id } as never })).data.map(
@@ -146,7 +127,7 @@ describe('an answer', () => {
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday.' });
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await say(visitor, 'When?');
+    await scene.say(visitor, 'When?');
     await expect
       .poll(() => frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai'))
       .toBe(true);
@@ -178,23 +159,23 @@ describe('an answer', () => {
     let tries = 0;
     model.answer = () => ((tries += 1) === 1 ? 'I would say: nine!' : { reply: 'At nine.' });
     const visitor = await scene.visitor();
-    await say(visitor, 'When?');
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
+    await scene.say(visitor, 'When?');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'ai: At nine.']);
     expect(model.requests).toHaveLength(2);
     model.answer = () => '{"action":"answer","reply":"cut';
-    await say(visitor, 'And on Sunday?');
-    await settled();
-    expect((await said(visitor)).at(-1)).toBe(handedOver);
+    await scene.say(visitor, 'And on Sunday?');
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: the model gave no usable answer.');
   });
 
   test('stays away where nothing has to be said', async () => {
     model.answer = () => ({ action: 'ignore', reason: 'thanks' });
     const visitor = await scene.visitor();
-    await say(visitor, 'Thanks!');
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: Thanks!']);
+    await scene.say(visitor, 'Thanks!');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
     // It was looked at, and is not taken for forgotten.
     await hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
@@ -203,9 +184,9 @@ describe('an answer', () => {
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });
-    await say(visitor, 'When do you open?');
-    await settled();
-    expect((await said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    await scene.say(visitor, 'When do you open?');
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 });
 
@@ -227,15 +208,15 @@ describe.skipIf(!keepsKnowledge)('the knowledge', () => {
 
   test('reaches the model, and agents see on which entries an answer stands, which visitors do not', async () => {
     expect((await fill()).status).toBe(200);
-    await put({ minConfidence: 0.3 });
+    await scene.setAi({ minConfidence: 0.3 });
     model.answer = () => ({ reply: 'At nine, see https://boats.example/hours', sources: ['hours', 'made up'] });
     const visitor = await scene.visitor();
-    await say(visitor, 'When do you open?');
-    await settled();
+    await scene.say(visitor, 'When do you open?');
+    await scene.settled();
     expect(model.requests[0]?.text).toContain('At nine.');
     expect(model.requests[0]?.text).toContain('Prices include tax.');
-    expect((await said(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
-    expect((await inbox(visitor)).at(-1)?.sources).toEqual([{ id: 'hours', url: 'https://boats.example/hours' }]);
+    expect((await scene.said(visitor)).at(-1)).toBe('ai: At nine, see https://boats.example/hours');
+    expect((await scene.inbox(visitor)).at(-1)?.sources).toEqual([{ id: 'hours', url: 'https://boats.example/hours' }]);
     const exported = await send(
       hub.url,
       'GET',
@@ -255,22 +236,22 @@ describe('what happens while the model thinks wins', () => {
     const held = heldModel(given);
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await say(visitor, 'When do you open?');
+    await scene.say(visitor, 'When do you open?');
     await held.asked;
     await then(visitor);
     held.release();
-    await settled();
+    await scene.settled();
     return { visitor, frames };
   };
 
   test('a person who writes', async () => {
     const { visitor } = await thinking((one) => reply(one, 'At ten today.'));
-    expect(await said(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'agent: At ten today.']);
     expect((await show(visitor)).owner).toBe('person');
     // And the model is not waited for.
     await expect.poll(() => model.requests[0]?.isGone).toBe(true);
-    await say(visitor, 'Thank you');
-    await settled();
+    await scene.say(visitor, 'Thank you');
+    await scene.settled();
     expect(model.requests).toHaveLength(1);
   });
 
@@ -280,7 +261,7 @@ describe('what happens while the model thinks wins', () => {
       await noAgent();
       await scene.workspace.session.call('assignInboxConversation', { params: ofConversation(one), body: { userId } });
     });
-    expect(await said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect(await show(visitor)).toMatchObject({ owner: 'person' });
   });
 
@@ -290,16 +271,16 @@ describe('what happens while the model thinks wins', () => {
     const { visitor } = await thinking(async () => {
       userId = await scene.agent();
     });
-    expect(await said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).assignedUserId).toBe(userId);
   });
 
   test('but in the mode `always` nobody who is online, to whom nothing is given either', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
-    await put({ mode: 'always' });
+    await scene.setAi({ mode: 'always' });
     await scene.agent();
     const { visitor } = await thinking(() => scene.agent());
-    expect(await said(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?', 'ai: A late answer.']);
     expect(await show(visitor)).toMatchObject({ owner: 'ai', assignedUserId: null });
     await hub.app.sweep();
     expect((await show(visitor)).assignedUserId).toBeNull();
@@ -307,13 +288,13 @@ describe('what happens while the model thinks wins', () => {
 
   test('whoever closes it', async () => {
     const { visitor } = await thinking((one) => scene.close(one.conversationId));
-    expect(await said(visitor)).toEqual(['visitor: When do you open?']);
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).status).toBe('closed');
   });
 
   test('the visitor who writes on: it is answered with all of it, once', async () => {
-    const { visitor } = await thinking((one) => say(one, 'On Sunday, I mean.'));
-    expect(await said(visitor)).toEqual([
+    const { visitor } = await thinking((one) => scene.say(one, 'On Sunday, I mean.'));
+    expect(await scene.said(visitor)).toEqual([
       'visitor: When do you open?',
       'visitor: On Sunday, I mean.',
       'ai: We open at nine.',
@@ -328,8 +309,11 @@ describe('what happens while the model thinks wins', () => {
         body: { content: 'Your order has left.' },
       }),
     );
-    expect((await said(visitor)).slice(0, 2)).toEqual(['visitor: When do you open?', 'api: Your order has left.']);
-    expect(await said(visitor)).not.toContain('ai: A late answer.');
+    expect((await scene.said(visitor)).slice(0, 2)).toEqual([
+      'visitor: When do you open?',
+      'api: Your order has left.',
+    ]);
+    expect(await scene.said(visitor)).not.toContain('ai: A late answer.');
   });
 
   test('also where word of it was lost: it is looked at again in the transaction of the answer', async () => {
@@ -337,14 +321,14 @@ describe('what happens while the model thinks wins', () => {
       await hub.database.query(statement, [one.conversationId]);
     };
     const { visitor: taken } = await thinking(silently(`UPDATE chat_conversations SET owner = 'person' WHERE id = $1`));
-    expect(await said(taken)).toEqual(['visitor: When do you open?']);
+    expect(await scene.said(taken)).toEqual(['visitor: When do you open?']);
     const { visitor: told } = await thinking(
       silently(`WITH moved AS (
         UPDATE chat_conversations SET last_seq = last_seq + 1, last_position = last_position + 1 WHERE id = $1 RETURNING id, tenant_id, last_seq, last_position)
         INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, created_at)
         SELECT gen_random_uuid(), tenant_id, id, last_position, last_seq, 'Your order has left.', 'api', now() FROM moved`),
     );
-    expect(await said(told)).not.toContain('ai: A late answer.');
+    expect(await scene.said(told)).not.toContain('ai: A late answer.');
     // Another process has it.
     const { visitor: leased } = await thinking(async (one) => {
       await hub.database.query(
@@ -352,12 +336,12 @@ describe('what happens while the model thinks wins', () => {
         [one.conversationId],
       );
     });
-    expect(await said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    expect(await scene.said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
   test('whoever switches it off', async () => {
-    const { visitor } = await thinking(() => put({ enabled: false }));
-    expect(await said(visitor)).toEqual(['visitor: When do you open?']);
+    const { visitor } = await thinking(() => scene.setAi({ enabled: false }));
+    expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
   });
 
@@ -371,27 +355,27 @@ describe('what happens while the model thinks wins', () => {
       })();
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await say(visitor, 'When?');
+    await scene.say(visitor, 'When?');
     await expect.poll(() => deltasOf(frames).length, { timeout: 10_000 }).toBeGreaterThan(0);
     await reply(visitor, 'Now.');
     await expect.poll(() => deltasOf(frames).at(-1)?.dropped, { timeout: 10_000 }).toBe(true);
     gate.resolve();
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
   });
 });
 
 describe('a hand-over', () => {
   test('is message, owner, assignment and note with reason and summary, and the agent is silent from then on', async () => {
     await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
-    await put({ mode: 'always', handoffMessage: 'Somebody will be with you.' });
+    await scene.setAi({ mode: 'always', handoffMessage: 'Somebody will be with you.' });
     const userId = await scene.agent();
     const visitor = await scene.visitor();
-    await say(visitor, 'When do you open?');
-    await settled();
-    await say(visitor, 'Let me talk to a human please');
-    await settled();
-    expect(await said(visitor)).toEqual([
+    await scene.say(visitor, 'When do you open?');
+    await scene.settled();
+    await scene.say(visitor, 'Let me talk to a human please');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual([
       'visitor: When do you open?',
       'ai: We open at nine.',
       'visitor: Let me talk to a human please',
@@ -403,9 +387,9 @@ describe('a hand-over', () => {
     expect(note?.content).toContain('Visitor: When do you open?');
     expect(await show(visitor)).toMatchObject({ owner: 'person', status: 'open', assignedUserId: userId });
     expect((await visitor.api.call('getVisitorConversation', {})).assistant).toBeNull();
-    await say(visitor, 'Hello? Is a human there?');
-    await settled();
-    expect(await said(visitor)).toHaveLength(5);
+    await scene.say(visitor, 'Hello? Is a human there?');
+    await scene.settled();
+    expect(await scene.said(visitor)).toHaveLength(5);
     const { data } = await scene.workspace.session.call('listAuditLog', {
       params: { tenantId: scene.tenantId },
       query: { targetId: visitor.conversationId },
@@ -419,33 +403,33 @@ describe('a hand-over', () => {
     ['أريد استرداد أموالي', ['استرداد']],
     ['A REFUND, please', ['refund']],
   ])('comes by a keyword in any script, before any model is asked: %s', async (text, handoffKeywords) => {
-    await put({ handoffKeywords });
+    await scene.setAi({ handoffKeywords });
     const visitor = await scene.visitor();
-    await say(visitor, text);
-    await settled();
-    expect(await said(visitor)).toEqual([`visitor: ${text}`, handedOver]);
+    await scene.say(visitor, text);
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual([`visitor: ${text}`, handedOver]);
     expect(model.requests).toEqual([]);
   });
 
   test('speaks the language in which a person was asked for', async () => {
     const visitor = await scene.visitor();
-    await say(visitor, 'Ich möchte mit einem Menschen sprechen');
-    await settled();
-    expect((await said(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
+    await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
   });
 
   test('comes by the button, once, however often it is pressed', async () => {
     const visitor = await scene.visitor();
     const held = heldModel();
-    await say(visitor, 'When?');
+    await scene.say(visitor, 'When?');
     await held.asked;
     const before = await visitor.api.call('getVisitorConversation', {});
     expect(before.assistant).toEqual({ disclosure: '' });
     const answers = await Promise.all([1, 2, 3].map(() => visitor.api.call('askForPerson', {})));
     expect(answers.map(({ assistant }) => assistant)).toEqual([null, null, null]);
     held.release();
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: When?', handedOver]);
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
     expect(await notes(visitor)).toHaveLength(1);
     await scene.close(visitor.conversationId);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({
@@ -457,35 +441,35 @@ describe('a hand-over', () => {
   test('comes where no model answers, and where none is configured the same', async () => {
     model.answer = () => ({ status: 400 });
     const visitor = await scene.visitor();
-    await say(visitor, 'When?');
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: When?', handedOver]);
+    await scene.say(visitor, 'When?');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: When?', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('Handed over: no model answered.');
   });
 
   test('comes where the model asks for it, and where the knowledge does not say enough', async () => {
     model.answer = () => ({ action: 'handoff', reason: 'is angry', reply: 'never shown' });
     const visitor = await scene.visitor();
-    await say(visitor, 'This is a scandal');
-    await settled();
-    expect(await said(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
+    await scene.say(visitor, 'This is a scandal');
+    await scene.settled();
+    expect(await scene.said(visitor)).toEqual(['visitor: This is a scandal', handedOver]);
     expect((await notes(visitor))[0]?.content).toContain('the AI agent says: is angry');
-    await put({ minConfidence: 0.5 });
+    await scene.setAi({ minConfidence: 0.5 });
     model.answer = () => ({ reply: 'I guess at nine.', sources: ['made up'] });
     const other = await scene.visitor();
-    await say(other, 'When?');
-    await settled();
-    expect(await said(other)).toEqual(['visitor: When?', handedOver]);
+    await scene.say(other, 'When?');
+    await scene.settled();
+    expect(await scene.said(other)).toEqual(['visitor: When?', handedOver]);
   });
 
   test('comes after so many replies since a person wrote, and begins to count anew then', async () => {
-    await put({ maxRepliesPerConversation: 2 });
+    await scene.setAi({ maxRepliesPerConversation: 2 });
     const visitor = await scene.visitor();
     for (const text of ['one', 'two', 'three']) {
-      await say(visitor, text);
-      await settled();
+      await scene.say(visitor, text);
+      await scene.settled();
     }
-    expect((await said(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
+    expect((await scene.said(visitor)).filter((line) => line.startsWith('ai'))).toEqual([
       'ai: We open at nine.',
       'ai: We open at nine.',
       handedOver,
@@ -495,31 +479,31 @@ describe('a hand-over', () => {
       params: ofConversation(visitor),
       body: { status: 'resolved' },
     });
-    await say(visitor, 'four');
-    await settled();
-    expect((await said(visitor)).at(-1)).toBe('ai: We open at nine.');
+    await scene.say(visitor, 'four');
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toBe('ai: We open at nine.');
   });
 
   test('comes when the replies of the day are used up', async () => {
-    await put({ dailyReplyBudget: 1 });
+    await scene.setAi({ dailyReplyBudget: 1 });
     const [first, other] = [await scene.visitor(), await scene.visitor()];
-    await Promise.all([say(first, 'one'), say(other, 'two')]);
-    await settled();
-    const ends = [(await said(first)).at(-1), (await said(other)).at(-1)];
+    await Promise.all([scene.say(first, 'one'), scene.say(other, 'two')]);
+    await scene.settled();
+    const ends = [(await scene.said(first)).at(-1), (await scene.said(other)).at(-1)];
     expect(ends.toSorted()).toEqual([handedOver, 'ai: We open at nine.'].toSorted());
   });
 
   test('leads to no other: what was said before the conversation was opened again is not looked at', async () => {
     const visitor = await scene.visitor();
-    await say(visitor, 'I want to talk to a human');
-    await settled();
+    await scene.say(visitor, 'I want to talk to a human');
+    await scene.settled();
     await scene.workspace.session.call('updateInboxConversation', {
       params: ofConversation(visitor),
       body: { status: 'resolved' },
     });
-    await say(visitor, 'When do you open?');
-    await settled();
-    expect((await said(visitor)).slice(-2)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
+    await scene.say(visitor, 'When do you open?');
+    await scene.settled();
+    expect((await scene.said(visitor)).slice(-2)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
     expect(model.requests.at(-1)?.text).not.toContain('talk to a human');
   });
 
@@ -532,17 +516,17 @@ describe('a hand-over', () => {
     await hub.database.query(
       'CREATE TRIGGER refuse_hand_over BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_hand_over()',
     );
-    await say(visitor, 'I want to talk to a human');
+    await scene.say(visitor, 'I want to talk to a human');
     await expect.poll(async () => ((await turns())[0] as { attempts: number } | undefined)?.attempts).toBe(1);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({ status: 500 });
-    expect(await inbox(visitor)).toHaveLength(1);
+    expect(await scene.inbox(visitor)).toHaveLength(1);
     expect(await show(visitor)).toMatchObject({ owner: 'ai' });
     expect(frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai')).toBe(false);
     await hub.database.query('DROP TRIGGER refuse_hand_over ON audit_log');
     // Whoever held it is taken for dead.
     await hub.database.query(`UPDATE chat_ai_turns SET leased_until = now() WHERE tenant_id = $1`, [scene.tenantId]);
-    await settled();
-    expect((await said(visitor)).at(-1)).toBe(handedOver);
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
   });
 });
 
@@ -572,12 +556,12 @@ test('erasing a visitor leaves none of their words in any table, whatever the ag
   const left = ['chat_ai_suggestions', 'chat_messages', 'knowledge_unanswered', 'runs'];
   model.answer = () => ({ action: 'handoff', reason: `asks about ${word}`, reply: '' });
   const answered = await scene.visitor();
-  await say(answered, `What does a ${word} cost?`);
-  await settled();
-  await put({ mode: 'shadow' });
+  await scene.say(answered, `What does a ${word} cost?`);
+  await scene.settled();
+  await scene.setAi({ mode: 'shadow' });
   const suggested = await scene.visitor();
-  await say(suggested, `Do you repair a ${word}?`);
-  await settled();
+  await scene.say(suggested, `Do you repair a ${word}?`);
+  await scene.settled();
   expect(await notes(answered)).toHaveLength(1);
   await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));
   for (const { visitorId: id } of [answered, suggested])

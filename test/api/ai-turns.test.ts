@@ -1,16 +1,16 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { ChatAiSettings } from '../../shared/contract/chat/ai-settings.ts';
+import { answeredChat } from '../fixtures/answered-chat.ts';
+import type { AnsweredChat } from '../fixtures/answered-chat.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { chatScene } from '../fixtures/visitor.ts';
-import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
+import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
 let model: ChatModel;
-let scene: ChatScene;
+let scene: AnsweredChat;
 beforeAll(async () => {
   model = await startChatModel();
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
@@ -20,31 +20,13 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  scene = await chatScene(hub);
-  await put({ enabled: true });
+  scene = await answeredChat(hub);
+  await scene.setAi({ enabled: true });
   model.answer = () => ({ reply: 'We open at nine.' });
 });
 
-const put = (settings: Partial<ChatAiSettings>) =>
-  scene.workspace.session.call('putChatAiSettings', {
-    params: { tenantId: scene.tenantId },
-    body: { debounceMs: 0, ...settings },
-  });
-let writes = 0;
-const say = (visitor: TestVisitor, content: string) =>
-  visitor.api.call('sendVisitorMessage', { body: { content, clientId: `m${(writes += 1)}` } });
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
-const said = async (visitor: TestVisitor) =>
-  (
-    await scene.workspace.session.call('listInboxMessages', { params: ofConversation(visitor), query: { limit: 100 } })
-  ).data
-    .filter((message) => !message.private)
-    .map(({ senderType, content }) => `${senderType}: ${content}`);
 const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
-/** Until nobody waits for the agent any more. */
-const settled = async () => {
-  await expect.poll(turns, { timeout: 15_000 }).toEqual([]);
-};
 /** As if whoever wrote there had done so a minute ago. */
 const age = ({ conversationId }: TestVisitor) =>
   hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
@@ -52,9 +34,9 @@ const age = ({ conversationId }: TestVisitor) =>
   ]);
 
 test('what an agent went on with under a version that knew no owners is left to people, until it is taken back', async () => {
-  await put({ enabled: false });
+  await scene.setAi({ enabled: false });
   const visitor = await scene.visitor();
-  await say(visitor, 'Hello');
+  await scene.say(visitor, 'Hello');
   await scene.workspace.session.call('sendInboxMessage', {
     params: ofConversation(visitor),
     body: { content: 'I look into it.' },
@@ -63,8 +45,8 @@ test('what an agent went on with under a version that knew no owners is left to 
     'UPDATE chat_conversations SET owner = NULL, assigned_user_id = NULL, assigned_at = NULL WHERE id = $1',
     [visitor.conversationId],
   );
-  await put({ enabled: true, mode: 'always' });
-  await say(visitor, 'And?');
+  await scene.setAi({ enabled: true, mode: 'always' });
+  await scene.say(visitor, 'And?');
   expect((await scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) })).owner).toBe(
     'person',
   );
@@ -74,9 +56,9 @@ test('what an agent went on with under a version that knew no owners is left to 
       params: ofConversation(visitor),
       body: { userId },
     });
-  await say(visitor, 'Is anybody there?');
-  await settled();
-  expect((await said(visitor)).slice(-3)).toEqual([
+  await scene.say(visitor, 'Is anybody there?');
+  await scene.settled();
+  expect((await scene.said(visitor)).slice(-3)).toEqual([
     'visitor: And?',
     'visitor: Is anybody there?',
     'ai: We open at nine.',
@@ -84,22 +66,22 @@ test('what an agent went on with under a version that knew no owners is left to 
 });
 
 test('an answer comes also to a message that nobody noted, such as a process of an older version', async () => {
-  await put({ debounceMs: 10_000 });
+  await scene.setAi({ debounceMs: 10_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
-  for (const one of [visitor, other]) await say(one, 'When?');
+  for (const one of [visitor, other]) await scene.say(one, 'When?');
   await hub.database.query('DELETE FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
   await age(visitor);
   await hub.app.sweep();
-  await expect.poll(() => said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
-  await settled();
+  await expect.poll(() => scene.said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
+  await scene.settled();
   await age(visitor);
   await hub.app.sweep();
   expect(await turns()).toEqual([]);
-  expect(await said(other)).toEqual(['visitor: When?']);
+  expect(await scene.said(other)).toEqual(['visitor: When?']);
 });
 
 test('the assignment is locked before the day also where the day is used up meanwhile, so that nobody waits for whoever waits for them', async () => {
-  await put({ mode: 'always', dailyReplyBudget: 1 });
+  await scene.setAi({ mode: 'always', dailyReplyBudget: 1 });
   await scene.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
   await scene.agent();
   const visitor = await scene.visitor();
@@ -109,7 +91,7 @@ test('the assignment is locked before the day also where the day is used up mean
     await released.promise;
     return { reply: 'A late answer.' };
   };
-  await say(visitor, 'When?');
+  await scene.say(visitor, 'When?');
   await asked.promise;
   await hub.database.query(
     `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
@@ -128,6 +110,6 @@ test('the assignment is locked before the day also where the day is used up mean
   await expect.poll(async () => (await waiting()).length).toBe(1);
   await other.query('SELECT FROM chat_ai_days WHERE tenant_id = $1 FOR NO KEY UPDATE', [scene.tenantId]);
   await other.query('COMMIT');
-  await settled();
-  expect((await said(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
+  await scene.settled();
+  expect((await scene.said(visitor)).at(-1)).toContain('ai: I am handing you over to a person.');
 });
