@@ -67,7 +67,7 @@ dd + dt { border-top: 1px solid var(--line); }
 .failed { color: var(--bad); font-weight: 600; }
 .small { font-size: .85rem; margin-top: 1.25rem; }
 label { display: block; margin-bottom: .25rem; color: var(--ink); }
-input, textarea { width: 100%; font: inherit; color: inherit; background: var(--paper); border: 1px solid var(--soft); border-radius: 10px; padding: .65rem .85rem; }
+input, textarea { width: 100%; margin-bottom: .5rem; font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--soft); border-radius: 10px; padding: .65rem .85rem; }
 `;
 
 /** A page of the hub's own; `content` is HTML, `title` is text. */
