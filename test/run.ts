@@ -24,7 +24,7 @@ interface Tally {
   passed: number;
   failed: string[];
   skipped: string[];
-  /** What passed only at its second try. */
+  /** What passed only when it was tried again. */
   unsteady: string[];
 }
 
@@ -140,7 +140,7 @@ async function main(): Promise<number> {
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportPath}`,
-      ...((process.env['CI'] ?? '') === '' ? [] : ['--retry=1']),
+      ...((process.env['CI'] ?? '') === '' ? [] : ['--retry=2']),
       ...chosen,
     ]);
     const report = readReport(reportPath);
@@ -155,7 +155,7 @@ async function main(): Promise<number> {
   await types;
   if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
   if (tally.unsteady.length > 0)
-    say(`\nPassed only at a second try:\n${tally.unsteady.map((name) => `  ${name}`).join('\n')}`);
+    say(`\nPassed only when tried again:\n${tally.unsteady.map((name) => `  ${name}`).join('\n')}`);
   if (tally.failed.length > 0) say(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
   say(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
   say(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);
