@@ -337,6 +337,14 @@ const settings = {
     description:
       'SIP server of the operator that calls to own trunks go to, such as `sip:pbx.example.com`; without it they are answered 480 and recorded as missed',
   },
+  SIP_DOMAIN: {
+    schema: z
+      .string()
+      .regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a domain in lower case, such as sip.example.com'),
+    default: '',
+    description:
+      'Domain of the SIP server of the operator that workspaces can opt into; it reads their accounts from the view `sip_subscriber`, and without it there is no hosted SIP',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -432,7 +440,7 @@ export interface Config {
   runs: { maxQueuedPerWorkspace: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   webhooks: { drainSeconds: number };
-  sip: { trunkContact: { host: string; parameters: string } | null };
+  sip: { trunkContact: { host: string; parameters: string } | null; domain: string | null };
   /** In days; 0 keeps for ever. */
   retention: {
     runs: number;
@@ -557,7 +565,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
     webhooks: { drainSeconds: required('WEBHOOK_DRAIN_SECONDS') },
-    sip: { trunkContact: values.SIP_TRUNK_CONTACT ?? null },
+    sip: { trunkContact: values.SIP_TRUNK_CONTACT ?? null, domain: values.SIP_DOMAIN ?? null },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),

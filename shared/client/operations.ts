@@ -1440,6 +1440,25 @@ export interface HeartbeatTriggerInput {
   schedule: ScheduleInput;
 }
 
+export interface HostedSip {
+  /** Whether the workspace opted in */
+  enabled: boolean;
+  /** Whether phones of the workspace can be served; `reason` says why not */
+  ready: boolean;
+  /** `sip_server_not_configured`: the operator has no SIP server for this hub (SIP_DOMAIN); `credentials_outdated`: the workspace opted in before the server was there, or at another domain; opt in again for credentials that count */
+  reason?: 'sip_server_not_configured' | 'credentials_outdated';
+  /** Whether the workspace may have it; where it may not any more, `enabled` stays as it was */
+  entitled: boolean;
+  /** Of the SIP server; null where there is none */
+  domain: string | null;
+  /** The SIP user that you are at `domain`; null unless the workspace opted in and there is a server */
+  username: string | null;
+  /** Where softphones of people who are signed in connect; null where that is not offered */
+  wsUrl: string | null;
+  /** For one phone that registers at `domain` itself, with MD5. Only in the answer to the opt-in that made them: opt out and in again for others */
+  credentials?: SipCredentials;
+}
+
 export interface HubPace {
   pollSeconds: number;
   heartbeatSeconds: number;
@@ -2591,6 +2610,13 @@ export interface SignedIn {
     email: string;
     role: 'admin' | 'agent';
   };
+}
+
+export interface SipCredentials {
+  /** The account of the workspace at `domain` */
+  username: string;
+  /** Shown this once */
+  password: string;
 }
 
 export interface Skill {
@@ -5227,6 +5253,21 @@ export interface Operations {
     input?: Record<string, never>;
     answer: Deleted;
   };
+  /** Show how hosted SIP is */
+  getHostedSip: {
+    input?: Record<string, never>;
+    answer: HostedSip;
+  };
+  /** Opt into hosted SIP */
+  optIntoHostedSip: {
+    input?: Record<string, never>;
+    answer: HostedSip;
+  };
+  /** Opt out of hosted SIP */
+  optOutOfHostedSip: {
+    input?: Record<string, never>;
+    answer: HostedSip;
+  };
   /** List workflows */
   growthListWorkflows: {
     input?: {
@@ -5932,6 +5973,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   registerOwnTrunk: ['POST', '/sip/register'],
   getSipStatus: ['GET', '/sip/status'],
   removeOwnTrunk: ['DELETE', '/sip'],
+  getHostedSip: ['GET', '/sip/our-sip'],
+  optIntoHostedSip: ['POST', '/sip/our-sip/opt-in'],
+  optOutOfHostedSip: ['POST', '/sip/our-sip/opt-out'],
   growthListWorkflows: ['GET', '/growth/automations/workflows'],
   growthCreateWorkflow: ['POST', '/growth/automations/workflows'],
   growthRunWorkflow: ['POST', '/growth/automations/workflows/{id}/run'],

@@ -20,6 +20,7 @@ import { sessions } from './automations/sessions.ts';
 import { skills } from './automations/skills.ts';
 import { workflows } from './automations/workflows.ts';
 import { callConnections } from './calls/connections.ts';
+import { hostedSipOperations } from './calls/hosted-sip.ts';
 import { ownTrunks } from './calls/own-trunk.ts';
 import { callRecords } from './calls/records.ts';
 import { chatAgents } from './chat/agents.ts';
@@ -82,6 +83,7 @@ export const api = {
   ...callRecords,
   ...callConnections,
   ...ownTrunks,
+  ...hostedSipOperations,
   ...growthAliases,
   ...growth,
   ...audit,

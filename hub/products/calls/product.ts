@@ -10,11 +10,13 @@ import { CarrierConnections, Connections } from './connections/index.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { importCsv, Reconciliation } from './history/index.ts';
 import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
+import { HostedSips } from './hosted/index.ts';
+import { hostedSipRoutes } from './hosted/routes.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
 import { SipModes } from './sip-mode/index.ts';
-import { createOwnTrunk } from './trunk/index.ts';
+import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 
 /** Records of calls, from the carriers of workspaces. */
@@ -30,6 +32,7 @@ export interface CallsProduct extends Product {
 
 export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
+  sip: TrunkSettings['sip'] & { domain: string | null };
 }
 
 export function createCalls(
@@ -50,13 +53,21 @@ export function createCalls(
     now: () => new Date(),
     pause: (ms, signal) => waitFor(systemClock, ms, signal),
   });
-  const trunk = createOwnTrunk(platform, settings, { calls, modes: new SipModes() });
+  const modes = new SipModes();
+  const trunk = createOwnTrunk(platform, settings, { calls, modes });
+  const hosted = new HostedSips({ db, modes, domain: settings.sip.domain, wake: () => wakeTrunks(platform.events) });
+  modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
   return {
     calls,
     keepTrunks: trunk.keep,
     importCsv: (tenantId, pieces, provider) => importCsv(calls, tenantId, pieces, provider),
     reconcile: (tenantId, since, signal) => reconciliation.since(tenantId, since, signal),
-    routes: [...callRoutes(calls, events, rateLimiter), ...connectionRoutes(connections, receive), ...trunk.routes],
+    routes: [
+      ...callRoutes(calls, events, rateLimiter),
+      ...connectionRoutes(connections, receive),
+      ...trunk.routes,
+      ...hostedSipRoutes(hosted),
+    ],
     skills: callSkills(calls),
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },

@@ -7,7 +7,7 @@ import type { SipModes } from '../sip-mode/index.ts';
 import type { MissedCall } from './incoming.ts';
 import { ownTrunkRoutes } from './routes.ts';
 import { OwnTrunks } from './service.ts';
-import { TrunkKeeper, trunksTopic } from './trunk-keeper.ts';
+import { TrunkKeeper, wakeTrunks } from './trunk-keeper.ts';
 
 export interface TrunkSettings {
   sip: { trunkContact: { host: string; parameters: string } | null };
@@ -25,7 +25,7 @@ export function createOwnTrunk(
   settings: TrunkSettings,
   { calls, modes }: { calls: Pick<Calls, 'merge'>; modes: SipModes },
 ): OwnTrunk {
-  const trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => void events.publish(trunksTopic, {}) });
+  const trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => wakeTrunks(events) });
   modes.define('own', async (tx, tenantId, actor) => void (await trunks.leave(tx, tenantId, actor)));
   return {
     routes: ownTrunkRoutes(trunks),

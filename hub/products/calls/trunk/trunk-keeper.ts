@@ -8,6 +8,9 @@ import type { TrunkLineDependencies } from './trunk-line.ts';
 /** Topic under which every process that registers is told that a trunk changed. */
 export const trunksTopic = 'sip-trunks';
 
+/** Has every process that registers look at what changed of trunks, and was committed. */
+export const wakeTrunks = (events: Events): void => void events.publish(trunksTopic, {});
+
 export interface TrunkKeeperDependencies extends TrunkLineDependencies {
   events: Events;
 }

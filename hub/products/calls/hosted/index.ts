@@ -1,0 +1,1 @@
+export { HostedSips } from './service.ts';

@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { expectRefused } from '../fixtures/visitor.ts';
+
+const domain = 'sip.example.com';
+const trunk = { host: '127.0.0.1', port: 9, username: 'acme', password: 'secret', transport: 'tcp' } as const;
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+let observer: Client;
+beforeAll(async () => {
+  hub = await startHub({ EGRESS_ALLOW_HOSTS: '127.0.0.1', SIP_DOMAIN: domain });
+  workspace = await hub.workspace();
+  observer = new Client({ connectionString: hub.database.url });
+  await observer.connect();
+});
+afterAll(async () => {
+  await observer.end();
+  await hub[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await optOut();
+  if ((await ownTrunk()) !== null) await workspace.session.call('removeOwnTrunk', {});
+});
+
+const optIn = (session = workspace.session) => session.call('optIntoHostedSip', {});
+const optOut = (session = workspace.session) => session.call('optOutOfHostedSip', {});
+const status = (session = workspace.session) => session.call('getHostedSip', {});
+const ownTrunk = () => workspace.session.call('getSipStatus', {});
+const register = () => workspace.session.call('registerOwnTrunk', { body: trunk });
+
+/** What the SIP server sees, as whom it signs in. */
+async function subscribers(role = 'outrigger_sip', relation = 'sip_subscriber') {
+  await observer.query('BEGIN');
+  try {
+    await observer.query(`SET LOCAL ROLE ${role}`);
+    return (await observer.query<{ username: string; domain: string; ha1: string }>(`SELECT * FROM ${relation}`)).rows;
+  } finally {
+    await observer.query('ROLLBACK');
+  }
+}
+
+describe('hosted SIP', () => {
+  test('is opted into, with credentials that are shown once and count at the SIP server until it is opted out of', async () => {
+    expect(await status()).toEqual({
+      enabled: false,
+      ready: true,
+      entitled: true,
+      domain,
+      username: null,
+      wsUrl: null,
+    });
+    const { credentials, ...opted } = await optIn();
+    expect(credentials).toEqual({
+      username: expect.stringMatching(/^w[0-9a-f]{16}$/),
+      password: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
+    });
+    const { username, password } = credentials as NonNullable<typeof credentials>;
+    expect(opted).toMatchObject({
+      enabled: true,
+      ready: true,
+      username: expect.stringMatching(`^${username}-[0-9a-f]{32}$`),
+    });
+    const ha1 = createHash('md5').update(`${username}:${domain}:${password}`).digest('hex');
+    expect(await subscribers()).toEqual([{ username, domain, ha1 }]);
+    expect(await status()).toEqual(opted);
+    expect(await optIn()).toEqual(opted);
+    expect(await optOut()).toMatchObject({ enabled: false, username: null });
+    expect(await subscribers()).toEqual([]);
+    const again = await optIn();
+    expect(again.credentials?.username).toBe(username);
+    expect(again.credentials?.password).not.toBe(password);
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetType: 'hosted_sip' },
+    } as never);
+    expect(data.map(({ action }) => action)).toEqual(
+      ['enabled', 'disabled', 'enabled'].map((what) => `hosted_sip.${what}`),
+    );
+    expect(JSON.stringify(data)).not.toContain(password);
+  });
+
+  test('answers credentials so that nobody keeps them', async () => {
+    const headers = { authorization: `Bearer ${workspace.jwt}` };
+    const answer = await send(hub.url, 'POST', '/sip/our-sip/opt-in', { headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('lets the SIP server read accounts of entitled workspaces, and nothing else; nobody of the hub reads them so', async () => {
+    await optIn();
+    for (const relation of ['hosted_sip', 'users', 'tenants', 'sip_trunks'])
+      await expect(subscribers('outrigger_sip', relation)).rejects.toThrow('permission denied');
+    for (const role of ['outrigger_app', 'outrigger_system'])
+      await expect(subscribers(role)).rejects.toThrow('permission denied');
+    const params = { tenantId: workspace.tenantId };
+    await hub.client(adminKey).call('putEntitlements', { params, body: { business_calling: false } });
+    expect(await subscribers()).toEqual([]);
+    expect(await status()).toMatchObject({ enabled: true, entitled: false });
+    await expectRefused(optIn(), 403, 'product_not_entitled');
+    expect(await optOut()).toMatchObject({ enabled: false });
+    await hub.client(adminKey).call('putEntitlements', { params, body: { business_calling: true } });
+  });
+
+  test('and an own trunk exclude each other, whichever came last', async () => {
+    await register();
+    await optIn();
+    expect(await ownTrunk()).toBeNull();
+    await register();
+    expect(await status()).toMatchObject({ enabled: false });
+    expect(await subscribers()).toEqual([]);
+  });
+
+  test('is on, or an own trunk is, after 50 requests for both at once', async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? optIn() : register())));
+    const [{ enabled }, own] = await Promise.all([status(), ownTrunk()]);
+    expect(enabled).toBe(own === null);
+    expect(await subscribers()).toHaveLength(enabled ? 1 : 0);
+  });
+
+  test('is of its workspace, for those who are signed in, and changed by admins alone', async () => {
+    await optIn();
+    const other = await hub.workspace();
+    expect(await status(other.session)).toMatchObject({ enabled: false });
+    await optOut(other.session);
+    expect(await status()).toMatchObject({ enabled: true });
+    const paths = [
+      ['GET', '/sip/our-sip'],
+      ['POST', '/sip/our-sip/opt-in'],
+      ['POST', '/sip/our-sip/opt-out'],
+    ] as const;
+    for (const [method, path] of paths) expect((await send(hub.url, method, path)).status).toBe(401);
+    const email = `agent-${process.hrtime.bigint()}@example.org`;
+    await workspace.session.call('addMember', {
+      params: { tenantId: workspace.tenantId },
+      body: { email, password: 'correct horse battery', role: 'agent' },
+    });
+    const { token } = await hub.client().call('logIn', { body: { email, password: 'correct horse battery' } });
+    const agent = hub.client(token);
+    const [own, theirs] = [await status(), await status(agent)];
+    expect(theirs.enabled).toBe(true);
+    expect(theirs.username).not.toBe(own.username);
+    await expectRefused(optIn(agent), 403, 'role_required');
+    await expectRefused(optOut(agent), 403, 'role_required');
+  });
+
+  test('says that the operator has no SIP server, and makes credentials once there is one, or another', async () => {
+    await optOut();
+    const session = (of: TestHub) => of.client(workspace.jwt);
+    await using without = await startHub({}, hub.database);
+    const reason = 'sip_server_not_configured';
+    const unready = { ready: false, reason, entitled: true, domain: null, username: null, wsUrl: null };
+    expect(await status(session(without))).toEqual({ enabled: false, ...unready });
+    expect(await optIn(session(without))).toEqual({ enabled: true, ...unready });
+    expect(await subscribers()).toEqual([]);
+    expect(await status()).toMatchObject({ enabled: true, ready: false, reason: 'credentials_outdated' });
+    const { credentials } = await optIn();
+    expect(credentials?.password).toHaveLength(32);
+    expect(await optIn(session(without))).toEqual({ enabled: true, ...unready });
+    expect(await subscribers()).toHaveLength(1);
+    expect(await status()).toMatchObject({ ready: true });
+  });
+});
