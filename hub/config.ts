@@ -345,6 +345,34 @@ const settings = {
     description:
       'Domain of the SIP server of the operator that workspaces can opt into; it reads their accounts from the view `sip_subscriber`, and without it there is no hosted SIP',
   },
+  SIP_WS_URL: {
+    schema: address(['ws:', 'wss:'], 'must be a ws:// or wss:// address'),
+    default: '',
+    description: 'Where that server takes SIP over WebSocket from the hub; needed with SIP_DOMAIN',
+  },
+  SIP_RPC_URL: {
+    schema: address(['http:', 'https:'], 'must be an http:// or https:// address'),
+    default: '',
+    description: 'Where that server takes JSON-RPC from the hub, by which calls are ended; needed with SIP_DOMAIN',
+  },
+  SIP_SHARED_SECRET: {
+    schema: z.string().regex(/^[!-~]{32,256}$/, 'must be 32 to 256 characters of printable ASCII without spaces'),
+    default: '',
+    description: 'By which that server knows the hub, which says to it who somebody is; needed with SIP_DOMAIN',
+    secret: true,
+  },
+  SIP_EMERGENCY: {
+    schema: z.enum(['refuse', 'route'], 'must be refuse or route'),
+    default: 'refuse',
+    description:
+      'What calls of softphones to 112, 911, 999, 110 and +1911 do: `refuse` answers them 403, `route` has the SIP server route them, whatever SIP_DIAL_ALLOW says',
+  },
+  SIP_DIAL_ALLOW: {
+    schema: list((item) => /^\+?[0-9*#]{1,15}$/.test(item), 'must be prefixes of numbers, such as +49,+1'),
+    default: '',
+    description:
+      'With what the numbers begin that softphones may call, such as `+49,+1`, joined by commas; without it people of a workspace can call each other alone',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -440,7 +468,11 @@ export interface Config {
   runs: { maxQueuedPerWorkspace: number };
   nodes: { pollSeconds: number; heartbeatSeconds: number };
   webhooks: { drainSeconds: number };
-  sip: { trunkContact: { host: string; parameters: string } | null; domain: string | null };
+  sip: {
+    trunkContact: { host: string; parameters: string } | null;
+    server: { domain: string; wsUrl: string; rpcUrl: string; sharedSecret: string } | null;
+    dial: { emergency: 'refuse' | 'route'; allow: readonly string[] };
+  };
   /** In days; 0 keeps for ever. */
   retention: {
     runs: number;
@@ -565,7 +597,19 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
     webhooks: { drainSeconds: required('WEBHOOK_DRAIN_SECONDS') },
-    sip: { trunkContact: values.SIP_TRUNK_CONTACT ?? null, domain: values.SIP_DOMAIN ?? null },
+    sip: {
+      trunkContact: values.SIP_TRUNK_CONTACT ?? null,
+      server:
+        values.SIP_DOMAIN === undefined
+          ? null
+          : {
+              domain: values.SIP_DOMAIN,
+              wsUrl: required('SIP_WS_URL'),
+              rpcUrl: required('SIP_RPC_URL'),
+              sharedSecret: required('SIP_SHARED_SECRET'),
+            },
+      dial: { emergency: required('SIP_EMERGENCY'), allow: values.SIP_DIAL_ALLOW ?? [] },
+    },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {
       runs: required('RUN_RETENTION_DAYS'),
@@ -622,6 +666,10 @@ function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider }: V
   needBoth('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL', ['EMBEDDINGS_API_KEY']);
   needBoth('STT_BASE_URL', 'STT_MODEL', ['STT_API_KEY']);
   needBoth('SMTP_URL', 'MAIL_FROM');
+  for (const name of ['SIP_WS_URL', 'SIP_RPC_URL', 'SIP_SHARED_SECRET'] as const) needBoth('SIP_DOMAIN', name);
+  const ofSoftphones: SettingName[] = ['SIP_EMERGENCY', 'SIP_DIAL_ALLOW'];
+  if (!isGiven('SIP_DOMAIN'))
+    problems.push(...ofSoftphones.filter(isGiven).map((name) => `${name} does nothing without SIP_DOMAIN`));
   const ofEndpoint: SettingName[] = ['TTS_BASE_URL', 'TTS_MODEL', 'TTS_API_KEY'];
   if (provider === 'espeak')
     problems.push(...ofEndpoint.filter(isGiven).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`));

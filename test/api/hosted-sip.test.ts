@@ -13,7 +13,13 @@ let hub: TestHub;
 let workspace: TestWorkspace;
 let observer: Client;
 beforeAll(async () => {
-  hub = await startHub({ EGRESS_ALLOW_HOSTS: '127.0.0.1', SIP_DOMAIN: domain });
+  hub = await startHub({
+    EGRESS_ALLOW_HOSTS: '127.0.0.1',
+    SIP_DOMAIN: domain,
+    SIP_WS_URL: 'ws://127.0.0.1:9',
+    SIP_RPC_URL: 'http://127.0.0.1:9',
+    SIP_SHARED_SECRET: 'x'.repeat(32),
+  });
   workspace = await hub.workspace();
   observer = new Client({ connectionString: hub.database.url });
   await observer.connect();
@@ -52,7 +58,7 @@ describe('hosted SIP', () => {
       entitled: true,
       domain,
       username: null,
-      wsUrl: null,
+      wsUrl: `${hub.url.replace('http', 'ws')}/sip/ws`,
     });
     const { credentials, ...opted } = await optIn();
     expect(credentials).toEqual({

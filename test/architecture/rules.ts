@@ -137,6 +137,7 @@ export const rules: Rule[] = [
       'bullmq',
       'ioredis',
       'undici',
+      'ws',
       'pino',
       'pino-pretty',
       '@opentelemetry/api',

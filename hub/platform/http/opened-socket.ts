@@ -5,6 +5,7 @@ import type { Principal, PrincipalOf } from './principal.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { confirmSession } from './socket-rights.ts';
+import type { SocketRights } from './socket-rights.ts';
 
 /** A WebSocket that was opened, and by whom. */
 export interface OpenedSocket<Shape = Operation> {
@@ -15,12 +16,18 @@ export interface OpenedSocket<Shape = Operation> {
   authenticate(): Promise<unknown>;
   /** Counts a message as a request. @throws AppError `rate_limited`. */
   limit(): Promise<void>;
+  /**
+   * Has this called, in the place of closing the socket, when a person may not have it open any more: at once, and again every second until the
+   * socket is closed. For what must be ended first; it has a second or so.
+   */
+  onRevoked(handle: (code: string) => void): void;
   /** Aborts when the hub stops; whoever serves the socket then closes it, as soon as what is under way was answered. */
   stopping: AbortSignal;
 }
 
 interface OpenedOptions {
   serving: ServingOptions;
+  rights?: SocketRights | undefined;
   stopping: AbortSignal;
 }
 
@@ -55,6 +62,10 @@ export class Opened implements OpenedSocket {
     return principal.kind === 'session'
       ? confirmSession(auth.identity, this.#operation, principal.sessionId)
       : confirmDevice(auth, this.principal);
+  }
+
+  onRevoked(handle: (code: string) => void): void {
+    this.#options.rights?.handOver(this.socket, handle);
   }
 
   limit(): Promise<void> {

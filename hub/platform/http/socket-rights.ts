@@ -45,6 +45,8 @@ export class SocketRights implements Disposable {
   readonly #entries = new Map<string, Entry>();
   /** How many sockets each session of a member has, or each visitor. */
   readonly #counts = new Map<string, number>();
+  /** Who closes a socket in the place of this. */
+  readonly #closers = new WeakMap<WebSocket, (code: string) => void>();
   readonly #owned: Disposable[];
   readonly #timer: NodeJS.Timeout;
   /** Workspaces to look at; null for all of them. */
@@ -78,6 +80,11 @@ export class SocketRights implements Disposable {
     entry.sockets.set(socket, operation);
     const holder = holderOf(caller);
     this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
+  }
+
+  /** Leaves it to somebody else to close a socket once its caller may not have it open any more. */
+  handOver(socket: WebSocket, close: (code: string) => void): void {
+    this.#closers.set(socket, close);
   }
 
   forget(socket: WebSocket, caller: Watched): void {
@@ -144,7 +151,10 @@ export class SocketRights implements Disposable {
   #close(id: string, refusalOf: (operation: Operation) => Error | null): void {
     for (const [socket, operation] of this.#entries.get(id)?.sockets ?? []) {
       const refusal = refusalOf(operation);
-      if (refusal instanceof AppError) socket.close(chatCloseCodes.revoked, refusal.code);
+      if (!(refusal instanceof AppError)) continue;
+      const close = this.#closers.get(socket);
+      if (close === undefined) socket.close(chatCloseCodes.revoked, refusal.code);
+      else close(refusal.code);
     }
   }
 }

@@ -2,6 +2,8 @@ import type { Carrier } from '../../../shared/contract/calls/records.ts';
 import { systemClock, waitFor } from '../../platform/clock.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { SipServer } from '../../platform/sip/sip-server.ts';
+import type { SipServerSettings } from '../../platform/sip/sip-server.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceEvents } from '../core/events/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
@@ -15,7 +17,10 @@ import { hostedSipRoutes } from './hosted/routes.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
-import { SipModes } from './sip-mode/index.ts';
+import { SipModes, tellSipMode } from './sip-mode/index.ts';
+import { SoftphoneDoors } from './softphones/index.ts';
+import type { SoftphoneRules } from './softphones/index.ts';
+import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 
@@ -32,10 +37,11 @@ export interface CallsProduct extends Product {
 
 export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
-  sip: TrunkSettings['sip'] & { domain: string | null };
+  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules };
 }
 
 export function createCalls(
+  stack: AsyncDisposableStack,
   platform: Platform,
   settings: CallsSettings,
   { limits, events }: { limits: WorkspaceLimits; events: WorkspaceEvents },
@@ -54,9 +60,26 @@ export function createCalls(
     pause: (ms, signal) => waitFor(systemClock, ms, signal),
   });
   const modes = new SipModes();
-  const trunk = createOwnTrunk(platform, settings, { calls, modes });
-  const hosted = new HostedSips({ db, modes, domain: settings.sip.domain, wake: () => wakeTrunks(platform.events) });
+  const { server, dial } = settings.sip;
+  const wake = (tenantId: string) => {
+    wakeTrunks(platform.events);
+    tellSipMode(platform.events, tenantId);
+  };
+  const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
+  const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
+  const softphones = stack.use(
+    new SoftphoneDoors({
+      db,
+      events: platform.events,
+      logger,
+      rateLimiter,
+      hosted,
+      server: server === null ? null : new SipServer(server),
+      rules: dial,
+      now: Date.now,
+    }),
+  );
   return {
     calls,
     keepTrunks: trunk.keep,
@@ -68,6 +91,7 @@ export function createCalls(
       ...trunk.routes,
       ...hostedSipRoutes(hosted),
     ],
+    sockets: softphoneRoutes(softphones),
     skills: callSkills(calls),
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },

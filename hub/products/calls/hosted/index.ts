@@ -1,1 +1,2 @@
+export { personUsername, workspaceUsername } from './accounts.ts';
 export { HostedSips } from './service.ts';

@@ -4,7 +4,10 @@ import { actorOf } from '../../../platform/http/principal.ts';
 import type { PrincipalOf } from '../../../platform/http/principal.ts';
 import type { HostedSips } from './service.ts';
 
-const personOf = (principal: PrincipalOf<typeof resource.optIntoHostedSip>) => ({
+type Asked = { principal: PrincipalOf<typeof resource.optIntoHostedSip>; baseUrl: string };
+
+const personOf = ({ principal, baseUrl }: Asked) => ({
+  baseUrl,
   tenantId: principal.tenantId,
   userId: principal.user.id,
   actor: actorOf(principal),
@@ -12,10 +15,10 @@ const personOf = (principal: PrincipalOf<typeof resource.optIntoHostedSip>) => (
 
 export const hostedSipRoutes = (hosted: HostedSips) =>
   implement(resource, {
-    getHostedSip: ({ principal }) => hosted.status(personOf(principal)),
-    optIntoHostedSip: async ({ principal, raw }) => {
-      raw.response.set('Cache-Control', 'no-store');
-      return hosted.optIn(personOf(principal));
+    getHostedSip: (request) => hosted.status(personOf(request)),
+    optIntoHostedSip: async (request) => {
+      request.raw.response.set('Cache-Control', 'no-store');
+      return hosted.optIn(personOf(request));
     },
-    optOutOfHostedSip: ({ principal }) => hosted.optOut(personOf(principal)),
+    optOutOfHostedSip: (request) => hosted.optOut(personOf(request)),
   });

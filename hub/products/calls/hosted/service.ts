@@ -13,8 +13,8 @@ export interface HostedSipDependencies {
   modes: SipModes;
   /** Of the operator's SIP server; null where there is none. */
   domain: string | null;
-  /** Told, after the commit, that a workspace may have left its own trunk. */
-  wake: () => void;
+  /** Told, after the commit, that a workspace opted in or out. */
+  wake: (tenantId: string) => void;
 }
 
 /** Who asks: what is shown is theirs. */
@@ -22,6 +22,8 @@ interface Person {
   tenantId: string;
   userId: string;
   actor: string;
+  /** Where they reached this hub. */
+  baseUrl: string;
 }
 
 /** By which workspaces opt into the operator's SIP server, and out of it: with the commit the server knows. */
@@ -34,6 +36,13 @@ export class HostedSips {
 
   async status(person: Omit<Person, 'actor'>): Promise<HostedSip> {
     return this.#deps.db.read(person.tenantId, (tx) => this.#show(tx, person));
+  }
+
+  /** Whether phones of a workspace are served. */
+  async isOn(tenantId: string): Promise<boolean> {
+    const { db, domain } = this.#deps;
+    const row = await db.read(tenantId, (tx) => readHosted(tx, tenantId));
+    return row !== undefined && reasonOf(row, domain) === null;
   }
 
   /** Makes credentials where the workspace has none that count at this server, and answers them this once. */
@@ -54,7 +63,7 @@ export class HostedSips {
       const status = await this.#show(tx, person);
       return password === null ? status : { ...status, credentials: { username, password } };
     });
-    afterCommit(wake);
+    afterCommit(() => wake(tenantId));
     return shown;
   }
 
@@ -66,7 +75,7 @@ export class HostedSips {
       await this.leave(tx, tenantId, actor);
       return this.#show(tx, person);
     });
-    afterCommit(wake);
+    afterCommit(() => wake(tenantId));
     return shown;
   }
 
@@ -75,7 +84,7 @@ export class HostedSips {
     if (await deleteHosted(tx, tenantId)) await this.#record(tx, tenantId, actor, 'hosted_sip.disabled');
   }
 
-  async #show(tx: Transaction, { tenantId, userId }: Omit<Person, 'actor'>): Promise<HostedSip> {
+  async #show(tx: Transaction, { tenantId, userId, baseUrl }: Omit<Person, 'actor'>): Promise<HostedSip> {
     const { domain } = this.#deps;
     const row = await readHosted(tx, tenantId);
     const { business_calling: entitled } = await readEntitlements(tx, tenantId);
@@ -87,7 +96,7 @@ export class HostedSips {
       entitled,
       domain,
       username: row === undefined || domain === null ? null : personUsername(tenantId, userId),
-      wsUrl: null,
+      wsUrl: domain === null ? null : `${baseUrl.replace(/^http/, 'ws')}/sip/ws`,
     };
   }
 

@@ -1,1 +1,1 @@
-export { SipModes } from './sip-modes.ts';
+export { sipModeTopic, SipModes, tellSipMode } from './sip-modes.ts';

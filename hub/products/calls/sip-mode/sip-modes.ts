@@ -1,9 +1,16 @@
 import type { Transaction } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
 
 export type SipMode = 'own' | 'hosted';
 
 /** Removes what a workspace has by a way that it leaves, in the transaction that leaves it. */
 export type LeaveSipMode = (tx: Transaction, tenantId: string, actor: string) => Promise<void>;
+
+/** Topic under which every process is told that a workspace may go another way. */
+export const sipModeTopic = 'sip-mode';
+
+/** Tells so, after the commit. */
+export const tellSipMode = (events: Events, tenantId: string): void => void events.publish(sipModeTopic, { tenantId });
 
 /** Lets a workspace have SIP in one way at a time. */
 export class SipModes {

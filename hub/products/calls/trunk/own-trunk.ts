@@ -7,7 +7,7 @@ import type { SipModes } from '../sip-mode/index.ts';
 import type { MissedCall } from './incoming.ts';
 import { ownTrunkRoutes } from './routes.ts';
 import { OwnTrunks } from './service.ts';
-import { TrunkKeeper, wakeTrunks } from './trunk-keeper.ts';
+import { TrunkKeeper } from './trunk-keeper.ts';
 
 export interface TrunkSettings {
   sip: { trunkContact: { host: string; parameters: string } | null };
@@ -23,9 +23,9 @@ export interface OwnTrunk {
 export function createOwnTrunk(
   { db, egress, secrets, events, logger }: Platform,
   settings: TrunkSettings,
-  { calls, modes }: { calls: Pick<Calls, 'merge'>; modes: SipModes },
+  { calls, modes, wake }: { calls: Pick<Calls, 'merge'>; modes: SipModes; wake: (tenantId: string) => void },
 ): OwnTrunk {
-  const trunks = new OwnTrunks({ db, egress, secrets, modes, wake: () => wakeTrunks(events) });
+  const trunks = new OwnTrunks({ db, egress, secrets, modes, wake });
   modes.define('own', async (tx, tenantId, actor) => void (await trunks.leave(tx, tenantId, actor)));
   return {
     routes: ownTrunkRoutes(trunks),

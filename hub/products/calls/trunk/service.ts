@@ -40,8 +40,8 @@ export interface OwnTrunksDependencies {
   egress: Egress;
   secrets: Secrets;
   modes: SipModes;
-  /** Told, after the commit, that a trunk changed. */
-  wake: () => void;
+  /** Told, after the commit, that the trunk of a workspace changed. */
+  wake: (tenantId: string) => void;
 }
 
 /** The trunks of workspaces, as people set them. What goes on at their carriers is `TrunkKeeper`'s. */
@@ -90,7 +90,7 @@ export class OwnTrunks {
       });
       return written;
     });
-    afterCommit(wake);
+    afterCommit(() => wake(tenantId));
     return present(row);
   }
 
@@ -108,7 +108,7 @@ export class OwnTrunks {
       return this.leave(tx, tenantId, actor);
     });
     if (id === undefined) throw new AppError('not_found', 'This workspace has no SIP trunk of its own.');
-    afterCommit(wake);
+    afterCommit(() => wake(tenantId));
     return { id, deleted: true };
   }
 

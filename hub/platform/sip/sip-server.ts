@@ -1,0 +1,62 @@
+import { WebSocket } from 'ws';
+import { maxMessageBytes } from './message.ts';
+
+export interface SipServerSettings {
+  domain: string;
+  /** Where it takes SIP over WebSocket. */
+  wsUrl: string;
+  /** Where it takes JSON-RPC over HTTP. */
+  rpcUrl: string;
+  /** By which it knows the hub. */
+  sharedSecret: string;
+}
+
+/** A call that was answered. */
+export interface SipDialog {
+  callId: string;
+  fromTag: string;
+  toTag: string;
+}
+
+const handshakeTimeoutMs = 3_000;
+const rpcTimeoutMs = 1_000;
+
+/** The operator's SIP server (deploy/kamailio), which trusts the hub to say who somebody is. */
+export class SipServer {
+  readonly #settings: SipServerSettings;
+
+  constructor(settings: SipServerSettings) {
+    this.#settings = settings;
+  }
+
+  get domain(): string {
+    return this.#settings.domain;
+  }
+
+  /** A connection on which the server takes whoever speaks for this user, without a password. @throws Error where it is not to be had within 3 s. */
+  connect(username: string): Promise<WebSocket> {
+    const { wsUrl, sharedSecret } = this.#settings;
+    const socket = new WebSocket(wsUrl, 'sip', {
+      headers: { 'X-Outrigger-Secret': sharedSecret, 'X-Outrigger-User': username },
+      perMessageDeflate: false,
+      maxPayload: maxMessageBytes,
+      handshakeTimeout: handshakeTimeoutMs,
+    });
+    return new Promise((done, fail) => {
+      socket.on('error', fail);
+      socket.once('open', () => done(socket));
+    });
+  }
+
+  /** Ends a call on both sides. Answers whether the server knew it. @throws Error where the server does not answer within a second. */
+  async end({ callId, fromTag, toTag }: SipDialog): Promise<boolean> {
+    const response = await fetch(this.#settings.rpcUrl, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'dlg.terminate_dlg', params: [callId, fromTag, toTag] }),
+      signal: AbortSignal.timeout(rpcTimeoutMs),
+    });
+    const answer = (await response.json()) as { error?: unknown };
+    return answer.error === undefined;
+  }
+}

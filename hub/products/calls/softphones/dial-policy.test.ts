@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { decideDial } from './dial-policy.ts';
+import type { DialRules } from './dial-policy.ts';
+
+const workspace = 'w0123456789abcdef';
+const person = `${workspace}-${'0a'.repeat(16)}`;
+const rules: DialRules = { domain: 'sip.example.com', emergency: 'refuse', allow: ['+49', '*97'] };
+const decide = (uri: string, more: Partial<DialRules> = {}) => decideDial(uri, workspace, { ...rules, ...more });
+
+describe('an address that is dialled', () => {
+  test.each([
+    ['sip:+4930123456@sip.example.com', '+4930123456'],
+    ['sip:+49%2030-123.456@SIP.EXAMPLE.COM;user=phone', '+4930123456'],
+    ['SIP:+49(30)123456;phone-context=x@sip.example.com', '+4930123456'],
+    ['tel:+49-30-123456', '+4930123456'],
+    ['sip:004930123456@sip.example.com', '+4930123456'],
+    ['sip:*97@sip.example.com', '*97'],
+    [`sip:${person}@sip.example.com`, person],
+    [`sips:${person.toUpperCase()}@sip.example.com;transport=ws`, person],
+    [`sip:${workspace}@sip.example.com`, workspace],
+  ])('is called in its one form: %s', (uri, user) => {
+    expect(decide(uri)).toEqual({ kind: 'allowed', uri: `sip:${user}@sip.example.com`, isEmergency: false });
+  });
+
+  test.each([
+    'sip:911@sip.example.com',
+    'sip:9%31%31@sip.example.com',
+    'sip:9-1-1@sip.example.com',
+    'sip:911;phone-context=+49@sip.example.com',
+    'sip:911:secret@sip.example.com',
+    'sip:+1911@sip.example.com',
+    'sip:001911@sip.example.com',
+    'tel:112',
+    'tel:911;phone-context=+1',
+    'TEL:1-1-0',
+    'sip:999@sip.example.com;user=phone',
+  ])('is an emergency number however it is written, and does what the operator said: %s', (uri) => {
+    expect(decide(uri, { allow: [''] })).toMatchObject({
+      kind: 'refused',
+      reason: 'Emergency Calls Not Possible Here',
+    });
+    expect(decide(uri, { emergency: 'route', allow: [] })).toMatchObject({ kind: 'allowed', isEmergency: true });
+  });
+
+  test.each([
+    'sip:+33123456@sip.example.com',
+    'sip:30123456@sip.example.com',
+    'sip:+4930123456@other.example.com',
+    'sip:+4930123456@sip.example.com:5080',
+    'sip:+4930123456@sip.example.com?Route=x',
+    'sip:%2b4%2539@sip.example.com',
+    'sip:+49３0@sip.example.com',
+    'sip:%E0%A4%A@sip.example.com',
+    `sip:w0123456789abcdee-${'0a'.repeat(16)}@sip.example.com`,
+    `sip:${workspace}0@sip.example.com`,
+    `sip:${workspace}-x@sip.example.com`,
+    'sip:sip.example.com',
+    'mailto:a@sip.example.com',
+    'tel:',
+    `sip:${'a'.repeat(2_000)}@sip.example.com`,
+  ])('that nobody allowed is refused: %.60s', (uri) => {
+    const decision = decide(uri);
+    expect(decision).toMatchObject({
+      kind: 'refused',
+      reason: expect.stringMatching(/^(Number|Address) Not Allowed$/),
+    });
+    expect((decision as { dialled: string }).dialled.length).toBeLessThanOrEqual(64);
+  });
+});

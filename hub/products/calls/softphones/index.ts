@@ -1,0 +1,2 @@
+export { SoftphoneDoors } from './softphone-doors.ts';
+export type { SoftphoneRules } from './softphone-doors.ts';

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import {
+  endOfHead,
+  headerOf,
+  headersOf,
+  parseMessage,
+  SipSyntaxError,
+  writeMessage,
+} from '../../../platform/sip/message.ts';
+import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
+import { isInDialog } from './calls-of-line.ts';
+
+/** Whether a frame asks whether somebody is there (RFC 5626), or says so. */
+export const isKeepAlive = (frame: Buffer): boolean => frame.length <= 4 && /^[\r\n]*$/.test(frame.toString('latin1'));
+
+/**
+ * The message of a frame (RFC 7118): one, whole, and written so that nobody can read it in another way.
+ * @throws SipSyntaxError.
+ */
+export function readFrame(frame: Buffer): SipMessage {
+  const message = parseMessage(frame);
+  const end = endOfHead(frame);
+  if (end === null || end.bodyAt !== end.headBytes + 4 || end.bodyAt + message.body.length !== frame.length)
+    throw new SipSyntaxError('a frame must hold one message');
+  if (/(^|[^\r])\n|\r(?!\n)/.test(frame.toString('latin1', 0, end.headBytes)))
+    throw new SipSyntaxError('a line must end with CRLF');
+  return message;
+}
+
+/** The frame of a request with another address that it asks for. */
+export function withAddress(frame: Buffer, { method, uri: before }: SipRequest, uri: string): Buffer {
+  if (uri === before) return frame;
+  const rest = frame.subarray(frame.indexOf('\r\n'));
+  return Buffer.concat([Buffer.from(`${method} ${uri} SIP/2.0`), rest]);
+}
+
+/** The final answer to a request, in the name of whoever would have been asked. */
+export function refuse(request: SipRequest, status: number, reason: string): Buffer {
+  const copied = (name: string, written: string) => headersOf(request, name).map((value) => [written, value] as const);
+  const to = headerOf(request, 'to') ?? '';
+  return writeMessage({
+    status,
+    reason,
+    headers: [
+      ...copied('via', 'Via'),
+      ...copied('from', 'From'),
+      ['To', isInDialog(request) ? to : `${to};tag=${randomBytes(8).toString('hex')}`],
+      ...copied('call-id', 'Call-ID'),
+      ...copied('cseq', 'CSeq'),
+    ],
+  });
+}
+
+/** What takes back an INVITE that was not answered yet. */
+export function cancel(invite: SipRequest): Buffer {
+  const copied = (name: string, written: string) => headersOf(invite, name).map((value) => [written, value] as const);
+  const sequence = (headerOf(invite, 'cseq') ?? '').split(/\s/, 1)[0];
+  return writeMessage({
+    method: 'CANCEL',
+    uri: invite.uri,
+    headers: [
+      ...copied('via', 'Via').slice(0, 1),
+      ['Max-Forwards', '70'],
+      ...copied('from', 'From'),
+      ...copied('to', 'To'),
+      ...copied('call-id', 'Call-ID'),
+      ['CSeq', `${sequence} CANCEL`],
+    ],
+  });
+}

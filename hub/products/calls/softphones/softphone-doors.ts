@@ -1,0 +1,147 @@
+import { sipCloseCodes, sipSocketsAMinute } from '../../../../shared/contract/calls/sip-socket.ts';
+import type { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { actorOf } from '../../../platform/http/principal.ts';
+import type { OpenedSocket, WebSocket } from '../../../platform/http/sockets.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
+import type { SipServer } from '../../../platform/sip/sip-server.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { personUsername, workspaceUsername } from '../hosted/index.ts';
+import type { HostedSips } from '../hosted/index.ts';
+import { sipModeTopic } from '../sip-mode/index.ts';
+import { decideDial } from './dial-policy.ts';
+import type { DialDecision, DialRules } from './dial-policy.ts';
+import { SoftphoneLine } from './softphone-line.ts';
+
+/** Where softphones may call, at whatever server. */
+export type SoftphoneRules = Omit<DialRules, 'domain'>;
+
+export interface SoftphoneDoorsOptions {
+  db: Database;
+  events: Events;
+  logger: Logger;
+  rateLimiter: RateLimiter;
+  hosted: HostedSips;
+  /** Null where the operator has none. */
+  server: SipServer | null;
+  rules: SoftphoneRules;
+  now: () => number;
+}
+
+type Opened = OpenedSocket<typeof sipSockets.connectSoftphone>;
+
+/** The way in for softphones of people who are signed in, to the operator's SIP server. */
+export class SoftphoneDoors implements Disposable {
+  readonly #options: SoftphoneDoorsOptions;
+  readonly #open = new Map<SoftphoneLine, string>();
+  readonly #subscriptions: Disposable[];
+  #stopping: AbortSignal | undefined;
+
+  constructor(options: SoftphoneDoorsOptions) {
+    this.#options = options;
+    this.#subscriptions = [
+      options.events.subscribe(sipModeTopic, ({ tenantId }) => void this.#recheck(String(tenantId))),
+      options.events.onReconnect(() =>
+        new Set(this.#open.values()).forEach((tenantId) => void this.#recheck(tenantId)),
+      ),
+    ];
+  }
+
+  open(opened: Opened): void {
+    const { socket } = opened;
+    // What it sends meanwhile waits in the connection.
+    socket.pause();
+    void this.#connect(opened)
+      .catch((error: unknown) => {
+        this.#options.logger.warn({ err: error, requestId: opened.requestId }, 'the SIP server is away');
+        socket.close(sipCloseCodes.tryAgain, 'the SIP server is away');
+      })
+      .finally(() => socket.resume());
+  }
+
+  [Symbol.dispose](): void {
+    for (const subscription of this.#subscriptions) subscription[Symbol.dispose]();
+  }
+
+  async #connect(opened: Opened): Promise<void> {
+    const { rateLimiter, hosted, server, logger } = this.#options;
+    const { socket, principal, requestId, stopping } = opened;
+    const { tenantId, user } = principal;
+    const { allowed } = await rateLimiter.take(`sip-socket:${user.id}`, {
+      limit: sipSocketsAMinute,
+      windowSeconds: 60,
+    });
+    if (!allowed) return socket.close(sipCloseCodes.tooMany, `more than ${sipSocketsAMinute} connections in a minute`);
+    if (server === null) return socket.close(sipCloseCodes.tryAgain, 'sip_server_not_configured');
+    if (!(await hosted.isOn(tenantId))) return socket.close(sipCloseCodes.foreign, 'hosted SIP is not on');
+    const username = personUsername(tenantId, user.id);
+    const upstream = await server.connect(username);
+    if (socket.readyState !== socket.OPEN) return upstream.terminate();
+    const line = new SoftphoneLine({
+      browser: socket,
+      upstream,
+      server,
+      address: `${username}@${server.domain}`,
+      decide: (uri) => decideDial(uri, workspaceUsername(tenantId), { ...this.#options.rules, domain: server.domain }),
+      onRefused: (refusal) =>
+        void this.#record(tenantId, actorOf(principal), user.id, refusal).catch((error: unknown) =>
+          logger.error({ err: error, requestId }, 'a refused call was not recorded'),
+        ),
+      now: this.#options.now,
+    });
+    this.#hold(line, socket, tenantId);
+    opened.onRevoked((code) => void line.end(sipCloseCodes.revoked, code));
+    this.#followStop(stopping);
+    // What happened while it was connected was told to nobody.
+    await Promise.all([
+      this.#recheck(tenantId),
+      opened.authenticate().catch(() => line.end(sipCloseCodes.revoked, 'unauthenticated')),
+    ]);
+  }
+
+  #hold(line: SoftphoneLine, socket: WebSocket, tenantId: string): void {
+    this.#open.set(line, tenantId);
+    socket.on('close', () => this.#open.delete(line));
+  }
+
+  #followStop(stopping: AbortSignal): void {
+    const close = () => {
+      for (const line of this.#open.keys()) line.hangUp(sipCloseCodes.tryAgain, 'the hub stops');
+    };
+    if (stopping.aborted) close();
+    if (this.#stopping === stopping) return;
+    this.#stopping = stopping;
+    stopping.addEventListener('abort', close, { once: true });
+  }
+
+  async #recheck(tenantId: string): Promise<void> {
+    const lines = [...this.#open].flatMap(([line, of]) => (of === tenantId ? [line] : []));
+    if (lines.length === 0) return;
+    try {
+      if (await this.#options.hosted.isOn(tenantId)) return;
+      await Promise.all(lines.map((line) => line.end(sipCloseCodes.foreign, 'hosted SIP is not on')));
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'it could not be looked whether hosted SIP is on');
+    }
+  }
+
+  #record(
+    tenantId: string,
+    actor: string,
+    userId: string,
+    { dialled, reason }: Extract<DialDecision, { kind: 'refused' }>,
+  ): Promise<void> {
+    return this.#options.db.workspace(tenantId, (tx) =>
+      recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'sip_call.refused',
+        targetType: 'user',
+        targetId: userId,
+        details: { dialled, reason },
+      }),
+    );
+  }
+}

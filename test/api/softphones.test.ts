@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
+import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
+import { openSoftphone } from '../fixtures/softphone.ts';
+import type { Softphone } from '../fixtures/softphone.ts';
+
+let server: SipWebSocketServer;
+let hub: TestHub;
+/** Another process of the same hub. */
+let other: TestHub;
+beforeAll(async () => {
+  server = await startSipWebSocketServer();
+  hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49' });
+  other = await startHub(server.env, hub.database);
+});
+afterAll(async () => {
+  await other[Symbol.asyncDispose]();
+  await hub[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+interface Person {
+  jwt: string;
+  user: string;
+}
+
+/** A workspace that opted in. */
+async function workspaceWithPhones(): Promise<TestWorkspace & Person> {
+  const workspace = await hub.workspace();
+  const { username } = await workspace.session.call('optIntoHostedSip', {});
+  return { ...workspace, user: username as string };
+}
+
+async function colleagueOf({ session, tenantId }: TestWorkspace): Promise<Person> {
+  const [email, password] = [`agent-${process.hrtime.bigint()}@example.org`, 'correct horse battery'];
+  await session.call('addMember', { params: { tenantId }, body: { email, password, role: 'agent' } });
+  const { token } = await hub.client().call('logIn', { body: { email, password } });
+  const { username } = await hub.client(token).call('getHostedSip', {});
+  return { jwt: token, user: username as string };
+}
+
+async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
+  const phone = await openSoftphone(url, jwt, user);
+  onTestFinished(() => phone.socket.terminate());
+  return phone;
+}
+
+/** Two people of a workspace in a call, each at a process of their own. */
+async function talk() {
+  const workspace = await workspaceWithPhones();
+  const colleague = await colleagueOf(workspace);
+  const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
+  await callee.register();
+  caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
+  await callee.wait('INVITE');
+  callee.answer('INVITE', '200 OK');
+  await caller.wait(200);
+  return { workspace, colleague, caller, callee };
+}
+
+describe('a softphone', () => {
+  test('speaks in the name of who is signed in, and calls colleagues at other processes', async () => {
+    const { caller, callee } = await talk();
+    expect(server.users).toEqual(expect.arrayContaining([caller.user, callee.user]));
+    const to = { To: `<sip:${callee.user}@sip.example.com>;tag=theirs` };
+    caller.request('BYE', 'sip:x@y.invalid', to);
+    await callee.wait('BYE');
+    callee.answer('BYE', '200 OK');
+    await expect.poll(() => caller.messages.length).toBe(2);
+    caller.sendRaw('\r\n\r\n');
+    await expect.poll(() => caller.pongs).toBe(1);
+    caller.socket.close();
+    await expect.poll(() => server.users.includes(caller.user)).toBe(false);
+  });
+
+  test.each([
+    ['INVITE', { From: '<sip:boss@sip.example.com>;tag=a' }],
+    ['INVITE', { From: '"<sip:OWN@sip.example.com>" <sip:boss@sip.example.com>;tag=a' }],
+    ['INVITE', { From: '<sip:OWN@sip.example.com>, <sip:boss@sip.example.com>;tag=a' }],
+    ['INVITE', { f: '<sip:boss@sip.example.com>;tag=a' }],
+    ['INVITE', { From: '<sip:OWN@evil.example>;tag=a' }],
+    ['BYE', { From: '<sip:boss@sip.example.com>;tag=a', To: '<sip:OWN@sip.example.com>;tag=b' }],
+    ['REGISTER', { To: '<sip:boss@sip.example.com>' }],
+    ['REGISTER', { Contact: '<sip:boss@sip.example.com>' }],
+    ['REGISTER', { Contact: '<sip:a@a.invalid>, <sip:boss@10.0.0.1>' }],
+    ['INVITE', { m: '<sip:boss@10.0.0.1:5060>' }],
+    ['OPTIONS', { 'P-Asserted-Identity': '<sip:boss@sip.example.com>' }],
+    ['INVITE', { 'Record-Route': '<sip:10.0.0.1;lr>' }],
+  ])('that says %s in the name of somebody else is closed: %j', async (method, headers) => {
+    const phone = await open(await workspaceWithPhones());
+    const own = JSON.parse(JSON.stringify(headers).replaceAll('OWN', phone.user)) as Record<string, string>;
+    const before = server.messages.length;
+    phone.request(method, `sip:${phone.user}@sip.example.com`, own);
+    await expect.poll(() => phone.closed).toBe(4403);
+    expect(server.messages).toHaveLength(before);
+  });
+  test('is refused a number that nobody allowed at once, which is in the audit log; an allowed one is called in its one form', async () => {
+    const workspace = await workspaceWithPhones();
+    const phone = await open(workspace);
+    const before = server.messages.length;
+    phone.request('INVITE', 'sip:+33-1@sip.example.com');
+    expect(await phone.wait(403)).toMatchObject({ reason: 'Number Not Allowed' });
+    phone.request('ACK', 'sip:+33-1@sip.example.com');
+    phone.request('INVITE', 'sip:9%31%31@sip.example.com', { 'Call-ID': 'emergency' });
+    await expect.poll(() => phone.messages.at(-1)).toMatchObject({ reason: 'Emergency Calls Not Possible Here' });
+    phone.request('INVITE', 'tel:+49-30', { 'Call-ID': 'allowed' });
+    await phone.wait(404);
+    expect(server.messages.slice(before)).toMatchObject([{ method: 'INVITE', uri: 'sip:+4930@sip.example.com' }]);
+    const refused = () =>
+      workspace.session.call('listAuditLog', {
+        params: { tenantId: workspace.tenantId },
+        query: { targetType: 'user' },
+      } as never);
+    await expect
+      .poll(async () => (await refused()).data.filter(({ action }) => action === 'sip_call.refused'))
+      .toMatchObject([{ details: { dialled: '911' } }, { details: { dialled: '+331', reason: 'Number Not Allowed' } }]);
+  });
+
+  test('whose person logs out at another process has its calls ended on both sides before it is closed', async () => {
+    const { workspace, caller, callee } = await talk();
+    await other.client(workspace.jwt).call('logOut', {});
+    await expect.poll(() => caller.closed, { timeout: 5_000 }).toBe(4401);
+    expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
+    await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
+    expect(callee.closed).toBeNull();
+  });
+
+  test('has a call that nobody answered yet taken back when its person logs out', async () => {
+    const workspace = await workspaceWithPhones();
+    const colleague = await colleagueOf(workspace);
+    const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
+    await callee.register();
+    caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
+    await callee.wait('INVITE');
+    await workspace.session.call('logOut', {});
+    await callee.wait('CANCEL');
+    await expect.poll(() => caller.closed).toBe(4401);
+  });
+
+  test('is closed at every process, its calls ended, when its workspace goes to a trunk of its own', async () => {
+    const { workspace, caller, callee } = await talk();
+    const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
+    await workspace.session.call('registerOwnTrunk', { body });
+    await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
+    expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
+  });
+
+  test('is closed with a code that says what is wrong', async () => {
+    const workspace = await hub.workspace();
+    const closed = async (act: (phone: Softphone) => void) => {
+      const phone = await open({ jwt: workspace.jwt, user: 'me' });
+      act(phone);
+      await expect.poll(() => phone.closed).not.toBeNull();
+      return phone.closed;
+    };
+    expect(await closed(() => undefined)).toBe(4403);
+    await workspace.session.call('optIntoHostedSip', {});
+    expect(await closed((phone) => phone.sendRaw('x'.repeat(70 * 1024)))).toBe(1009);
+    expect(await closed((phone) => phone.sendRaw('hello'))).toBe(1007);
+    expect(await closed((phone) => phone.sendRaw('OPTIONS sip:a@b SIP/2.0\nFrom: x\n\n'))).toBe(1007);
+    const kept = await open({ jwt: workspace.jwt, user: 'me' });
+    await expect.poll(() => server.users.length).toBeGreaterThan(0);
+    server.drop();
+    await expect.poll(() => kept.closed).toBe(1013);
+    for (let more = 5; more < 10; more += 1) await open({ jwt: workspace.jwt, user: 'me' });
+    expect(await closed(() => undefined)).toBe(4429);
+  });
+
+  test('that reads nothing is let go of', async () => {
+    const workspace = await workspaceWithPhones();
+    const phone = await open(workspace);
+    await phone.register();
+    phone.socket.pause();
+    const text = `OPTIONS sip:a@b SIP/2.0\r\nCall-ID: ${'x'.repeat(14_000)}\r\n\r\n`;
+    await expect
+      .poll(
+        () => {
+          for (let at = 0; at < 100; at += 1) server.send(phone.user, text);
+          return server.users.includes(phone.user);
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(false);
+  });
+
+  test('needs a session, of a workspace that is entitled', async () => {
+    await expect(openSoftphone(hub.url, 'a.b.c', 'me')).rejects.toThrow('401');
+    const { jwt } = await hub.workspace();
+    const plain = await send(hub.url, 'GET', `/sip/ws?token=${jwt}`);
+    expect(plain.body).toMatchObject({ statusCode: 426, code: 'upgrade_required' });
+  });
+});
