@@ -373,6 +373,16 @@ const settings = {
     description:
       'With what the numbers begin that softphones may call, such as `+49,+1`, joined by commas; without it people of a workspace can call each other alone',
   },
+  SIP_CALLS_AT_ONCE: {
+    schema: wholeNumber(1, 10_000),
+    default: '10',
+    description: 'Calls that softphones of a workspace may have with numbers at once',
+  },
+  SIP_MINUTES_A_DAY: {
+    schema: wholeNumber(1, 1_000_000),
+    default: '600',
+    description: 'Minutes a day, in UTC, after which softphones of a workspace begin no more calls to numbers',
+  },
   AUDIT_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '365',
@@ -471,7 +481,7 @@ export interface Config {
   sip: {
     trunkContact: { host: string; parameters: string } | null;
     server: { domain: string; wsUrl: string; rpcUrl: string; sharedSecret: string } | null;
-    dial: { emergency: 'refuse' | 'route'; allow: readonly string[] };
+    dial: { emergency: 'refuse' | 'route'; allow: readonly string[]; callsAtOnce: number; minutesADay: number };
   };
   /** In days; 0 keeps for ever. */
   retention: {
@@ -608,7 +618,12 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
               rpcUrl: required('SIP_RPC_URL'),
               sharedSecret: required('SIP_SHARED_SECRET'),
             },
-      dial: { emergency: required('SIP_EMERGENCY'), allow: values.SIP_DIAL_ALLOW ?? [] },
+      dial: {
+        emergency: required('SIP_EMERGENCY'),
+        allow: values.SIP_DIAL_ALLOW ?? [],
+        callsAtOnce: required('SIP_CALLS_AT_ONCE'),
+        minutesADay: required('SIP_MINUTES_A_DAY'),
+      },
     },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },
     retention: {

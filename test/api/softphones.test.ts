@@ -1,4 +1,6 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Dials } from '../../hub/products/calls/softphones/index.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
@@ -13,7 +15,7 @@ let hub: TestHub;
 let other: TestHub;
 beforeAll(async () => {
   server = await startSipWebSocketServer();
-  hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49' });
+  hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' });
   other = await startHub(server.env, hub.database);
 });
 afterAll(async () => {
@@ -47,6 +49,24 @@ async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
   onTestFinished(() => phone.socket.terminate());
   return phone;
 }
+
+/** What counts calls, in two processes. */
+const dialsOf = () =>
+  [hub, other].map(({ app: { db } }) => {
+    const dials = new Dials({ db, logger: pino({ level: 'silent' }), caps: { callsAtOnce: 3, minutesADay: 5 } });
+    onTestFinished(() => dials[Symbol.dispose]());
+    return dials;
+  });
+const count = async (tenantId: string, condition: string) => {
+  const text = `SELECT count(*)::int AS count FROM sip_dials WHERE tenant_id = $1 AND ${condition}`;
+  return (await hub.database.query<{ count: number }>(text, [tenantId]))[0]?.count;
+};
+const running = (tenantId: string) => count(tenantId, 'true');
+const answered = (tenantId: string) => count(tenantId, 'answered_at IS NOT NULL');
+const secondsToday = async (tenantId: string) => {
+  const text = 'SELECT seconds FROM sip_dial_sums WHERE tenant_id = $1';
+  return (await hub.database.query<{ seconds: number }>(text, [tenantId]))[0]?.seconds;
+};
 
 /** Two people of a workspace in a call, each at a process of their own. */
 async function talk() {
@@ -184,6 +204,56 @@ describe('a softphone', () => {
         { timeout: 10_000 },
       )
       .toBe(false);
+  });
+
+  test('calls so many numbers at once, over all processes, however many are asked for at the same time', async () => {
+    const workspace = await workspaceWithPhones();
+    const dials = dialsOf();
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, (_, at) => dials[at % 2]?.begin(workspace.tenantId) ?? 'none'),
+    );
+    const begun = asked.flatMap((dial) => (typeof dial === 'string' ? [] : [dial]));
+    expect(begun).toHaveLength(3);
+    const phone = await open(workspace);
+    phone.request('INVITE', 'sip:+4930@sip.example.com');
+    phone.request('ACK', 'sip:+4930@sip.example.com');
+    expect(await phone.wait(403)).toMatchObject({ reason: 'Too Many Calls At Once' });
+    begun[0]?.ended();
+    await expect.poll(() => running(workspace.tenantId)).toBe(2);
+    phone.request('INVITE', 'sip:+4930@sip.example.com', { 'Call-ID': 'another' });
+    await phone.wait(404);
+    await expect.poll(() => running(workspace.tenantId)).toBe(2);
+  });
+
+  test('begins no call to a number once the minutes of the day are used up, also by calls that last or whose process died', async () => {
+    const workspace = await workspaceWithPhones();
+    const { tenantId } = workspace;
+    const [dials] = dialsOf();
+    const one = await dials?.begin(tenantId);
+    if (typeof one !== 'object') throw new Error('no call began');
+    one.answered();
+    await expect.poll(() => answered(tenantId)).toBe(1);
+    const back = `UPDATE sip_dials SET answered_at = now() - interval '6 minutes' WHERE tenant_id = $1`;
+    await hub.database.query(back, [tenantId]);
+    expect(await dials?.begin(tenantId)).toBe('minutes_a_day');
+    await hub.database.query(`UPDATE sip_dials SET expires_at = now() - interval '4 minutes' WHERE tenant_id = $1`, [
+      tenantId,
+    ]);
+    await dials?.sweep();
+    expect(await running(tenantId)).toBe(0);
+    expect(await secondsToday(tenantId)).toBeGreaterThanOrEqual(119);
+    const two = await dials?.begin(tenantId);
+    if (typeof two !== 'object') throw new Error('no call began');
+    two.answered();
+    await expect.poll(() => answered(tenantId)).toBe(1);
+    await hub.database.query(back, [tenantId]);
+    two.ended();
+    await expect.poll(() => secondsToday(tenantId)).toBeGreaterThanOrEqual(479);
+    const phone = await open(workspace);
+    phone.request('INVITE', 'sip:+4930@sip.example.com');
+    expect(await phone.wait(403)).toMatchObject({ reason: 'Minutes Of The Day Used Up' });
+    await hub.database.query(`UPDATE sip_dial_sums SET day = day - 1 WHERE tenant_id = $1`, [tenantId]);
+    expect(typeof (await dials?.begin(tenantId))).toBe('object');
   });
 
   test('needs a session, of a workspace that is entitled', async () => {

@@ -18,8 +18,8 @@ import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
 import { SipModes, tellSipMode } from './sip-mode/index.ts';
-import { SoftphoneDoors } from './softphones/index.ts';
-import type { SoftphoneRules } from './softphones/index.ts';
+import { Dials, SoftphoneDoors } from './softphones/index.ts';
+import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
@@ -37,7 +37,7 @@ export interface CallsProduct extends Product {
 
 export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
-  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules };
+  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialCaps };
 }
 
 export function createCalls(
@@ -68,6 +68,7 @@ export function createCalls(
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
+  const dials = stack.use(new Dials({ db, logger, caps: dial }));
   const softphones = stack.use(
     new SoftphoneDoors({
       db,
@@ -77,6 +78,7 @@ export function createCalls(
       hosted,
       server: server === null ? null : new SipServer(server),
       rules: dial,
+      dials,
       now: Date.now,
     }),
   );
@@ -96,6 +98,7 @@ export function createCalls(
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
       { name: 'lists of carriers', everyMs: 1_800_000, run: (stopping) => reconciliation.nightly(stopping) },
+      { name: 'calls of softphones that are over', everyMs: 60_000, run: () => dials.sweep() },
       { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),

@@ -5,7 +5,6 @@ import { defineResource } from '../define.ts';
 /** SIP by the operator's own server, in the place of a trunk of a workspace's own. */
 
 export const hostedSipReasons = ['sip_server_not_configured', 'credentials_outdated'] as const;
-export type HostedSipReason = (typeof hostedSipReasons)[number];
 
 const sipCredentials = named(
   'SipCredentials',

@@ -2,6 +2,7 @@ import { parseAddress } from '../../../platform/sip/header-values.ts';
 import { headerOf } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
 import type { SipDialog } from '../../../platform/sip/sip-server.ts';
+import type { Dial } from './dials.ts';
 import { addressOf } from './own-name.ts';
 
 interface Call {
@@ -12,6 +13,8 @@ interface Call {
   calledAs: string | null;
   /** What asked for it, where the softphone did. */
   invite: SipRequest | null;
+  /** Where it counts. */
+  dial: Dial | null;
 }
 
 /** Calls that one softphone has at a time. */
@@ -46,28 +49,30 @@ export class CallsOfLine {
     return this.#answerable.has(callId);
   }
 
-  /** Follows what is passed on. @param isOwn whether the softphone sent it. */
-  follow(message: SipMessage, isOwn: boolean): void {
+  /** Follows what is passed on. @param isOwn whether the softphone sent it. @param dial of an INVITE that counts. */
+  follow(message: SipMessage, isOwn: boolean, dial: Dial | null = null): void {
     const callId = callIdOf(message);
     if (message.kind === 'response') {
       this.#followResponse(callId, message.status, message);
       return;
     }
     if (!isOwn) this.#expectAnswer(callId);
-    if (message.method === 'BYE') this.#calls.delete(callId);
+    if (message.method === 'BYE') this.#end(callId);
     if (message.method !== 'INVITE' || isInDialog(message) || this.isFull) return;
+    this.#end(callId);
     this.#calls.set(callId, {
       fromTag: tagOf(message, 'from'),
       toTag: null,
       calledAs: isOwn ? null : (addressOf(headerOf(message, 'to') ?? '')?.address ?? null),
       invite: isOwn ? message : null,
+      dial,
     });
   }
 
   /** Those that were answered, and those that the softphone began and nobody answered yet; none is known any more then. */
   takeAll(): { answered: SipDialog[]; asking: SipRequest[] } {
     const calls = [...this.#calls];
-    this.#calls.clear();
+    for (const [callId] of calls) this.#end(callId);
     return {
       answered: calls.flatMap(([callId, { fromTag, toTag }]) => (toTag === null ? [] : [{ callId, fromTag, toTag }])),
       asking: calls.flatMap(([, { toTag, invite }]) => (toTag === null && invite !== null ? [invite] : [])),
@@ -77,8 +82,14 @@ export class CallsOfLine {
   #followResponse(callId: string, status: number, message: SipMessage): void {
     const call = this.#calls.get(callId);
     if (call === undefined || status < 200 || !answersInvite(message) || call.toTag !== null) return;
-    if (status >= 300) this.#calls.delete(callId);
-    else call.toTag = tagOf(message, 'to');
+    if (status >= 300) return this.#end(callId);
+    call.toTag = tagOf(message, 'to');
+    call.dial?.answered();
+  }
+
+  #end(callId: string): void {
+    this.#calls.get(callId)?.dial?.ended();
+    this.#calls.delete(callId);
   }
 
   #expectAnswer(callId: string): void {

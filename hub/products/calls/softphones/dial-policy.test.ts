@@ -19,7 +19,11 @@ describe('an address that is dialled', () => {
     [`sips:${person.toUpperCase()}@sip.example.com;transport=ws`, person],
     [`sip:${workspace}@sip.example.com`, workspace],
   ])('is called in its one form: %s', (uri, user) => {
-    expect(decide(uri)).toEqual({ kind: 'allowed', uri: `sip:${user}@sip.example.com`, isEmergency: false });
+    expect(decide(uri)).toMatchObject({
+      kind: 'allowed',
+      uri: `sip:${user}@sip.example.com`,
+      isCounted: !user.startsWith('w'),
+    });
   });
 
   test.each([
@@ -39,7 +43,7 @@ describe('an address that is dialled', () => {
       kind: 'refused',
       reason: 'Emergency Calls Not Possible Here',
     });
-    expect(decide(uri, { emergency: 'route', allow: [] })).toMatchObject({ kind: 'allowed', isEmergency: true });
+    expect(decide(uri, { emergency: 'route', allow: [] })).toMatchObject({ kind: 'allowed', isCounted: false });
   });
 
   test.each([

@@ -7,8 +7,9 @@ export interface DialRules {
 }
 
 export type DialDecision =
-  /** `uri` is to be called, in the place of what was asked for. */
-  { kind: 'allowed'; uri: string; isEmergency: boolean } | { kind: 'refused'; reason: string; dialled: string };
+  /** `uri` is to be called, in the place of what was asked for; `isCounted` where it is a number that nobody needs in distress. */
+  | { kind: 'allowed'; uri: string; dialled: string; isCounted: boolean }
+  | { kind: 'refused'; reason: string; dialled: string };
 
 const emergencyNumbers = new Set(['112', '911', '999', '110', '1911']);
 const maxShownLength = 64;
@@ -29,14 +30,13 @@ export function decideDial(uri: string, workspace: string, { domain, emergency, 
   if (user === null) return refused('Address Not Allowed', uri);
   const number = toNumber(user);
   if (number !== null) {
-    const isEmergency = emergencyNumbers.has(number.replace(/^\+/, ''));
     const target = `sip:${number}@${domain}`;
-    if (isEmergency)
+    if (emergencyNumbers.has(number.replace(/^\+/, '')))
       return emergency === 'route'
-        ? { kind: 'allowed', uri: target, isEmergency }
+        ? { kind: 'allowed', uri: target, dialled: number, isCounted: false }
         : refused('Emergency Calls Not Possible Here', number);
     return allow.some((prefix) => number.startsWith(prefix))
-      ? { kind: 'allowed', uri: target, isEmergency }
+      ? { kind: 'allowed', uri: target, dialled: number, isCounted: true }
       : refused('Number Not Allowed', number);
   }
   const name = user.toLowerCase();
@@ -44,7 +44,7 @@ export function decideDial(uri: string, workspace: string, { domain, emergency, 
     name === workspace ||
     (name.startsWith(`${workspace}-`) && /^[0-9a-f]{32}$/.test(name.slice(workspace.length + 1)))
   )
-    return { kind: 'allowed', uri: `sip:${name}@${domain}`, isEmergency: false };
+    return { kind: 'allowed', uri: `sip:${name}@${domain}`, dialled: name, isCounted: false };
   return refused('Address Not Allowed', user);
 }
 

@@ -1,2 +1,4 @@
+export { Dials } from './dials.ts';
+export type { DialCaps } from './dials.ts';
 export { SoftphoneDoors } from './softphone-doors.ts';
 export type { SoftphoneRules } from './softphone-doors.ts';

@@ -12,7 +12,8 @@ import { personUsername, workspaceUsername } from '../hosted/index.ts';
 import type { HostedSips } from '../hosted/index.ts';
 import { sipModeTopic } from '../sip-mode/index.ts';
 import { decideDial } from './dial-policy.ts';
-import type { DialDecision, DialRules } from './dial-policy.ts';
+import type { DialRules } from './dial-policy.ts';
+import type { Dials } from './dials.ts';
 import { SoftphoneLine } from './softphone-line.ts';
 
 /** Where softphones may call, at whatever server. */
@@ -27,6 +28,7 @@ export interface SoftphoneDoorsOptions {
   /** Null where the operator has none. */
   server: SipServer | null;
   rules: SoftphoneRules;
+  dials: Pick<Dials, 'begin'>;
   now: () => number;
 }
 
@@ -85,6 +87,7 @@ export class SoftphoneDoors implements Disposable {
       server,
       address: `${username}@${server.domain}`,
       decide: (uri) => decideDial(uri, workspaceUsername(tenantId), { ...this.#options.rules, domain: server.domain }),
+      begin: () => this.#options.dials.begin(tenantId),
       onRefused: (refusal) =>
         void this.#record(tenantId, actorOf(principal), user.id, refusal).catch((error: unknown) =>
           logger.error({ err: error, requestId }, 'a refused call was not recorded'),
@@ -131,7 +134,7 @@ export class SoftphoneDoors implements Disposable {
     tenantId: string,
     actor: string,
     userId: string,
-    { dialled, reason }: Extract<DialDecision, { kind: 'refused' }>,
+    { dialled, reason }: { dialled: string; reason: string },
   ): Promise<void> {
     return this.#options.db.workspace(tenantId, (tx) =>
       recordAudit(tx, {

@@ -1,10 +1,11 @@
 import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { headersOf, parseMessage, SipSyntaxError } from '../../../platform/sip/message.ts';
-import type { SipRequest } from '../../../platform/sip/message.ts';
+import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
 import type { SipServer } from '../../../platform/sip/sip-server.ts';
 import { callIdOf, CallsOfLine, isInDialog } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
+import type { Dial } from './dials.ts';
 import { findForeign } from './own-name.ts';
 import { cancel, isKeepAlive, readFrame, refuse, withAddress } from './sip-frames.ts';
 
@@ -16,7 +17,9 @@ export interface SoftphoneLineOptions {
   /** `user@domain`. */
   address: string;
   decide: (uri: string) => DialDecision;
-  onRefused: (refusal: Extract<DialDecision, { kind: 'refused' }>) => void;
+  /** Begins a call that counts; answers why not. */
+  begin: () => Promise<Dial | 'calls_at_once' | 'minutes_a_day'>;
+  onRefused: (refusal: { dialled: string; reason: string }) => void;
   now: () => number;
 }
 
@@ -28,6 +31,10 @@ const maxDialsAMinute = 30;
 /** Refused calls whose ACK is to come. */
 const maxRefused = 64;
 const endTimeoutMs = 1_200;
+const capReasons = {
+  calls_at_once: 'Too Many Calls At Once',
+  minutes_a_day: 'Minutes Of The Day Used Up',
+} as const;
 const pong = Buffer.from('\r\n');
 
 /** One softphone and its connection to the SIP server: what goes by is in its own name, and to where it may call. */
@@ -37,13 +44,18 @@ export class SoftphoneLine {
   readonly #refused = new Set<string>();
   #dials: number[] = [];
   #ending: Promise<void> | null = null;
+  /** What came while it is found out whether a call may begin; null while nothing is. */
+  #waiting: Buffer[] | null = null;
 
   constructor(options: SoftphoneLineOptions) {
     this.#options = options;
     const { browser, upstream } = options;
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
     upstream.on('message', (data) => this.#guard(() => this.#fromServer(data as Buffer)));
-    browser.on('close', () => upstream.close());
+    browser.on('close', () => {
+      this.#calls.takeAll();
+      upstream.close();
+    });
     upstream.on('close', () => browser.close(sipCloseCodes.tryAgain, 'the SIP server is away'));
     upstream.on('error', () => upstream.terminate());
   }
@@ -82,6 +94,10 @@ export class SoftphoneLine {
   #fromBrowser(frame: Buffer): void {
     const { browser, address } = this.#options;
     if (this.#ending !== null) return;
+    if (this.#waiting !== null) {
+      this.#waiting.push(frame);
+      return;
+    }
     if (isKeepAlive(frame)) {
       if (frame.length === 4) this.#send(browser, pong);
       return;
@@ -97,29 +113,58 @@ export class SoftphoneLine {
   }
 
   #ask(frame: Buffer, request: SipRequest): void {
-    const { browser, decide, onRefused } = this.#options;
     const { method } = request;
-    const answer = (status: number, reason: string) => {
-      if (method === 'INVITE') this.#expectAck(callIdOf(request));
-      if (method !== 'ACK') this.#send(browser, refuse(request, status, reason));
-    };
-    if (!methods.includes(method)) return answer(405, 'Method Not Allowed');
+    if (!methods.includes(method)) return this.#refuse(request, 405, 'Method Not Allowed');
     if (method === 'ACK' && this.#refused.delete(callIdOf(request))) return;
     if (isInDialog(request) || method === 'CANCEL') return this.#pass(frame, request);
-    if (headersOf(request, 'route').length > 0) return answer(403, 'Route Not Allowed');
+    if (headersOf(request, 'route').length > 0) return this.#refuse(request, 403, 'Route Not Allowed');
     if (method !== 'INVITE') return this.#pass(frame, request);
-    if (this.#calls.isFull || !this.#mayDial()) return answer(403, 'Too Many Calls');
-    const decision = decide(request.uri);
-    if (decision.kind === 'refused') {
-      answer(403, decision.reason);
-      onRefused(decision);
-      return;
-    }
-    this.#pass(withAddress(frame, request, decision.uri), { ...request, uri: decision.uri });
+    if (this.#calls.isFull || !this.#mayDial()) return this.#refuse(request, 403, 'Too Many Calls');
+    this.#dial(frame, request);
   }
 
-  #pass(frame: Buffer, message: ReturnType<typeof readFrame>): void {
-    this.#calls.follow(message, true);
+  #dial(frame: Buffer, request: SipRequest): void {
+    const { browser, decide } = this.#options;
+    const decision = decide(request.uri);
+    if (decision.kind === 'refused') return this.#refuseDial(request, decision);
+    const pass = (dial: Dial | null) =>
+      this.#pass(withAddress(frame, request, decision.uri), { ...request, uri: decision.uri }, dial);
+    if (!decision.isCounted) return pass(null);
+    this.#waiting = [];
+    browser.pause();
+    void this.#begin(request, decision.dialled, pass).finally(() => {
+      const frames = this.#waiting ?? [];
+      this.#waiting = null;
+      browser.resume();
+      for (const each of frames) this.#guard(() => this.#fromBrowser(each));
+    });
+  }
+
+  async #begin(request: SipRequest, dialled: string, pass: (dial: Dial) => void): Promise<void> {
+    const { browser, begin } = this.#options;
+    try {
+      const dial = await begin();
+      if (typeof dial === 'string') this.#refuseDial(request, { dialled, reason: capReasons[dial] });
+      else if (browser.readyState === browser.OPEN && this.#ending === null) pass(dial);
+      else dial.ended();
+    } catch {
+      this.#refuse(request, 503, 'Service Unavailable');
+    }
+  }
+
+  #refuseDial(request: SipRequest, refusal: { dialled: string; reason: string }): void {
+    this.#refuse(request, 403, refusal.reason);
+    this.#options.onRefused(refusal);
+  }
+
+  #refuse(request: SipRequest, status: number, reason: string): void {
+    if (request.method === 'ACK') return;
+    if (request.method === 'INVITE') this.#expectAck(callIdOf(request));
+    this.#send(this.#options.browser, refuse(request, status, reason));
+  }
+
+  #pass(frame: Buffer, message: SipMessage, dial: Dial | null = null): void {
+    this.#calls.follow(message, true, dial);
     this.#send(this.#options.upstream, frame);
   }
 
