@@ -50,9 +50,10 @@ export class SipServer {
 
   /** Ends a call on both sides. Answers whether the server knew it. @throws Error where the server does not answer within a second. */
   async end({ callId, fromTag, toTag }: SipDialog): Promise<boolean> {
-    const response = await fetch(this.#settings.rpcUrl, {
+    const { rpcUrl, sharedSecret } = this.#settings;
+    const response = await fetch(rpcUrl, {
       method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
+      headers: { 'Content-Type': 'application/json', 'X-Outrigger-Secret': sharedSecret },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'dlg.terminate_dlg', params: [callId, fromTag, toTag] }),
       signal: AbortSignal.timeout(rpcTimeoutMs),
     });
