@@ -42,6 +42,8 @@ export class SoftphoneLine {
   readonly #options: SoftphoneLineOptions;
   readonly #calls = new CallsOfLine();
   readonly #refused = new Set<string>();
+  /** Calls that are ended, and whom to tell that the softphone knows. */
+  readonly #toldOfEnd = new Map<string, () => void>();
   #dials: number[] = [];
   #ending: Promise<void> | null = null;
   /** What came while it is found out whether a call may begin; null while nothing is. */
@@ -77,7 +79,13 @@ export class SoftphoneLine {
     for (const invite of asking) upstream.send(cancel(invite));
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, endTimeoutMs);
-    await Promise.race([Promise.allSettled(answered.map((dialog) => server.end(dialog))), late.promise]);
+    const ends = answered.map(async (dialog) => {
+      const { promise: told, resolve } = Promise.withResolvers<void>();
+      this.#toldOfEnd.set(dialog.callId, resolve);
+      // The server answers before it has told both sides.
+      if (await server.end(dialog)) await told;
+    });
+    await Promise.race([Promise.allSettled(ends), late.promise]);
     clearTimeout(timer);
   }
 
@@ -170,8 +178,10 @@ export class SoftphoneLine {
 
   #fromServer(frame: Buffer): void {
     if (isKeepAlive(frame)) return;
-    this.#calls.follow(parseMessage(frame), false);
+    const message = parseMessage(frame);
+    this.#calls.follow(message, false);
     this.#send(this.#options.browser, frame);
+    if (message.kind === 'request' && message.method === 'BYE') this.#toldOfEnd.get(callIdOf(message))?.();
   }
 
   #send(side: WebSocket, frame: Buffer): void {
