@@ -14,7 +14,7 @@ wanted=(
   "pulseaudio pulseaudio a virtual microphone for the audio tests"
   "pactl pulseaudio-utils lists microphones"
   "redis-server redis-server the Redis backend of the queue"
-  "kamailio kamailio a carrier for own SIP trunks, with kamailio-tls-modules"
+  "kamailio kamailio a carrier for own SIP trunks and the SIP server of deploy/kamailio, with its modules for TLS, WebSocket and PostgreSQL"
   "xdpyinfo x11-utils tells the size of a screen"
   "xterm xterm something to see on the virtual screen"
   "espeak-ng espeak-ng speech of the AI agent that needs no key"
@@ -32,7 +32,7 @@ for line in "${wanted[@]}"; do
   read -r program package reason <<<"$line"
   if ! has "$program"; then
     missing+=("$package")
-    [ "$package" != kamailio ] || missing+=(kamailio-tls-modules)
+    [ "$package" != kamailio ] || missing+=(kamailio-tls-modules kamailio-websocket-modules kamailio-postgres-modules)
     echo "missing: $program ($reason)"
   fi
 done

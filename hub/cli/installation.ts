@@ -16,7 +16,7 @@ interface Check {
 
 const bindingsTimeoutMs = 120_000;
 /** What can only be tried by settings that can be used. */
-const bySettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text'];
+const bySettings = ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'];
 
 /** What this installation is set to, and whether it can run. */
 export function addInstallationCommands(program: Command): void {
@@ -29,7 +29,7 @@ export function addInstallationCommands(program: Command): void {
 
   program
     .command('doctor')
-    .description('check what the hub needs; calls its model and its speech once each')
+    .description('check what the hub needs; calls its model, its speech and its SIP server once each')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
       const checks = [await attempt('Node.js', () => process.version), ...(await examine())];
@@ -64,6 +64,10 @@ async function examine(): Promise<Check[]> {
     await attempt('database', () => withApp(async () => 'answers')),
     await attempt('port', () => examinePort(config)),
     ...(await examineCalls(config)),
+    await attempt('SIP server', async () => {
+      const { examineSipServer } = await import('../products/calls/index.ts');
+      return examineSipServer(config.sip.server);
+    }),
   ];
 }
 

@@ -245,6 +245,7 @@ export const rules: Rule[] = [
       'hub/platform/postgres-server/server.ts',
       'hub/products/ai/index.ts',
       'hub/products/automations/index.ts',
+      'hub/products/calls/index.ts',
       'hub/cli/**',
       node,
       'commander',

@@ -50,14 +50,25 @@ export class SipServer {
 
   /** Ends a call on both sides. Answers whether the server knew it. @throws Error where the server does not answer within a second. */
   async end({ callId, fromTag, toTag }: SipDialog): Promise<boolean> {
+    return (await this.#ask('dlg.terminate_dlg', [callId, fromTag, toTag])).error === undefined;
+  }
+
+  /** What it is. @throws Error where it does not answer within a second. */
+  async version(): Promise<string> {
+    const { result } = await this.#ask('core.version', []);
+    if (typeof result !== 'string') throw new Error('its answer is none of Kamailio');
+    return result;
+  }
+
+  async #ask(method: string, params: string[]): Promise<{ result?: unknown; error?: unknown }> {
     const { rpcUrl, sharedSecret } = this.#settings;
     const response = await fetch(rpcUrl, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Outrigger-Secret': sharedSecret },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'dlg.terminate_dlg', params: [callId, fromTag, toTag] }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       signal: AbortSignal.timeout(rpcTimeoutMs),
     });
-    const answer = (await response.json()) as { error?: unknown };
-    return answer.error === undefined;
+    if (response.status === 403) throw new Error('it does not know the secret');
+    return (await response.json()) as { result?: unknown; error?: unknown };
   }
 }

@@ -1,2 +1,3 @@
 export { callsRetention, createCalls } from './product.ts';
 export type { CallsProduct } from './product.ts';
+export { examineSipServer } from './softphones/index.ts';
