@@ -11,7 +11,8 @@ export function readEnvironment(env: Record<string, string | undefined>, path = 
   const readFile = (file: string) => readFileSync(file, 'utf8');
   let text: string;
   try {
-    text = readFile(path);
+    // Editors of Windows begin a file with a mark, which would be part of the first name.
+    text = readFile(path).replace(/^\uFEFF/, '');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { env, readFile };
     throw new AppError(

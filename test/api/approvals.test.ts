@@ -263,9 +263,9 @@ test('a link whose mail was cut off by a crash is replaced, and mailed', async (
     () => mailed() === 1,
     () => 'nobody was mailed',
   );
-  expect(
-    await hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]),
-  ).toEqual([{ mailing_until: null }]);
+  await expect
+    .poll(() => hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]))
+    .toEqual([{ mailing_until: null }]);
   // What a process leaves behind that died between making the link and sending its mail, two minutes later.
   await hub.database.query(
     `update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`,

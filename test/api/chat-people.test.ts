@@ -459,8 +459,15 @@ describe('erasing a visitor', () => {
       );
       return Object.fromEntries(found.filter(([, rows]) => rows > 0));
     };
+    const { data: asked } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending' } });
+    expect(asked).toHaveLength(2);
     await agents.call('eraseInboxVisitor', { params: at(bystander.visitorId) });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
+    // Whoever decides before it is taken away, too, finds nothing to decide.
+    for (const { id } of asked)
+      await expect(
+        workspace.api.call('decideAutomationApproval', { params: { id }, body: { decision: 'approved' } }),
+      ).rejects.toMatchObject({ code: expect.stringMatching(/^(?:not_found|approval_already_decided)$/) as string });
     await expect.poll(() => count('runs', 'tenant_id = $1', tenantId), { timeout: 10_000 }).toBe(0);
     for (const { id } of followers) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
     await workspace.api.call('putAutomationPolicy', { body: {} });

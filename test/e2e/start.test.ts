@@ -115,6 +115,12 @@ describe('the hub starts', () => {
     expect(stderr).not.toContain('short');
     writeFileSync(join(folder, '.env'), 'PORT=1\nthis is no setting\n');
     expect(await refused(base())).toMatchObject(line(/\.env, line 2, is not NAME=value/));
+    // As editors of Windows write it, with a mark before the first name.
+    writeFileSync(join(folder, '.env'), '\uFEFFTRUSTED_PROXIES=1.2.3.4.5\r\n');
+    expect(await refused(base())).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('TRUSTED_PROXIES must be') as string,
+    });
     rmSync(join(folder, '.env'));
     expect(await refused(base(), ['--role', 'boss'])).toMatchObject(line(/--role must be api, worker or all/));
     for (const role of ['api', 'worker'])

@@ -13,7 +13,7 @@ import { recordAudit } from '../../core/audit/index.ts';
 import { users } from '../../core/identity/schema.ts';
 import { approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { closeApproval, listApprovals, lockPending, settleExpired } from './store.ts';
+import { closeApproval, listApprovals, lockPending, settleExpired, whyOver } from './store.ts';
 import type { ApprovalRow } from './store.ts';
 
 export interface ApprovalsDependencies {
@@ -103,7 +103,8 @@ export class Approvals {
     await lockRuns(tx, [existing.runId]);
     const row = await lockPending(tx, id);
     if (row === null) {
-      const state = existing.status === 'pending' ? 'past its time' : existing.status;
+      const state = await whyOver(tx, id);
+      if (state === null) throw notFound('approval', id);
       throw new AppError('approval_already_decided', `This approval is ${state} and can't be decided any more.`);
     }
     const approver = await assertMayDecide(tx, row, decider);

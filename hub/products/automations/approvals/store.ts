@@ -100,7 +100,7 @@ export async function listApprovals(
     .limit(limit);
 }
 
-/** Locks an approval that can still be decided; null when there is none, or it is over. */
+/** Locks an approval that can still be decided; null when there is none, it is over, or what its run is about was erased. */
 export async function lockPending(tx: Transaction, id: string): Promise<ApprovalRow | null> {
   const [row] = await tx
     .select()
@@ -110,10 +110,22 @@ export async function lockPending(tx: Transaction, id: string): Promise<Approval
         eq(approvals.id, id),
         eq(approvals.status, 'pending'),
         sql`(${approvals.expiresAt} is null or ${approvals.expiresAt} > now())`,
+        sql`not exists (select from runs r join flows f on f.id = r.flow_id join erased_subjects e on e.subject_id = f.subject_id where r.id = ${approvals.runId})`,
       ),
     )
     .for('update');
   return row ?? null;
+}
+
+/** Why an approval can't be decided; null for one that is about to go, or gone. */
+export async function whyOver(tx: Transaction, id: string): Promise<string | null> {
+  const [row] = await tx
+    .select({ status: approvals.status, isPast: sql<boolean>`coalesce(${approvals.expiresAt} <= now(), false)` })
+    .from(approvals)
+    .where(eq(approvals.id, id));
+  if (row === undefined) return null;
+  if (row.status !== 'pending') return row.status;
+  return row.isPast ? 'past its time' : null;
 }
 
 /** Ends a pending approval. Only for one that is locked. */
