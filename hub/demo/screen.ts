@@ -20,7 +20,7 @@ export async function ensureScreen(
   rmSync(told, { force: true });
   // Xvfb finds a free number by itself, and tells it on a descriptor of its own: what it says of those that are taken stands in its log.
   const screen = stack.use(
-    start('sh', ['-c', 'exec Xvfb -displayfd 4 -screen 0 1280x800x24 -nolisten tcp 4>"$1"', 'sh', told], {
+    start('sh', ['-c', 'exec Xvfb -displayfd 4 -screen 0 1280x800x24 -nolisten tcp -noreset 4>"$1"', 'sh', told], {
       output: { file: log },
       stopWith: 'TERM',
     }),

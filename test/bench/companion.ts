@@ -115,7 +115,7 @@ const isOnline = async (hub: BenchHub, nodeId: string) =>
   (await hub.api.call('listAutomationNodes', {})).data.some(({ id, status }) => id === nodeId && status === 'online');
 
 async function startScreen(): Promise<{ display: string; end: () => void }> {
-  const screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '1920x1080x24', '-nolisten', 'tcp'], {
+  const screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '1920x1080x24', '-nolisten', 'tcp', '-noreset'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let text = '';

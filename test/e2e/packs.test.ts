@@ -59,7 +59,7 @@ beforeAll(async () => {
   });
   let display = '';
   if (canCapture) {
-    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '640x480x24', '-nolisten', 'tcp'], {
+    screen = spawn('Xvfb', ['-displayfd', '1', '-screen', '0', '640x480x24', '-nolisten', 'tcp', '-noreset'], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     screen.stdout?.on('data', (chunk: Buffer) => {

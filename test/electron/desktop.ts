@@ -52,7 +52,7 @@ export async function startDesktop(): Promise<TestDesktop> {
     XDG_CURRENT_DESKTOP: 'test',
     LANG: 'C.UTF-8',
   };
-  const display = `:${await startAndRead(children, ['Xvfb', '-displayfd', '1', '-screen', '0', '1280x800x24', '-nolisten', 'tcp'], base)}`;
+  const display = `:${await startAndRead(children, ['Xvfb', '-displayfd', '1', '-screen', '0', '1280x800x24', '-nolisten', 'tcp', '-noreset'], base)}`;
   const bus = await startAndRead(children, ['dbus-daemon', '--session', '--nofork', '--print-address'], {
     ...base,
     DISPLAY: display,
