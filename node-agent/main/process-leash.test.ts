@@ -49,7 +49,7 @@ test.skipIf(process.platform !== 'linux')(
     process.kill(frozen.held, 'SIGSTOP');
     expect([isThere(frozen.held), isThere(free.held)]).toEqual([true, true]);
     for (const { end } of [free, frozen]) end();
-    await expect.poll(() => isThere(frozen.held), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isThere(frozen.held)).toBe(false);
     expect(isThere(free.held)).toBe(true);
   },
 );

@@ -116,7 +116,7 @@ test('a journal that lost artefacts, or holds no results, keeps no command waiti
       pairedAt: '2026-01-01T00:00:00Z',
     };
     const run = new Companion({ folder: data, identity, signal: stop.signal, onEvent: () => undefined }).run();
-    await vi.waitUntil(() => reported.size === 2, { timeout: 10_000 });
+    await vi.waitUntil(() => reported.size === 2, { timeout: 20_000 });
     stop.abort();
     await run;
     expect(reported.get(gone)).toMatchObject({ status: 'failed', error: { code: 'failed' } });

@@ -356,9 +356,9 @@ describe('what happens while the model thinks wins', () => {
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
     await scene.say(visitor, 'When?');
-    await expect.poll(() => deltasOf(frames).length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => deltasOf(frames).length).toBeGreaterThan(0);
     await reply(visitor, 'Now.');
-    await expect.poll(() => deltasOf(frames).at(-1)?.dropped, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => deltasOf(frames).at(-1)?.dropped).toBe(true);
     gate.resolve();
     await scene.settled();
     expect(await scene.said(visitor)).toEqual(['visitor: When?', 'agent: Now.']);
@@ -566,5 +566,5 @@ test('erasing a visitor leaves none of their words in any table, whatever the ag
   await expect.poll(tablesWithIt).toEqual(expect.arrayContaining(left));
   for (const { visitorId: id } of [answered, suggested])
     await scene.workspace.session.call('eraseInboxVisitor', { params: { tenantId: scene.tenantId, id } });
-  await expect.poll(tablesWithIt, { timeout: 15_000 }).toEqual([]);
+  await expect.poll(tablesWithIt).toEqual([]);
 });

@@ -238,7 +238,7 @@ describe('runs', () => {
     const { runId } = startedRun(
       await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { n: 7 } } }),
     );
-    await expect.poll(() => received.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => received.length).toBeGreaterThanOrEqual(2);
     answerStatus = 200;
     const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     expect(run).toMatchObject({
@@ -393,7 +393,7 @@ describe('approvals', () => {
       error: { code: 'approval_rejected', message: expect.stringContaining('no') as string },
     });
     const late = await untilWaiting([{ type: 'approval', title: 'ok?', expiresInSeconds: 1 }]);
-    await expect.poll(async () => (await settled(late.run.id)).status, { timeout: 15_000 }).toBe('failed');
+    await expect.poll(async () => (await settled(late.run.id)).status).toBe('failed');
     expect(await settled(late.run.id)).toMatchObject({ error: { code: 'approval_expired' } });
   });
 
@@ -402,7 +402,7 @@ describe('approvals', () => {
       { type: 'approval', title: 'ok?', expiresInSeconds: 1, onTimeout: 'approve' },
       { type: 'log', message: 'on' },
     ]);
-    await expect.poll(async () => (await settled(run.id)).status, { timeout: 15_000 }).toBe('succeeded');
+    await expect.poll(async () => (await settled(run.id)).status).toBe('succeeded');
   });
 
   test('end with a run that is cancelled', async () => {

@@ -641,78 +641,74 @@ test('a change of a call is told live at every process, once, and after a break 
   expect((await send(hub.url, 'GET', '/calls/live')).status).toBe(401);
 });
 
-test(
-  "the carrier's own list makes up for what was missed, page by page and only where its address is",
-  { timeout: 30_000 },
-  async () => {
-    const workspace = await hub.workspace();
-    const accountSid = `AC${'b'.repeat(32)}`;
-    const asked: string[] = [];
-    const now = Math.floor(Date.now() / 1000) * 1000;
-    let leads = '';
-    const server = createServer((request, response) => {
-      const url = new URL(request.url as string, 'http://x');
-      asked.push(`${request.headers.authorization} ${url.pathname}`);
-      const [from, to] = ['StartTime>', 'StartTime<'].map((name) => Date.parse(url.searchParams.get(name) ?? ''));
-      const page = Number(url.searchParams.get('Page') ?? 0);
-      const calls = Array.from({ length: 30 }, (_, index) => now - index * 7_200_000 - 3_600_000)
-        .filter((at) => at >= (from as number) && at < (to as number))
-        .map((at, index) => ({
-          sid: `CA${at}`,
-          status: index === 0 ? 'no-answer' : 'completed',
-          direction: 'inbound',
-          from: '+1',
-          to: '+2',
-          duration: '60',
-          answered_by: null,
-          start_time: new Date(at).toUTCString(),
-          end_time: new Date(at + 60_000).toUTCString(),
-        }))
-        .concat([{ sid: 'CAopen', status: 'in-progress' } as never]);
-      url.searchParams.set('Page', String(page + 1));
-      const next = leads === '' ? `${url.pathname}${url.search}` : leads;
-      response.setHeader('content-type', 'application/json');
-      response.end(
-        JSON.stringify({
-          calls: calls.slice(page * 5, page * 5 + 5),
-          next_page_uri: page * 5 + 5 < calls.length ? next : null,
-        }),
-      );
-    });
-    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-    onTestFinished(() => void server.close());
-    const apiBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const connection = await workspace.session.call('createCallConnection', {
-      body: { provider: 'twilio', name: 'T', authToken, accountSid, apiBaseUrl },
-    });
-    const reconcile = () =>
-      hub.app.calls.reconcile(workspace.tenantId, new Date(now - 60 * 3_600_000), new AbortController().signal);
-    const missed = twilioCallback({ sid: `CA${now - 3_600_000}`, startedAt: now - 3_600_000 }, 'ringing', 1, 0);
-    await twilioStandIn(authToken).send(hub.url, connection.url, missed);
-    expect(await reconcile()).toEqual({ connections: 1, read: 30, changed: 30, failed: [] });
-    expect(await reconcile()).toMatchObject({ read: 30, changed: 0 });
-    const { data } = await voice(workspace).call('listVoiceCalls');
-    expect([data.length, new Set(data.map(({ state }) => state))]).toEqual([30, new Set(['ended'])]);
-    expect(data.filter(({ result }) => result === 'answered').every(({ durationSecs }) => durationSecs === 60)).toBe(
-      true,
+test("the carrier's own list makes up for what was missed, page by page and only where its address is", async () => {
+  const workspace = await hub.workspace();
+  const accountSid = `AC${'b'.repeat(32)}`;
+  const asked: string[] = [];
+  const now = Math.floor(Date.now() / 1000) * 1000;
+  let leads = '';
+  const server = createServer((request, response) => {
+    const url = new URL(request.url as string, 'http://x');
+    asked.push(`${request.headers.authorization} ${url.pathname}`);
+    const [from, to] = ['StartTime>', 'StartTime<'].map((name) => Date.parse(url.searchParams.get(name) ?? ''));
+    const page = Number(url.searchParams.get('Page') ?? 0);
+    const calls = Array.from({ length: 30 }, (_, index) => now - index * 7_200_000 - 3_600_000)
+      .filter((at) => at >= (from as number) && at < (to as number))
+      .map((at, index) => ({
+        sid: `CA${at}`,
+        status: index === 0 ? 'no-answer' : 'completed',
+        direction: 'inbound',
+        from: '+1',
+        to: '+2',
+        duration: '60',
+        answered_by: null,
+        start_time: new Date(at).toUTCString(),
+        end_time: new Date(at + 60_000).toUTCString(),
+      }))
+      .concat([{ sid: 'CAopen', status: 'in-progress' } as never]);
+    url.searchParams.set('Page', String(page + 1));
+    const next = leads === '' ? `${url.pathname}${url.search}` : leads;
+    response.setHeader('content-type', 'application/json');
+    response.end(
+      JSON.stringify({
+        calls: calls.slice(page * 5, page * 5 + 5),
+        next_page_uri: page * 5 + 5 < calls.length ? next : null,
+      }),
     );
-    const basic = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
-    expect(new Set(asked)).toEqual(new Set([`Basic ${basic} /2010-04-01/Accounts/${accountSid}/Calls.json`]));
-    const { reconciledAt } = await workspace.session.call('getCallConnection', { params: { id: connection.id } });
-    expect(Date.parse(reconciledAt as string)).toBeGreaterThanOrEqual(now);
-    // By itself it is asked once a night, from a day before it was asked last.
-    await hub.database.query(`UPDATE call_connections SET reconciled_at = now() - interval '30 hours' WHERE id = $1`, [
-      connection.id,
-    ]);
-    asked.length = 0;
-    await hub.app.sweep();
-    const nightly = asked.length;
-    await hub.app.sweep();
-    expect([nightly > 3, asked.length]).toEqual([true, nightly]);
-    leads = 'http://127.0.0.2:1/elsewhere';
-    expect((await reconcile()).failed[0]?.message).toContain('at another address');
-  },
-);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void server.close());
+  const apiBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const connection = await workspace.session.call('createCallConnection', {
+    body: { provider: 'twilio', name: 'T', authToken, accountSid, apiBaseUrl },
+  });
+  const reconcile = () =>
+    hub.app.calls.reconcile(workspace.tenantId, new Date(now - 60 * 3_600_000), new AbortController().signal);
+  const missed = twilioCallback({ sid: `CA${now - 3_600_000}`, startedAt: now - 3_600_000 }, 'ringing', 1, 0);
+  await twilioStandIn(authToken).send(hub.url, connection.url, missed);
+  expect(await reconcile()).toEqual({ connections: 1, read: 30, changed: 30, failed: [] });
+  expect(await reconcile()).toMatchObject({ read: 30, changed: 0 });
+  const { data } = await voice(workspace).call('listVoiceCalls');
+  expect([data.length, new Set(data.map(({ state }) => state))]).toEqual([30, new Set(['ended'])]);
+  expect(data.filter(({ result }) => result === 'answered').every(({ durationSecs }) => durationSecs === 60)).toBe(
+    true,
+  );
+  const basic = Buffer.from(`${accountSid}:${authToken}`).toString('base64');
+  expect(new Set(asked)).toEqual(new Set([`Basic ${basic} /2010-04-01/Accounts/${accountSid}/Calls.json`]));
+  const { reconciledAt } = await workspace.session.call('getCallConnection', { params: { id: connection.id } });
+  expect(Date.parse(reconciledAt as string)).toBeGreaterThanOrEqual(now);
+  // By itself it is asked once a night, from a day before it was asked last.
+  await hub.database.query(`UPDATE call_connections SET reconciled_at = now() - interval '30 hours' WHERE id = $1`, [
+    connection.id,
+  ]);
+  asked.length = 0;
+  await hub.app.sweep();
+  const nightly = asked.length;
+  await hub.app.sweep();
+  expect([nightly > 3, asked.length]).toEqual([true, nightly]);
+  leads = 'http://127.0.0.2:1/elsewhere';
+  expect((await reconcile()).failed[0]?.message).toContain('at another address');
+});
 
 test(
   'thousands of shuffled and repeated events of many connections and processes give each call its one right record',

@@ -61,7 +61,7 @@ describe('pages of one visitor that come back together', () => {
     await fill(visitor, 40);
     using statements = watchStatements();
     const pages = await Promise.all((await sessionsOf(visitor, 12)).map((token) => openVisitor(hub.url, token, 0)));
-    await expect.poll(() => pages.map(seqsOf), { timeout: 10_000 }).toEqual(pages.map(() => upTo(40)));
+    await expect.poll(() => pages.map(seqsOf)).toEqual(pages.map(() => upTo(40)));
     const pieces = (await statements.answers('read_missed_messages')).map((rows) =>
       rows.reduce((bytes, { content }) => bytes + Buffer.byteLength(String(content)), 0),
     );
@@ -251,7 +251,7 @@ describe('what is written', () => {
     expect(agent.frames.some(({ type }) => type === 'sync')).toBe(false);
     held.resolve();
     spy.mockRestore();
-    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     expect([textsOf(page), textsOf(agent)]).toEqual([['hello'], ['hello']]);
     for (const one of [page, agent]) one.end();
   });
@@ -271,7 +271,7 @@ describe('what is written', () => {
     // Of two reads each: the look that comes with the agent, and the one that the agent asks for.
     await expect.poll(() => failed).toBeGreaterThan(3);
     isFailing = false;
-    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await own.api.call('sendChatMessage', { params: { id: visitor.conversationId }, body: { content: 'hello' } });
     await expect.poll(() => textsOf(agent)).toEqual(['hello']);
     spy.mockRestore();
@@ -299,5 +299,5 @@ test('a conversation that can not go on by itself is in no way of those that res
         [[poisoned.conversationId, sound.conversationId]],
       )
     ).map(({ id }) => id);
-  await expect.poll(resting, { timeout: 12_000 }).toEqual([poisoned.conversationId]);
+  await expect.poll(resting).toEqual([poisoned.conversationId]);
 });

@@ -85,7 +85,7 @@ describe('the connection of a visitor', () => {
     expect(pages.map(({ socket }) => socket.protocol)).toEqual(Array.from(pages, () => visitorProtocol));
     await Promise.all(Array.from({ length: 30 }, (_, n) => say(`more ${n}`, n % 2 === 0 ? here : there)));
     const from = (first: number) => Array.from({ length: 151 - first }, (_, n) => first + n);
-    await expect.poll(() => pages.map(seqsOf), { timeout: 10_000 }).toEqual([from(1), from(119), from(121)]);
+    await expect.poll(() => pages.map(seqsOf)).toEqual([from(1), from(119), from(121)]);
     expect(pages[0]?.frames.map(({ type }) => type)).toEqual(expect.arrayContaining(['conversation', 'sync']));
     for (const page of pages) page.end();
   });
@@ -96,7 +96,7 @@ describe('the connection of a visitor', () => {
     await say('first');
     await expect.poll(() => textsOf(page)).toEqual(['first']);
     await unheard(() => say('second', there));
-    await expect.poll(() => textsOf(page), { timeout: 20_000 }).toEqual(['first', 'second']);
+    await expect.poll(() => textsOf(page)).toEqual(['first', 'second']);
     await say('third', there);
     await expect.poll(() => textsOf(page)).toEqual(['first', 'second', 'third']);
     page.end();
@@ -159,7 +159,7 @@ describe('the connection of a visitor', () => {
     const pages = [await openVisitor(here.url, token), await openVisitor(there.url, token)];
     const bystander = await openVisitor(here.url, other.token);
     await database.query(change, [id]);
-    await expect.poll(() => pages.map(({ closed }) => closed), { timeout: 5_000 }).toEqual([4401, 4401]);
+    await expect.poll(() => pages.map(({ closed }) => closed)).toEqual([4401, 4401]);
     expect(bystander.closed).toBeNull();
     bystander.end();
   });
@@ -206,12 +206,12 @@ describe('the connection of a visitor', () => {
     const count = 400;
     for (let n = 0; n < count / 20; n += 1) await Promise.all(Array.from({ length: 20 }, () => say(long)));
     page.socket.resume();
-    await expect.poll(() => page.closed, { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(() => page.closed).not.toBeNull();
     const seen = seqsOf(page);
     expect(seen.length).toBeLessThan(count);
     expect(seen).toEqual(Array.from(seen, (_, n) => n + 1));
     const again = await openVisitor(here.url, token, seen.length);
-    await expect.poll(() => seqsOf(again).at(-1), { timeout: 20_000 }).toBe(count);
+    await expect.poll(() => seqsOf(again).at(-1)).toBe(count);
     expect([...seen, ...seqsOf(again)]).toEqual(Array.from({ length: count }, (_, n) => n + 1));
     again.end();
   });
@@ -229,14 +229,14 @@ describe('the connection of an agent', () => {
       await (isTold
         ? workspace.session.call('removeMember', { params: { tenantId: workspace.tenantId, userId: agent.id } })
         : database.query('DELETE FROM users WHERE id = $1', [agent.id]));
-      await expect.poll(() => pages.map(({ closed }) => closed), { timeout: 5_000 }).toEqual([4401, 4401]);
+      await expect.poll(() => pages.map(({ closed }) => closed)).toEqual([4401, 4401]);
       expect(stays.closed).toBeNull();
       stays.end();
     }
     const { token, client } = await join();
     const page = await openAgent(there.url, workspace.tenantId, token);
     await client.call('logOut', {});
-    await expect.poll(() => page.closed, { timeout: 5_000 }).toBe(4401);
+    await expect.poll(() => page.closed).toBe(4401);
   });
 
   test('tells who types and who looks at what, to the agents of the same workspace and no others', async () => {
@@ -283,7 +283,7 @@ describe('the connection of an agent', () => {
     await say('hello');
     const agent = await openAgent(there.url, own.tenantId, own.jwt);
     await expect
-      .poll(() => visitor.frames.filter(({ type }) => type === 'presence'), { timeout: 5_000 })
+      .poll(() => visitor.frames.filter(({ type }) => type === 'presence'))
       .toEqual([{ type: 'presence', agentOnline: true }]);
     visitor.send({ type: 'read', seq: 5 });
     await expect
@@ -342,11 +342,9 @@ describe('the connection of an agent', () => {
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await expect.poll(() => stream.received.some(({ event }) => event === 'sync')).toBe(true);
     await unheard(() => say('quiet', there));
-    await expect.poll(() => textsOf(agent), { timeout: 20_000 }).toEqual(['quiet']);
+    await expect.poll(() => textsOf(agent)).toEqual(['quiet']);
     await expect
-      .poll(() => stream.received.flatMap(({ event, data }) => (event === 'message' ? [data['message']] : [])), {
-        timeout: 20_000,
-      })
+      .poll(() => stream.received.flatMap(({ event, data }) => (event === 'message' ? [data['message']] : [])))
       .toMatchObject([{ content: 'quiet' }]);
     agent.send({ type: 'hello' });
     await expect

@@ -442,7 +442,7 @@ describe('erasing a visitor', () => {
         ({ status }) => status,
       );
     await expect
-      .poll(statuses, { timeout: 20_000 })
+      .poll(statuses)
       .toEqual([...Array(2).fill('failed'), ...Array(6).fill('succeeded'), ...Array(2).fill('waiting_approval')]);
     const tablesWith = async (text: string) => {
       const tables = await hub.database.query<{ name: string }>(
@@ -468,12 +468,12 @@ describe('erasing a visitor', () => {
       await expect(
         workspace.api.call('decideAutomationApproval', { params: { id }, body: { decision: 'approved' } }),
       ).rejects.toMatchObject({ code: expect.stringMatching(/^(?:not_found|approval_already_decided)$/) as string });
-    await expect.poll(() => count('runs', 'tenant_id = $1', tenantId), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => count('runs', 'tenant_id = $1', tenantId)).toBe(0);
     for (const { id } of followers) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
     await workspace.api.call('putAutomationPolicy', { body: {} });
     // What its author wrote into a workflow is not the visitor's.
     expect(Object.keys(await tablesWith(word)).filter((name) => !name.startsWith('workflow'))).toEqual([]);
-    await expect.poll(() => count('erased_subjects', 'tenant_id = $1', tenantId), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => count('erased_subjects', 'tenant_id = $1', tenantId)).toBe(0);
   });
 
   test('ends runs of before it was known what they are about, and what they led to, whether it is found out before or after', async () => {
@@ -500,7 +500,7 @@ describe('erasing a visitor', () => {
     const [found, unknown, kept] = [await arrive(), await arrive(), await arrive()];
     for (const { conversationId } of [found, unknown, kept]) await say(conversationId, 'from before');
     const runs = () => count('runs', `tenant_id = $1 AND finished_at IS NOT NULL`, tenantId);
-    await expect.poll(runs, { timeout: 20_000 }).toBe(6);
+    await expect.poll(runs).toBe(6);
     const subjects = async () =>
       (
         await hub.database.query<{ id: string | null }>(
@@ -525,10 +525,10 @@ describe('erasing a visitor', () => {
     expect(await subjects()).toHaveLength(6);
     await mark({ until, after: idBefore(new Date(0)) });
     await hub.app.sweep();
-    await expect.poll(async () => (await subjects()).length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(async () => (await subjects()).length).toBe(4);
     expect(await subjects()).not.toContain(unknown.conversationId);
     await agents.call('eraseInboxVisitor', { params: at(found.visitorId) });
-    await expect.poll(async () => (await subjects()).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await subjects()).length).toBe(2);
     expect(await subjects()).toContain(kept.conversationId);
     // Once its time is over nothing is looked at, or remembered, any more.
     await mark({ until: new Date(0).toISOString(), after: idBefore(new Date(0)) });

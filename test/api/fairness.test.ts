@@ -146,7 +146,7 @@ test('thousands of schedules of one workspace that fall due at once starve nobod
         [flooding.tenantId],
       )
     )[0]?.n ?? 0;
-  await expect.poll(ended, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(ended).toBeGreaterThan(0);
   for (let index = 0; index < 3; index += 1) {
     const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id } }));
     await quick.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });

@@ -125,9 +125,7 @@ test('a run that waits for a time, for another try or for another run says so', 
   const url = 'https://nowhere.invalid/';
   const retry = { maxAttempts: 3, backoffSeconds: 3600 };
   const failing = await begin(workspace, [{ type: 'skill', skillId: 'webhook.deliver', input: { url }, retry }]);
-  await expect
-    .poll(() => waitOf(workspace, failing), { timeout: 15_000 })
-    .toEqual({ kind: 'retry', stepIndex: 0, until: later });
+  await expect.poll(() => waitOf(workspace, failing)).toEqual({ kind: 'retry', stepIndex: 0, until: later });
 
   const child = await create(workspace, [{ type: 'approval', title: 'wait' }]);
   const parent = await begin(workspace, [{ type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } }]);

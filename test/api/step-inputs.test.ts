@@ -175,7 +175,7 @@ test('no worker reads the inputs of steps, and they are written with the steps t
     { type: 'log', message: 'two', delaySeconds: 1 },
     { type: 'log', message: 'three' },
   ]);
-  await expect.poll(async () => (await read(runId)).status, { timeout: 20_000 }).toBe('succeeded');
+  await expect.poll(async () => (await read(runId)).status).toBe('succeeded');
   const of = (pattern: RegExp) => recorder.statements.filter(({ text }) => pattern.test(text));
   const named = ['read_steps', 'write_step', 'write_steps'];
   expect([...new Set(of(/\binput\b/).map(({ name }) => name))].toSorted()).toEqual(named);

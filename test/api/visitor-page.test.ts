@@ -469,13 +469,10 @@ describe('marks', () => {
     other.subscribe(`chat:${scene.tenantId}`, (payload) => heard.push(payload));
     // The hub tells another process from when it knows of it on.
     await expect
-      .poll(
-        async () => {
-          expect(await visitor.api.call('showVisitorTyping', { body: { typing: true } })).toEqual({ typing: true });
-          return heard;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        expect(await visitor.api.call('showVisitorTyping', { body: { typing: true } })).toEqual({ typing: true });
+        return heard;
+      })
       .toContainEqual({
         conversationId: visitor.conversationId,
         kind: 'typing',

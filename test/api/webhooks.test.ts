@@ -368,7 +368,7 @@ describe('a delivery that fails', () => {
     const planned = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
     for (const [index, seconds] of planned.entries()) {
       await expect
-        .poll(async () => (await deliveries())[0], { timeout: 10_000 })
+        .poll(async () => (await deliveries())[0])
         .toMatchObject({
           status: 'failed',
           attempts: index + 1,
@@ -385,7 +385,7 @@ describe('a delivery that fails', () => {
       await becomeDue();
     }
     await expect
-      .poll(async () => (await deliveries())[0], { timeout: 10_000 })
+      .poll(async () => (await deliveries())[0])
       .toMatchObject({ status: 'exhausted', attempts: 10, nextAttemptAt: null });
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
     for (const received of receiver.received) expect(await isSigned(received, webhook.secret)).toBe(true);
@@ -514,7 +514,7 @@ describe('a delivery that fails', () => {
     answerWith(receiver, 500);
     await write(await conversation());
     for (let attempts = 1; attempts <= 4; attempts += 1) {
-      await expect.poll(async () => (await deliveries())[0]?.attempts, { timeout: 10_000 }).toBe(attempts);
+      await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(attempts);
       await failingSince('6 days');
       if (attempts < 4) await becomeDue();
     }
@@ -522,13 +522,13 @@ describe('a delivery that fails', () => {
     expect(await state()).toMatchObject({ active: true });
     await failingSince('4 days');
     await becomeDue();
-    await expect.poll(async () => (await deliveries())[0]?.attempts, { timeout: 10_000 }).toBe(5);
+    await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(5);
     // Four days are too short.
     expect(await state()).toMatchObject({ active: true });
     await failingSince('6 days');
     answerWith(receiver, 200);
     await becomeDue();
-    await expect.poll(async () => (await deliveries())[0]?.status, { timeout: 10_000 }).toBe('delivered');
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
     expect(
       await hub.database.query('SELECT failing_since, failures FROM webhooks WHERE id = $1', [webhook.id]),
     ).toEqual([{ failing_since: null, failures: 0 }]);
@@ -541,7 +541,7 @@ describe('a delivery that fails', () => {
     );
     await becomeDue();
     await expect
-      .poll(state, { timeout: 10_000 })
+      .poll(state)
       .toMatchObject({ active: false, disabledReason: expect.stringContaining('5 days') as string });
   });
 });
@@ -687,16 +687,14 @@ describe('the order', () => {
     for (const content of ['one', 'two', 'three']) await write(id, content);
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['one', 'two', 'three']);
     await becomeDue();
-    await expect
-      .poll(() => receiver.received.map(contentOf), { timeout: 10_000 })
-      .toEqual(['one', 'two', 'three', 'one']);
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['one', 'two', 'three', 'one']);
   });
 
   test('of many messages at once in many conversations is that of their sequence, each delivered once', async () => {
     const { receiver, conversation, write } = await scene();
     const ids = await Promise.all(Array.from({ length: 8 }, () => conversation()));
     await Promise.all(ids.flatMap((id) => Array.from({ length: 15 }, (_, n) => write(id, `${n}`))));
-    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(120);
+    await expect.poll(() => receiver.received.length).toBe(120);
     for (const id of ids) {
       const sequences = receiver.received
         .map(
@@ -743,7 +741,7 @@ describe('a new secret', () => {
     await expect.poll(() => receiver.received.length).toBeGreaterThan(before + 6);
     known.secret = rotated.secret;
     await writing;
-    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 20_000 }).toBe(40);
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(40);
     // The one under way at that moment may have met the old receiver with the new secret, and the new one with the old.
     expect((await deliveries()).filter(({ attempts }) => attempts > 1).length).toBeLessThanOrEqual(1);
     const last = receiver.received.at(-1);
@@ -882,7 +880,7 @@ describe('deliveries', () => {
       ['pending', 0],
     ]);
     await takeOver('-1 second');
-    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
     expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
     const first = (await deliveries())[1]?.id as string;
     const { history } = await api.call('getWebhookDelivery', { params: { ...params, deliveryId: first } });
@@ -909,7 +907,7 @@ describe('deliveries', () => {
     expect(history).toMatchObject([{ attempt: 1, error: failed?.lastError }]);
     const { secret } = await api.call('rotateWebhookSecret', { params, body: { overlapHours: 0 } });
     await becomeDue();
-    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length, { timeout: 10_000 }).toBe(6);
+    await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(6);
     expect(await isSigned(receiver.received.at(-1) as never, secret)).toBe(true);
   });
 
@@ -935,7 +933,7 @@ describe('deliveries', () => {
     await hub.database.query('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [
       webhook.id,
     ]);
-    await expect.poll(async () => (await deliveries())[0]?.status, { timeout: 10_000 }).toBe('delivered');
+    await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
   });
 
   test('that nobody let go are let go by the sweep', async () => {
@@ -951,7 +949,7 @@ describe('deliveries', () => {
     await delay(50);
     expect(receiver.received).toEqual([]);
     await hub.app.sweep();
-    await expect.poll(() => receiver.received.map(contentOf), { timeout: 10_000 }).toEqual(['2', '3', '4']);
+    await expect.poll(() => receiver.received.map(contentOf)).toEqual(['2', '3', '4']);
     await write(id, 'new');
     await expect.poll(() => receiver.received.length).toBe(4);
   });

@@ -87,7 +87,7 @@ describe('the stream of a workspace', () => {
     });
     const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     for (const stream of streams) {
-      await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status, { timeout: 15_000 }).toBe(run.status);
+      await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe(run.status);
       await expect.poll(() => eventsOf(stream, 'step').at(-1)?.index).toBe(2);
       expect(eventsOf(stream, 'run').map(({ status }) => status)).toEqual([
         'queued',
@@ -256,7 +256,7 @@ describe('the stream of a workspace', () => {
       'insert into nodes (id, tenant_id, name, allow_system, allow_browser) select gen_random_uuid(), $1, repeat($2, 200), false, false from generate_series(1, 9000)',
       [workspace.tenantId, 'x'],
     );
-    await expect.poll(() => stream.received.length, { timeout: 20_000 }).toBe(9_001);
+    await expect.poll(() => stream.received.length).toBe(9_001);
     await start(workspace, [{ type: 'log', message: 'done' }]);
     await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('succeeded');
   });

@@ -64,7 +64,7 @@ test(
     model.answer = ({ text }) => (isDead ? { reply: `to ${/question \d+/.exec(text)?.[0]}` } : never.promise);
     await put(0);
     for (const index of [0, 1, 2, 3]) await ask(index);
-    await expect.poll(() => model.requests.length, { timeout: 15_000 }).toBe(4);
+    await expect.poll(() => model.requests.length).toBe(4);
     await put(2_000);
     for (const index of [4, 5, 6, 7]) await ask(index);
     await first.kill();

@@ -110,14 +110,11 @@ describe.skipIf(!canCapture)('the screen (needs Xvfb, ffmpeg and xterm)', () => 
 
   test('is captured as it is, in PNG and in JPEG', async () => {
     await expect
-      .poll(
-        async () => {
-          const [png] = outputs(await run(companion, [{ skillId: 'node.capture_screen' }]));
-          expect(png).toMatchObject({ contentType: 'image/png', width: 800, height: 600 });
-          return readPng(await artifact(png?.['artifactId'])).pixel(120, 120);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        const [png] = outputs(await run(companion, [{ skillId: 'node.capture_screen' }]));
+        expect(png).toMatchObject({ contentType: 'image/png', width: 800, height: 600 });
+        return readPng(await artifact(png?.['artifactId'])).pixel(120, 120);
+      })
       .toEqual([0xc8, 0x1e, 0x1e]);
     const [small, large] = outputs(
       await run(companion, [
@@ -552,7 +549,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await run(companion, [{ ...open, input: { url: `${base}/` } }]);
     const profile = join(companion.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
-    await expect.poll(() => processesWith(`--user-data-dir=${profile}`), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
   });
 
   test('leaves no process behind when the companion is killed, and starts again on its profile', async () => {
@@ -564,7 +561,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     const profile = join(doomed.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
     await doomed.stop('SIGKILL');
-    await expect.poll(() => processesWith(`--user-data-dir=${profile}`), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
     await doomed.start();
     expect(await run(doomed, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
     await doomed.stop();

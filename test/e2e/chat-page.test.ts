@@ -488,7 +488,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await settled(page);
     await reply(conversationId, 'Written first');
     await write(page, 'Written second');
-    await expect.poll(() => bubbles(page), { timeout: 20_000 }).toEqual(['Written first', 'Written second']);
+    await expect.poll(() => bubbles(page)).toEqual(['Written first', 'Written second']);
   });
 
   test('what a visitor typed is there again for them after a reload, and for nobody who comes after them', async () => {
@@ -1022,9 +1022,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.getByRole('button', { name: 'Open chat' }).click();
     await expect.poll(() => tab.complaints.join('\n')).toContain('frame-ancestors');
     await expect.poll(() => page.locator('outrigger-chat p').isVisible()).toBe(true);
-    await expect
-      .poll(() => page.locator('outrigger-chat p').textContent(), { timeout: 20_000 })
-      .toBe('The chat can’t be opened here.');
+    await expect.poll(() => page.locator('outrigger-chat p').textContent()).toBe('The chat can’t be opened here.');
     const failed = (await page.evaluate<[string, { code: string; message: string }][]>('heard')).find(
       ([name]) => name === 'error',
     )?.[1];

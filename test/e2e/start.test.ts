@@ -68,7 +68,7 @@ describe('the hub starts', () => {
       body: JSON.stringify({ email: 'a@example.org', password: 'long enough password', workspaceName: 'kept' }),
     });
     await first.kill();
-    await expect.poll(() => processesWith(join(folder, 'postgres')), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(join(folder, 'postgres'))).toEqual([]);
     const second = await startHubProcess(env);
     // The link of the first start is long used or lost.
     expect(second.greeting).toMatch(/Sign in +npm run outrigger -- link\n/);

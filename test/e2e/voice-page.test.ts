@@ -223,11 +223,11 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     const { page } = tab;
     await ready(page);
     await page.getByRole('switch', { name: 'Hands-free' }).click();
-    await expect.poll(() => loudness(page), { timeout: 15_000 }).toBeGreaterThan(0.05);
+    await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
     expect((await said(page))[0]).toBe(asked);
     expect(await page.locator('#hint').getAttribute('class')).toContain('hint');
     await picture(tab, 'hands-free');
-    await expect.poll(() => page.locator('.fate').allTextContents(), { timeout: 15_000 }).toContain('Interrupted');
+    await expect.poll(() => page.locator('.fate').allTextContents()).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
     await expect.poll(() => said(page)).toHaveLength(4);
     await page.getByRole('button', { name: 'Start listening' }).waitFor();

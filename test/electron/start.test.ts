@@ -238,7 +238,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`a start of the app ${need
     await other.electron.evaluate(({ app: its }) => its.quit()).catch(() => undefined);
     expect(await other.ended).toBe(0);
     // The system forgets it a moment after it ended.
-    await expect.poll(() => isThere(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isThere(pid)).toBe(false);
     expect(await other.log()).toContain('runtime stopped');
   });
 

@@ -34,15 +34,12 @@ test('a process that is alone notifies nobody, one that comes hears all from the
   using _own = here.subscribe('topic', (payload) => heardHere.push(payload['n']));
   const tellUntil = async (isTold: boolean) => {
     await expect
-      .poll(
-        async () => {
-          const before = told();
-          await here.publish('topic', {});
-          await new Promise((resolve) => setTimeout(resolve, 20));
-          return told() > before;
-        },
-        { timeout: 5_000, interval: 50 },
-      )
+      .poll(async () => {
+        const before = told();
+        await here.publish('topic', {});
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return told() > before;
+      })
       .toBe(isTold);
   };
   // At first somebody may be there who has not answered yet.
@@ -90,9 +87,9 @@ test('a process that stood still for longer than it is remembered is told to loo
       await here.publish('topic', { n });
       return said;
     };
-    await expect.poll(tell, { timeout: 10_000 }).toContain(`heard ${n}`);
+    await expect.poll(tell).toContain(`heard ${n}`);
   };
-  await expect.poll(() => said, { timeout: 10_000 }).toContain('listens');
+  await expect.poll(() => said).toContain('listens');
   await tellUntilHeard(1);
   child.kill('SIGSTOP');
   await new Promise((resolve) => setTimeout(resolve, 1_800));

@@ -219,7 +219,7 @@ test('where months can not be looked at, what policies say of runs is kept, and 
   expect([await retention.prune(), lines.length]).toEqual([0, 1]);
 });
 
-test('runs wait for a month that can not be dropped now, because somebody reads it', { timeout: 40_000 }, async () => {
+test('runs wait for a month that can not be dropped now, because somebody reads it', async () => {
   await makeRun(old[0]);
   const reader = new Client({ connectionString: database.url });
   await reader.connect();

@@ -173,7 +173,7 @@ test('more than one batch of rows goes in one turn', async () => {
   expect(await removeAged({ db, logger }, agedTables({ ...forEver, audit: 365 }))).toEqual({ audit_log: 2500 });
 });
 
-test('a sweep waits for nobody: what somebody holds now is left to the next one', { timeout: 15_000 }, async () => {
+test('a sweep waits for nobody: what somebody holds now is left to the next one', async () => {
   const [held, free] = [newId(), newId()];
   const fresh = await database.query<{ id: string }>('select id from audit_log');
   for (const id of [held, free]) {

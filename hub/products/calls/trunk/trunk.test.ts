@@ -107,7 +107,7 @@ const set = (registrar: Pick<SipRegistrar, 'port'>, more: object = {}) =>
     'user:test',
   );
 const shows = async (expected: Partial<OwnTrunk>) => {
-  await expect.poll(() => trunks.status(tenantId), { timeout: 10_000 }).toMatchObject(expected);
+  await expect.poll(() => trunks.status(tenantId)).toMatchObject(expected);
 };
 const registered = { state: 'registered', registered: true, lastCode: 200, lastReason: 'OK' } as const;
 const sequences = (registrar: SipRegistrar) =>
@@ -151,7 +151,7 @@ describe('a trunk', () => {
     for (let turn = 1; turn <= 2; turn += 1) {
       await using _keeper = keep();
       if (turn === 1) await set(registrar);
-      await expect.poll(() => new Set(sequences(registrar)).size, { timeout: 10_000 }).toBeGreaterThan(turn * 6);
+      await expect.poll(() => new Set(sequences(registrar)).size).toBeGreaterThan(turn * 6);
     }
     await shows(registered);
     expect([...registrar.bindings.values()]).toHaveLength(1);
@@ -231,7 +231,7 @@ describe('a trunk', () => {
     let refused = 0;
     registrar.reply = () => (refused < 1 ? ((refused += 1), { status: 503, reason: 'Busy' }) : undefined);
     await trunks.remove(tenantId, 'user:test');
-    await expect.poll(() => registrar.bindings.size, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => registrar.bindings.size).toBe(0);
   });
 
   test('is taken over by another process when the one that held it is cut off, which then sends nothing more', async () => {
@@ -244,7 +244,7 @@ describe('a trunk', () => {
     await using _second = keep({ userAgent: 'the second' }, { leaseMs: 300 });
     expect(registrar.requests.every(({ headers }) => headers['user-agent'] === 'Outrigger')).toBe(true);
     await lost[Symbol.asyncDispose]();
-    await expect.poll(() => registrar.requests.at(-1)?.headers['user-agent'], { timeout: 10_000 }).toBe('the second');
+    await expect.poll(() => registrar.requests.at(-1)?.headers['user-agent']).toBe('the second');
     await shows(registered);
     const after = registrar.requests.length;
     await expect.poll(() => registrar.requests.length).toBeGreaterThan(after + 2);
@@ -288,7 +288,7 @@ describe('a trunk', () => {
     await shows(registered);
     await registrar[Symbol.asyncDispose]();
     await trunks.remove(tenantId, 'user:test');
-    await expect.poll(() => database.query('SELECT FROM sip_trunks'), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => database.query('SELECT FROM sip_trunks')).toEqual([]);
     await keeper[Symbol.asyncDispose]();
     await set(registrar);
     await trunks.remove(tenantId, 'user:test');
@@ -332,7 +332,7 @@ describe('a trunk', () => {
     await set(registrar);
     await shows(registered);
     await entitle(false);
-    await expect.poll(() => registrar.bindings.size, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => registrar.bindings.size).toBe(0);
     await shows({ state: 'registering', nextAttemptAt: null });
     const asked = registrar.requests.length;
     await events.publish(trunksTopic, {});

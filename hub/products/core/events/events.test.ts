@@ -192,11 +192,11 @@ describe('the events of a workspace', () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     await insertMany(1_700, 'n');
-    await expect.poll(() => reader.names().length, { timeout: 10_000 }).toBe(1_700);
+    await expect.poll(() => reader.names().length).toBe(1_700);
     expect(reader.names()).toEqual(numbered('n', 1_700));
     for (const place of [3, 499, 500, 501, 1_234]) {
       const back = read({ process: 1, lastEventId: reader.received[place]?.id });
-      await expect.poll(() => back.names().length, { timeout: 10_000 }).toBe(1_700 - place);
+      await expect.poll(() => back.names().length).toBe(1_700 - place);
       expect(back.names()).toEqual(numbered('n', 1_700 - place, place + 1));
       await back.end();
     }
@@ -305,10 +305,10 @@ describe('the events of a workspace', () => {
     const quick = read({});
     await expect.poll(() => [slow.received.length, quick.received.length]).toEqual([1, 1]);
     await insertMany(3_000, 'n');
-    await expect.poll(() => quick.names().length, { timeout: 10_000 }).toBe(3_000);
+    await expect.poll(() => quick.names().length).toBe(3_000);
     expect(slow.received.length).toBe(1);
     held.resolve();
-    await expect.poll(() => slow.names().length, { timeout: 10_000 }).toBe(3_000);
+    await expect.poll(() => slow.names().length).toBe(3_000);
     expect(slow.names()).toEqual(numbered('n', 3_000));
   });
 
