@@ -140,7 +140,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await page.getByRole('button', { name: 'Pause' }).focus();
       // The guard runs by the page's clock, which stands still here.
       await page.clock.install();
-      await page.clock.pauseAt(Date.now() + 1_000);
+      await page.clock.pauseAt(Date.now() + 20_000);
       companion.tell(
         (state) => (state.prompts = [aPrompt({ expiresAt: new Date(Date.now() + 600_000).toISOString() })]),
       );
@@ -181,7 +181,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await expect.poll(() => dialog.textContent()).toContain('1 more waits');
       await expect.poll(isDisabled).toBe('false');
       await page.clock.install();
-      await page.clock.pauseAt(Date.now() + 1_000);
+      await page.clock.pauseAt(Date.now() + 20_000);
       await page.getByRole('button', { name: 'Allow once' }).click();
       await expect.poll(() => dialog.textContent()).toContain('/second');
       expect(await isDisabled()).toBe('true');
