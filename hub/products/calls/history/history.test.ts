@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { createCursors } from '../../../platform/cursor.ts';
@@ -130,6 +130,53 @@ test('a list that leads round in a circle, or on from nothing, is left at once',
   expect(outcome.failed.map(({ message }) => message)).toEqual([expect.stringContaining('leads back')]);
   expect(asked['circle.example']).toBe(2);
   expect(asked['empty.example']).toBeLessThan(20);
+});
+
+test('a list of which less than a day fits into a turn is read to its end, turn by turn, and no page of it twice', async () => {
+  const tenantId = await workspace();
+  const id = await connect(tenantId, 'slow.example');
+  const pagesOfDay = 5;
+  let turn = new AbortController();
+  let left = 0;
+  const asked: string[] = [];
+  const reconciliation = new Reconciliation({
+    calls,
+    connections: new CarrierConnections({ db, secrets }),
+    egress: {
+      fetch: async (address: string) => {
+        if (left === 0) turn.abort(new DOMException('late', 'TimeoutError'));
+        turn.signal.throwIfAborted();
+        left -= 1;
+        asked.push(address);
+        const url = new URL(address);
+        const page = Number(url.searchParams.get('Page') ?? 0);
+        url.searchParams.set('Page', String(page + 1));
+        const next_page_uri = page + 1 < pagesOfDay ? `${url.pathname}${url.search}` : '';
+        return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ calls: [call('CA1')], next_page_uri })) };
+      },
+    } as never,
+    logger: pino({ level: 'silent' }),
+    now: () => new Date(),
+    pause: async () => undefined,
+  });
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => turn.signal);
+  try {
+    let due = 1;
+    for (let turns = 0; due > 0 && turns < 30; turns += 1) {
+      turn = new AbortController();
+      left = 3;
+      due = (await reconciliation.nightly(new AbortController().signal)).connections;
+    }
+    expect(due).toBe(0);
+  } finally {
+    timeout.mockRestore();
+  }
+  expect(asked).toHaveLength(new Set(asked).size);
+  // The seven days of the first comparison, the one before them, and the moments that this took.
+  expect(asked.length).toBeGreaterThanOrEqual(8 * pagesOfDay);
+  expect(await database.query('SELECT FROM call_connections WHERE id = $1 AND reconciled_at IS NULL', [id])).toEqual(
+    [],
+  );
 });
 
 test('the carriers of workspaces that are not entitled to calling are not asked', async () => {

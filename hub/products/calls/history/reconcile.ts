@@ -41,17 +41,31 @@ const retryMs = [1_000, 5_000, 20_000];
 const connectionsOfTurn = 500;
 /** So that a slow carrier keeps few others waiting. */
 const connectionsAtOnce = 8;
-/** What one connection may take of a night's turn; the days that it came to are noted, and the next turn goes on from there. */
+/** What one connection may take of a night's turn; the next turn goes on from the page that it came to. */
 const turnMs = 120_000;
+/** Connections of which it is kept how far a turn came; those beyond begin with the days that are not noted yet. */
+const maxPlaces = 1_000;
 const firstId = '00000000-0000-0000-0000-000000000000';
 /** When the night's comparison begins, in hours of UTC. */
 const nightHour = 2;
+
+/** How far a turn came in the list of one connection. */
+interface Place {
+  from: Date;
+  to: Date;
+  /** The page that comes next; null for the first of its day. */
+  next: string | null;
+  /** Pages of its day that were read. */
+  pages: number;
+}
 
 /** Compares records with the lists of carriers, which try a callback for 15 s only: what was missed is made up for. */
 export class Reconciliation {
   readonly #deps: ReconcileDependencies;
   /** Where the last turn ended: those that fail each time come again only after all others. */
   #after = firstId;
+  /** Of connections whose list did not fit into a turn, by their account. */
+  readonly #places = new Map<string, Place>();
 
   constructor(dependencies: ReconcileDependencies) {
     this.#deps = dependencies;
@@ -101,12 +115,8 @@ export class Reconciliation {
       for (const { connection, since } of waiting) {
         const timeout = budgetMs === null ? null : AbortSignal.timeout(budgetMs);
         try {
-          await this.#connection(
-            connection,
-            since,
-            outcome,
-            timeout === null ? signal : AbortSignal.any([signal, timeout]),
-          );
+          if (timeout === null) await this.#connection(connection, firstOf(since), outcome, signal);
+          else await this.#goOn(connection, since, outcome, AbortSignal.any([signal, timeout]));
         } catch (error) {
           signal.throwIfAborted();
           // Whatever it is, it is of this connection: what its carrier or its workspace chose ends no other's night.
@@ -126,54 +136,75 @@ export class Reconciliation {
     return 'Its calls could not be compared; the log says why.';
   }
 
-  /** Day by day, the oldest first, and each noted once it is done: what is cut off goes on from there. */
-  async #connection(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
-    const { connections, now } = this.#deps;
-    const end = now().getTime();
-    const authToken = connection.authToken();
-    for (let from = since.getTime(); from < end; from += dayMs) {
-      const to = Math.min(from + dayMs, end);
-      await this.#day(connection, authToken, new Date(from), new Date(to), outcome, signal);
-      await connections.noteReconciled(connection.id, new Date(to));
+  /** From where the last turn was cut off: with the day before, which is compared again, a day may be more than fits into one. */
+  async #goOn(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
+    // Of another account the pages are others.
+    const key = [connection.id, connection.apiBaseUrl, connection.accountSid].join(' ');
+    const kept = this.#places.get(key);
+    this.#places.delete(key);
+    // Whatever came further meanwhile is noted.
+    const place = kept !== undefined && kept.to > since ? kept : firstOf(since);
+    try {
+      await this.#connection(connection, place, outcome, signal);
+    } catch (error) {
+      // A page that is answered with an error may be one that is there no longer.
+      if (!(error instanceof AppError)) this.#keep(key, place);
+      throw error;
     }
   }
 
+  #keep(key: string, place: Place): void {
+    this.#places.set(key, place);
+    for (const oldest of this.#places.keys()) {
+      if (this.#places.size <= maxPlaces) return;
+      this.#places.delete(oldest);
+    }
+  }
+
+  /** Day by day, the oldest first, and each noted once it is done. */
+  async #connection(connection: ListedConnection, place: Place, outcome: ReconcileOutcome, signal: AbortSignal) {
+    const { connections, now } = this.#deps;
+    const end = now();
+    const authToken = connection.authToken();
+    while (place.from < end) {
+      // The pages behind the first are of the day as that one was asked for.
+      if (place.next === null) {
+        place.to = new Date(Math.min(place.from.getTime() + dayMs, end.getTime()));
+        place.pages = 0;
+      }
+      await this.#day(connection, authToken, place, outcome, signal);
+      await connections.noteReconciled(connection.id, place.to);
+      Object.assign(place, firstOf(place.to));
+    }
+  }
+
+  /** The pages of a day, from its place on, which moves with each that was read. */
   async #day(
     connection: ListedConnection,
     authToken: string,
-    from: Date,
-    to: Date,
+    place: Place,
     outcome: ReconcileOutcome,
     signal: AbortSignal,
   ) {
     const { calls } = this.#deps;
-    const { apiBaseUrl, accountSid, tenantId } = connection;
-    const query = new URLSearchParams({
-      PageSize: String(pageSize),
-      'StartTime>': twilioTime(from),
-      'StartTime<': twilioTime(to),
-    });
-    let next: string | null = `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}/Calls.json?${query.toString()}`;
+    const { tenantId } = connection;
+    const day = place.from.toISOString();
     const seen = new Set<string>();
-    while (next !== null) {
+    for (let url: string | null = place.next ?? firstPage(connection, place); url !== null; url = place.next) {
       signal.throwIfAborted();
-      if (seen.has(next))
-        throw new AppError('unavailable', `The list of Twilio for ${from.toISOString()} leads back to a page before.`);
-      if (seen.size === maxPagesOfDay)
-        throw new AppError('unavailable', `Twilio lists more than ${maxPagesOfDay} pages for ${from.toISOString()}.`);
-      seen.add(next);
-      const page: { calls: Record<string, unknown>[]; next: string | null } = await this.#page(
-        connection,
-        authToken,
-        next,
-        signal,
-      );
+      if (seen.has(url))
+        throw new AppError('unavailable', `The list of Twilio for ${day} leads back to a page before.`);
+      if (place.pages === maxPagesOfDay)
+        throw new AppError('unavailable', `Twilio lists more than ${maxPagesOfDay} pages for ${day}.`);
+      seen.add(url);
+      const page = await this.#page(connection, authToken, url, signal);
       if (page.calls.length === 0) return;
       const events = page.calls.map(readTwilioCall).filter((event) => event !== null);
       outcome.read += events.length;
       const changed = events.length === 0 ? 0 : await calls.mergeAll(tenantId, events);
       outcome.changed += changed;
-      next = page.next;
+      place.next = page.next;
+      place.pages += 1;
     }
   }
 
@@ -205,6 +236,17 @@ export class Reconciliation {
       await pause(wait, signal);
     }
   }
+}
+
+const firstOf = (from: Date): Place => ({ from, to: from, next: null, pages: 0 });
+
+function firstPage({ apiBaseUrl, accountSid }: ListedConnection, { from, to }: Place): string {
+  const query = new URLSearchParams({
+    PageSize: String(pageSize),
+    'StartTime>': twilioTime(from),
+    'StartTime<': twilioTime(to),
+  });
+  return `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}/Calls.json?${query.toString()}`;
 }
 
 /** As Twilio takes it, to the second. */
