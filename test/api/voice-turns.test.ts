@@ -452,6 +452,36 @@ describe('whoever speaks into a stream', () => {
     expect(page.of('done').map(({ interrupted }) => interrupted)).toEqual([true]);
   });
 
+  test.each(['before', 'after'])(
+    'in a short word is answered where only a cough follows, which is known %s it',
+    async (known) => {
+      const opened = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+      const [word, cough] = opened;
+      onTestFinished(() => opened.forEach(({ resolve }) => resolve()));
+      model.reply = () => 'This is a very long answer.';
+      speech.reply = async ({ kind }) => {
+        if (kind === 'speech') return longSound();
+        const isWord = sentTo('transcription').length === 1;
+        await (isWord ? word : cough).promise;
+        return isWord ? 'And Sunday?' : '';
+      };
+      page.send({ type: 'text', data: 'Tell me.' });
+      await page.wait('audio');
+      page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+      await expect.poll(() => sentTo('transcription').length).toBe(1);
+      page.send({ type: 'interrupt' });
+      await page.wait('done');
+      model.reply = () => 'Closed.';
+      page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
+      await expect.poll(() => sentTo('transcription').length).toBe(2);
+      const [first, second] = known === 'before' ? [cough, word] : [word, cough];
+      first.resolve();
+      if (first === cough) await page.wait('done', 2);
+      second.resolve();
+      await expect.poll(() => model.requests.at(-1)?.messages.at(-1)?.content).toBe('And Sunday?');
+    },
+  );
+
   test('is answered in one word, once the hub was silenced, although it had sent more than was played', async () => {
     model.reply = () => 'Shall I go on?';
     speech.reply = ({ kind }) => (kind === 'speech' ? longSound() : 'Ja.');

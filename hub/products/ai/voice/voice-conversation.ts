@@ -13,6 +13,7 @@ import { newId } from '../../../platform/ids.ts';
 import { changedConfig } from './config.ts';
 import { Listener } from './listener.ts';
 import type { ListenerHost } from './listener.ts';
+import { SaidOrder } from './said-order.ts';
 import { bytesOf, isVoiced, secondsOf, SoundStream, wholeSound } from './sound.ts';
 import { VoiceActivity } from './voice-activity.ts';
 import { VoiceContext } from './voice-context.ts';
@@ -49,10 +50,7 @@ export class VoiceConversation {
   #isStopping = false;
   /** Counts interruptions. */
   #silenced = 0;
-  /** The last place in the order of what was said. */
-  #lastPlace = 0;
-  /** The last of them that was taken: no short word of which it is not known whether it says anything. */
-  #lastTaken = 0;
+  readonly #order = new SaidOrder();
 
   constructor(options: ConversationOptions) {
     this.#options = options;
@@ -99,6 +97,7 @@ export class VoiceConversation {
       case 'config':
         return this.#configure(frame.data);
       case 'interrupt':
+        if (frame.data?.turnId === undefined) this.#order.pass();
         return this.#interrupt(frame.data?.turnId, frame.data?.playedMs);
       case 'text':
         return this.#enqueue({ kind: 'typed', text: frame.data }, this.#options.turns.clock.now(), null);
@@ -188,19 +187,19 @@ export class VoiceConversation {
       silence: () => this.#interrupt(undefined, undefined),
       announce: () => {
         const turnId = newId();
-        this.#lastTaken = this.#lastPlace += 1;
+        this.#order.begin(turnId);
         connection.send({ type: 'text', turnId, role: 'user', data: '', done: false });
         return turnId;
       },
       tell: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, done: false }),
       take,
       keepPlace: () => {
-        const place = (this.#lastPlace += 1);
+        const place = this.#order.next();
         return (text, saidAt) => {
           this.#endTurns((turn) => turn.place < place, undefined);
           // Who said more since then is answered to that.
-          if (place < this.#lastTaken) heardInPassing();
-          else take({ kind: 'heard', text }, saidAt, null, place);
+          const answer = () => take({ kind: 'heard', text }, saidAt, null, place);
+          this.#order.hold({ place, answer, pass: heardInPassing });
         };
       },
       heardInPassing,
@@ -212,7 +211,7 @@ export class VoiceConversation {
    * @param place that was kept for it.
    * @throws AppError `rate_limited`, `unavailable`.
    */
-  #enqueue(said: Said, saidAt: number, turnId: string | null, place = (this.#lastPlace += 1)): void {
+  #enqueue(said: Said, saidAt: number, turnId: string | null, place = this.#order.next()): void {
     if (this.#isStopping)
       throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
     if (this.#waiting.length >= maxWaitingTurns)
@@ -221,15 +220,19 @@ export class VoiceConversation {
         `${maxWaitingTurns} utterances wait for their turn; interrupt, or wait until one is answered.`,
         { retryAfterSeconds: 5 },
       );
-    this.#lastTaken = Math.max(this.#lastTaken, place);
-    this.#waiting.push({ id: turnId ?? newId(), place, said, saidAt, isAnnounced: turnId !== null });
+    const id = turnId ?? newId();
+    this.#waiting.push({ id, place, said, saidAt, isAnnounced: turnId !== null });
+    if (said.kind === 'sound') this.#order.begin(id, place);
+    else this.#order.understand(place);
     if (!this.#isAnswering) void this.#answer();
   }
 
   async #answer(): Promise<void> {
     this.#isAnswering = true;
     for (let pending = this.#waiting.shift(); pending !== undefined; pending = this.#waiting.shift())
-      await this.#answerOne(pending).catch((error: unknown) => this.#options.connection.fail(error, pending.id));
+      await this.#answerOne(pending)
+        .catch((error: unknown) => this.#options.connection.fail(error, pending.id))
+        .finally(() => this.#order.settle(pending.id, this.#last?.id === pending.id && this.#last.isUnderstood));
     this.#isAnswering = false;
     if (this.#isStopping) this.#goAway();
   }
@@ -281,6 +284,7 @@ export class VoiceConversation {
     const { connection, turns } = this.#options;
     const total = Math.max(0, Math.round(turns.clock.now() - saidAt));
     connection.send({ type: 'done', turnId: id, done: true, latencyMs: { total }, interrupted: true });
+    this.#order.settle(id, false);
   }
 
   #goAway(): void {

@@ -77,6 +77,7 @@ export class VoiceTurn {
   #firstAudioAt: number | null = null;
   #answer: InferenceMessage | null = null;
   #isAnnounced: boolean;
+  #isUnderstood = false;
   #hasEnded = false;
 
   constructor(dependencies: TurnDependencies, situation: TurnSituation, pending: PendingTurn) {
@@ -88,6 +89,11 @@ export class VoiceTurn {
     this.#isAnnounced = pending.isAnnounced;
     const { kind } = pending.said;
     this.#understoodAt = kind === 'typed' ? pending.saidAt : kind === 'heard' ? dependencies.clock.now() : null;
+  }
+
+  /** Whether it is known to say anything. */
+  get isUnderstood(): boolean {
+    return this.#isUnderstood;
   }
 
   /** Whether a person hears it, or will. */
@@ -110,6 +116,7 @@ export class VoiceTurn {
         return 'nothing_heard';
       }
       this.#isAnnounced = true;
+      this.#isUnderstood = true;
       this.#send({ type: 'text', turnId: this.id, role: 'user', data: text, done: true });
       await this.#speak(text, voice);
       this.#end(false);
