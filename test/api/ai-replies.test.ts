@@ -229,6 +229,39 @@ describe.skipIf(!keepsKnowledge)('the knowledge', () => {
     const { data } = await visitor.api.call('listVisitorMessages', { query: {} });
     expect(Object.keys(data.at(-1) as object)).not.toContain('sources');
   });
+
+  test('lists each question that was handed over because what it found does not answer it, and no other', async () => {
+    expect((await fill()).status).toBe(200);
+    const listed = async () =>
+      (
+        await scene.workspace.session.call('listUnansweredQuestions', {
+          params: { tenantId: scene.tenantId },
+          query: {},
+        })
+      ).data.map(({ question }) => question);
+    const ask = async (question: string, answer: ChatModelReply, found: string) => {
+      model.answer = () => answer;
+      const visitor = await scene.visitor();
+      await scene.say(visitor, question);
+      await scene.settled();
+      expect(model.requests.at(-1)?.text).toContain(found);
+      return (await scene.said(visitor)).at(-1);
+    };
+    expect(await ask('May dogs steer?', { action: 'handoff', reason: 'not known' }, 'On a leash.')).toBe(handedOver);
+    await scene.setAi({ minConfidence: 0.9 });
+    expect(await ask('When do you open the marina?', { reply: 'At nine.', sources: ['hours'] }, 'At nine.')).toBe(
+      handedOver,
+    );
+    expect(await listed()).toEqual(['When do you open the marina?', 'May dogs steer?']);
+    expect(await ask('May dogs come aboard?', { reply: 'On a leash.', sources: ['dogs'] }, 'On a leash.')).toBe(
+      'ai: On a leash.',
+    );
+    expect(await ask('May dogs come?!', { action: 'handoff', reason: 'is angry', sources: ['dogs'] }, 'leash')).toBe(
+      handedOver,
+    );
+    expect(await ask('Hello, when?', { action: 'clarify', reply: 'Which day?' }, '')).toBe('ai: Which day?');
+    expect(await listed()).toHaveLength(2);
+  });
 });
 
 describe('what happens while the model thinks wins', () => {

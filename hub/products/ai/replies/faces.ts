@@ -27,7 +27,7 @@ export interface ReplyKnowledge {
   ): Promise<readonly Passage[]>;
   /** Terms of the business, which go with every question. */
   terms(tenantId: string): Promise<string>;
-  /** Counts a question to which nothing was found. */
+  /** Counts a question that what was found does not answer. */
   recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void>;
 }
 

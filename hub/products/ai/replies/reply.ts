@@ -33,6 +33,8 @@ export interface ComposedReply {
 const passagesAtMost = 6;
 const questionCharacters = 2_000;
 const reasonCharacters = 300;
+/** Below it an entry hardly ever answers what was asked. */
+const answeringScore = 0.5;
 
 /** How a reply is to come about. */
 export interface ComposeOptions {
@@ -87,12 +89,13 @@ export class ReplyComposer {
         },
       };
       const { answer, usage } = await askModel(this.#models, tenantId, prompt, signal, { listener, tools });
-      const shownReply = answer === null ? null : presented(answer, settings, passages, addresses());
-      const reply = shownReply && { ...shownReply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] };
-      // For whoever keeps the knowledge.
-      if (reply?.action === 'handoff' && passages.length === 0 && question.trim() !== '')
+      if (answer === null) return { reply: null, usage };
+      const reply = presented(answer, settings, passages, addresses());
+      // For whoever keeps the knowledge: nearly every question finds some entries, whether they answer it or not.
+      const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= answeringScore;
+      if (reply?.action === 'handoff' && !isAnswered && question.trim() !== '')
         await this.#knowledge.recordUnanswered(tenantId, conversation.id, question);
-      return { reply, usage };
+      return { reply: reply && { ...reply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] }, usage };
     } catch (error) {
       (told as Deltas | null)?.drop();
       throw error;
