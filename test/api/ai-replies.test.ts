@@ -5,7 +5,7 @@ import { answeredChat } from '../fixtures/answered-chat.ts';
 import type { AnsweredChat } from '../fixtures/answered-chat.ts';
 import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
-import { startHub } from '../fixtures/hub.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { openVisitor } from '../fixtures/live-chat.ts';
 import type { LivePage } from '../fixtures/live-chat.ts';
@@ -377,6 +377,38 @@ describe('what happens while the model thinks wins', () => {
     expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
     expect((await show(visitor)).owner).toBeNull();
   });
+
+  test.each(['ai_agent', 'conversations_suite'])(
+    'the operator who takes %s from the workspace',
+    async (entitlement) => {
+      const entitle = (isEntitled: boolean) =>
+        hub.client(adminKey).call('putEntitlements', {
+          params: { tenantId: scene.tenantId },
+          body: { [entitlement]: isEntitled },
+        });
+      const { visitor } = await thinking(() => entitle(false));
+      await entitle(true);
+      expect(await scene.said(visitor)).toEqual(['visitor: When do you open?']);
+      expect((await show(visitor)).owner).toBeNull();
+      // Before a model was asked.
+      await scene.setAi({ debounceMs: 500 });
+      const other = await scene.visitor();
+      await scene.say(other, 'When do you open?');
+      await entitle(false);
+      await scene.settled();
+      await entitle(true);
+      expect(await scene.said(other)).toEqual(['visitor: When do you open?']);
+      expect(model.requests).toHaveLength(1);
+      // What is only suggested, too.
+      await scene.setAi({ mode: 'shadow', debounceMs: 0 });
+      const third = await thinking(() => entitle(false));
+      await entitle(true);
+      const { data } = await scene.workspace.session.call('listAiSuggestions', {
+        params: { tenantId: scene.tenantId, channelId: third.visitor.conversationId },
+      });
+      expect(data).toEqual([]);
+    },
+  );
 
   test('and what was shown of an answer that is not to be is taken away', async () => {
     const gate = Promise.withResolvers<void>();

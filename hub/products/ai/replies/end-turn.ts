@@ -107,7 +107,9 @@ export class TurnEnder {
     if (outcome.kind === 'suggest') {
       // It had this one before its workspace had it suggest only.
       const left = conversation.owner === 'ai' ? await this.#release(tx, turn, conversation) : null;
-      const suggested = await this.#suggest(tx, turn, conversation, outcome.reply, hasMore);
+      const suggested: Ended = standing.isActive
+        ? await this.#suggest(tx, turn, conversation, outcome.reply, hasMore)
+        : { ended: 'dropped', committed: [] };
       return { ...suggested, committed: [...suggested.committed, ...(left?.committed ?? [])] };
     }
     const isOpen = conversation.status === 'open' || conversation.status === 'pending';

@@ -41,7 +41,8 @@ export async function readStanding(tx: Transaction, tenantId: string): Promise<S
     readAiSettings(tx, tenantId),
     tx.query<{ is_entitled: boolean; is_online: boolean }>(
       'read_ai_standing',
-      `SELECT coalesce((entitlements->>'ai_agent')::boolean, false) AS is_entitled, ${someAgentIsOnline('$1')} AS is_online FROM tenants WHERE id = $1`,
+      `SELECT coalesce((entitlements->>'ai_agent')::boolean AND (entitlements->>'conversations_suite')::boolean, false) AS is_entitled,
+         ${someAgentIsOnline('$1')} AS is_online FROM tenants WHERE id = $1`,
       [tenantId],
     ),
   ]);
