@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { api } from '../../shared/contract/api.ts';
 import type { VisitorFrame } from '../../shared/contract/chat/live.ts';
 import { answeredChat } from '../fixtures/answered-chat.ts';
 import type { AnsweredChat } from '../fixtures/answered-chat.ts';
@@ -190,10 +189,7 @@ describe('an answer', () => {
   });
 });
 
-// The contract has them where the knowledge is built in.
-const keepsKnowledge = 'putKnowledge' in api;
-
-describe.skipIf(!keepsKnowledge)('the knowledge', () => {
+describe('the knowledge', () => {
   const fill = () =>
     send(hub.url, 'PUT', `/tenants/${scene.tenantId}/ai/knowledge`, {
       headers: { authorization: `Bearer ${scene.workspace.jwt}` },
