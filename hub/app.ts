@@ -88,7 +88,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
   const marketing = createMarketing(platform, config, { limits });
   const webhooks = createWebhooks(platform, config, { limits });
-  const calls = createCalls(stack, platform, config, { limits, events: core.events });
+  const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
   // It hears of the chat, and answers in it: one comes before, the other after it.
   const replies = createReplies(platform, ai, { skills, actions: automations.approvedSkills });
   const others: Product[] = [core, automations, ai, marketing, nodes, webhooks, calls];

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { Dials } from '../../hub/products/calls/softphones/index.ts';
+import { HeldCalls, LostCalls } from '../../hub/products/calls/softphones/index.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
@@ -15,7 +15,8 @@ let hub: TestHub;
 let other: TestHub;
 beforeAll(async () => {
   server = await startSipWebSocketServer();
-  hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' });
+  const caps = { SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' };
+  hub = await startHub({ ...server.env, ...caps, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' });
   other = await startHub(server.env, hub.database);
 });
 afterAll(async () => {
@@ -51,16 +52,26 @@ async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
 }
 
 /** What counts calls, in two processes. */
-const dialsOf = () =>
-  [hub, other].map(({ app: { db } }) => {
-    const dials = new Dials({ db, logger: pino({ level: 'silent' }), caps: { callsAtOnce: 3, minutesADay: 5 } });
-    onTestFinished(() => dials[Symbol.dispose]());
-    return dials;
+async function dialsOf(tenantId: string) {
+  const text = 'SELECT id FROM sessions WHERE tenant_id = $1';
+  const sessionId = (await hub.database.query<{ id: string }>(text, [tenantId]))[0]?.id as string;
+  return [hub, other].map(({ app: { db } }) => {
+    const caps = { callsAtOnce: 3, minutesADay: 5 };
+    const calls = new HeldCalls({ db, logger: pino({ level: 'silent' }), caps, server: null });
+    onTestFinished(() => calls[Symbol.dispose]());
+    return { begin: () => calls.begin({ tenantId, sessionId }, { callId: 'none', fromTag: 'a' }) };
   });
+}
 const count = async (tenantId: string, condition: string) => {
-  const text = `SELECT count(*)::int AS count FROM sip_dials WHERE tenant_id = $1 AND ${condition}`;
+  const text = `SELECT count(*)::int AS count FROM sip_calls WHERE tenant_id = $1 AND ${condition}`;
   return (await hub.database.query<{ count: number }>(text, [tenantId]))[0]?.count;
 };
+const lost = () =>
+  new LostCalls({
+    db: hub.app.db,
+    server: { knows: () => Promise.resolve(false), end: () => Promise.resolve(false) },
+    sessions: () => Promise.resolve(new Map()),
+  });
 const running = (tenantId: string) => count(tenantId, 'true');
 const answered = (tenantId: string) => count(tenantId, 'answered_at IS NOT NULL');
 const secondsToday = async (tenantId: string) => {
@@ -160,11 +171,75 @@ describe('a softphone', () => {
     await expect.poll(() => caller.closed).toBe(4401);
   });
 
+  test('that loses its connection while it rings takes its call back, and is waited for by nobody who calls it', async () => {
+    const workspace = await workspaceWithPhones();
+    const colleague = await colleagueOf(workspace);
+    const [caller, callee] = [await open(workspace), await open(colleague, other.url)];
+    await callee.register();
+    caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
+    await callee.wait('INVITE');
+    caller.socket.terminate();
+    await callee.wait('CANCEL');
+    const again = await open(workspace);
+    again.request('INVITE', `sip:${callee.user}@sip.example.com`, { 'Call-ID': 'again' });
+    await expect.poll(() => callee.messages.filter(({ kind }) => kind === 'request')).toHaveLength(3);
+    callee.socket.terminate();
+    await again.wait(480);
+    expect(await running(workspace.tenantId)).toBe(0);
+  });
+
+  test('that lost its connection in mid-call has its call ended with its session, by itself at another process or by nobody', async () => {
+    const { workspace, caller, callee } = await talk();
+    await expect.poll(() => answered(workspace.tenantId)).toBe(2);
+    caller.socket.terminate();
+    const again = await open(workspace, other.url);
+    await again.register();
+    callee.socket.terminate();
+    expect(server.ended.flat()).not.toContain(`call-of-${caller.user}`);
+    await hub.client(workspace.jwt).call('logOut', {});
+    await expect.poll(() => again.closed, { timeout: 5_000 }).toBe(4401);
+    expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
+    const alone = await talk();
+    await expect.poll(() => answered(alone.workspace.tenantId)).toBe(2);
+    alone.caller.socket.terminate();
+    await alone.workspace.session.call('logOut', {});
+    await alone.callee.wait('BYE');
+    expect(alone.callee.closed).toBeNull();
+    await expect.poll(() => running(alone.workspace.tenantId)).toBe(0);
+  });
+
+  test('whose process died leaves its call to the others, as long as the SIP server knows it', async () => {
+    const { workspace, caller, callee } = await talk();
+    await expect.poll(() => answered(workspace.tenantId)).toBe(2);
+    [caller, callee].forEach(({ socket }) => socket.terminate());
+    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
+      workspace.tenantId,
+    ]);
+    const expired = () => count(workspace.tenantId, 'expires_at < now()');
+    await hub.app.sweep();
+    expect([await running(workspace.tenantId), await expired()]).toEqual([2, 0]);
+    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
+      workspace.tenantId,
+    ]);
+    await lost().sweep();
+    expect(await running(workspace.tenantId)).toBe(0);
+  });
+
+  test('is closed when it floods the SIP server with registrations, most of which never get there', async () => {
+    const phone = await open(await workspaceWithPhones());
+    const before = server.messages.length;
+    for (let at = 0; at < 400; at += 1)
+      phone.request('REGISTER', 'sip:sip.example.com', { 'Call-ID': 'r', CSeq: `${at} REGISTER` });
+    await expect.poll(() => phone.closed).toBe(4429);
+    expect(server.messages.length - before).toBeLessThan(350);
+  });
+
   test('is closed at every process, its calls ended, when its workspace goes to a trunk of its own', async () => {
     const { workspace, caller, callee } = await talk();
     const body = { host: 'sip.example.com', username: 'acme', password: 'secret' };
     await workspace.session.call('registerOwnTrunk', { body });
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([4403, 4403]);
+    await expect.poll(() => server.forgotten).toContain(workspace.user.slice(0, 17));
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
   });
 
@@ -208,10 +283,8 @@ describe('a softphone', () => {
 
   test('calls so many numbers at once, over all processes, however many are asked for at the same time', async () => {
     const workspace = await workspaceWithPhones();
-    const dials = dialsOf();
-    const asked = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => dials[at % 2]?.begin(workspace.tenantId) ?? 'none'),
-    );
+    const dials = await dialsOf(workspace.tenantId);
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => dials[at % 2]?.begin() ?? 'none'));
     const begun = asked.flatMap((dial) => (typeof dial === 'string' ? [] : [dial]));
     expect(begun).toHaveLength(3);
     const phone = await open(workspace);
@@ -228,23 +301,23 @@ describe('a softphone', () => {
   test('begins no call to a number once the minutes of the day are used up, also by calls that last or whose process died', async () => {
     const workspace = await workspaceWithPhones();
     const { tenantId } = workspace;
-    const [dials] = dialsOf();
-    const one = await dials?.begin(tenantId);
+    const [dials] = await dialsOf(tenantId);
+    const one = await dials?.begin();
     if (typeof one !== 'object') throw new Error('no call began');
-    one.answered();
+    one.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
-    const back = `UPDATE sip_dials SET answered_at = now() - interval '6 minutes' WHERE tenant_id = $1`;
+    const back = `UPDATE sip_calls SET answered_at = now() - interval '6 minutes' WHERE tenant_id = $1`;
     await hub.database.query(back, [tenantId]);
-    expect(await dials?.begin(tenantId)).toBe('minutes_a_day');
-    await hub.database.query(`UPDATE sip_dials SET expires_at = now() - interval '4 minutes' WHERE tenant_id = $1`, [
+    expect(await dials?.begin()).toBe('minutes_a_day');
+    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '4 minutes' WHERE tenant_id = $1`, [
       tenantId,
     ]);
-    await dials?.sweep();
+    await lost().sweep();
     expect(await running(tenantId)).toBe(0);
     expect(await secondsToday(tenantId)).toBeGreaterThanOrEqual(119);
-    const two = await dials?.begin(tenantId);
+    const two = await dials?.begin();
     if (typeof two !== 'object') throw new Error('no call began');
-    two.answered();
+    two.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
     await hub.database.query(back, [tenantId]);
     two.ended();
@@ -253,7 +326,7 @@ describe('a softphone', () => {
     phone.request('INVITE', 'sip:+4930@sip.example.com');
     expect(await phone.wait(403)).toMatchObject({ reason: 'Minutes Of The Day Used Up' });
     await hub.database.query(`UPDATE sip_dial_sums SET day = day - 1 WHERE tenant_id = $1`, [tenantId]);
-    expect(typeof (await dials?.begin(tenantId))).toBe('object');
+    expect(typeof (await dials?.begin())).toBe('object');
   });
 
   test('needs a session, of a workspace that is entitled', async () => {

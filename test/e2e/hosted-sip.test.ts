@@ -39,7 +39,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return phone;
   };
 
-  test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
+  /** Two people of a workspace in a call. */
+  async function talk() {
     const { session, tenantId, jwt } = await hub.workspace();
     await session.call('optIntoHostedSip', {});
     const [email, password] = [`agent-${process.hrtime.bigint()}@example.org`, 'correct horse battery'];
@@ -56,9 +57,38 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       Route: headerOf(ok, 'record-route') ?? '',
     });
     await callee.wait('ACK');
+    return { session, tenantId, caller, callee };
+  }
+
+  test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
+    const { session, caller, callee } = await talk();
     await session.call('logOut', {});
     await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
     await expect.poll(() => caller.closed).toBe(4401);
+  });
+
+  test('ends a call with the session of one whose connection was lost, and knows of it until then', async () => {
+    const { session, tenantId, caller, callee } = await talk();
+    const kept = async () => {
+      const text = 'SELECT expires_at > now() AS "isKept" FROM sip_calls WHERE tenant_id = $1';
+      return (await database.query<{ isKept: boolean }>(text, [tenantId])).map(({ isKept }) => isKept);
+    };
+    await expect.poll(kept).toEqual([true, true]);
+    caller.socket.terminate();
+    await database.query('UPDATE sip_calls SET expires_at = now() WHERE tenant_id = $1', [tenantId]);
+    await hub.app.sweep();
+    expect(await kept()).toEqual([true, true]);
+    await session.call('logOut', {});
+    await callee.wait('BYE');
+    await expect.poll(kept).toEqual([]);
+  });
+
+  test('takes a call back, or answers it, when one side is gone while it rings', async () => {
+    const { caller, callee } = await talk();
+    caller.request('INVITE', `sip:${callee.user}@sip.example.com`, { 'Call-ID': 'one' });
+    await expect.poll(() => callee.messages.filter((each) => each.kind === 'request')).toHaveLength(3);
+    callee.socket.terminate();
+    await caller.wait(480);
   });
 
   /** What a phone with a password of its own is answered by udp. */
@@ -101,7 +131,10 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await call(others?.username as string)).toBe(403);
     expect(await call('+4930123456')).toBe(404);
     expect(await call(`${username}-${'0'.repeat(32)}`)).toBe(480);
+    const registered = async () => JSON.stringify(await server.rpc('ul.dump')).includes(username);
+    expect(await registered()).toBe(true);
     await one.session.call('optOutOfHostedSip', {});
+    await expect.poll(registered).toBe(false);
     expect(await register(password)).toBe(401);
   });
 

@@ -53,6 +53,16 @@ export class SipServer {
     return (await this.#ask('dlg.terminate_dlg', [callId, fromTag, toTag])).error === undefined;
   }
 
+  /** Whether a call lasts. @throws Error where the server does not answer within a second. */
+  async knows({ callId, fromTag }: SipDialog): Promise<boolean> {
+    return (await this.#ask('dlg.dlg_list', [callId, fromTag])).error === undefined;
+  }
+
+  /** Forgets where the phones of a user are, so that no call reaches them. @throws Error where the server does not answer within a second. */
+  async forget(username: string): Promise<void> {
+    await this.#ask('ul.rm', ['location', username]);
+  }
+
   /** What it is. @throws Error where it does not answer within a second. */
   async version(): Promise<string> {
     const { result } = await this.#ask('core.version', []);

@@ -6,19 +6,20 @@ import { SipServer } from '../../platform/sip/sip-server.ts';
 import type { SipServerSettings } from '../../platform/sip/sip-server.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceEvents } from '../core/events/index.ts';
+import type { Identity } from '../core/identity/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { carrierReceiver } from './carrier/index.ts';
 import { CarrierConnections, Connections } from './connections/index.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { importCsv, Reconciliation } from './history/index.ts';
 import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
-import { HostedSips } from './hosted/index.ts';
+import { HostedSips, workspaceUsername } from './hosted/index.ts';
 import { hostedSipRoutes } from './hosted/routes.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
 import { SipModes, tellSipMode } from './sip-mode/index.ts';
-import { Dials, SoftphoneDoors } from './softphones/index.ts';
+import { HeldCalls, LostCalls, SoftphoneDoors } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
@@ -44,7 +45,11 @@ export function createCalls(
   stack: AsyncDisposableStack,
   platform: Platform,
   settings: CallsSettings,
-  { limits, events }: { limits: WorkspaceLimits; events: WorkspaceEvents },
+  {
+    limits,
+    events,
+    identity,
+  }: { limits: WorkspaceLimits; events: WorkspaceEvents; identity: Pick<Identity, 'sessions'> },
 ): CallsProduct {
   const { db, cursors, egress, secrets, rateLimiter, logger } = platform;
   const calls = new Calls({ db, cursors, keptDays: settings.retention.calls });
@@ -60,15 +65,24 @@ export function createCalls(
     pause: (ms, signal) => waitFor(systemClock, ms, signal),
   });
   const modes = new SipModes();
-  const { server, dial } = settings.sip;
+  const { dial } = settings.sip;
+  const server = settings.sip.server === null ? null : new SipServer(settings.sip.server);
   const wake = (tenantId: string) => {
     wakeTrunks(platform.events);
     tellSipMode(platform.events, tenantId);
+    void forgetPhones(tenantId).catch((error: unknown) =>
+      logger.warn({ err: error }, 'phones of a workspace stay registered; no call reaches them'),
+    );
   };
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
+  // A phone that registered with the password of a workspace holds no connection that could be closed.
+  const forgetPhones = async (tenantId: string) => {
+    if (server !== null && !(await hosted.isOn(tenantId))) await server.forget(workspaceUsername(tenantId));
+  };
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
-  const dials = stack.use(new Dials({ db, logger, caps: dial }));
+  const held = stack.use(new HeldCalls({ db, logger, caps: dial, server }));
+  const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
   const softphones = stack.use(
     new SoftphoneDoors({
       db,
@@ -76,9 +90,9 @@ export function createCalls(
       logger,
       rateLimiter,
       hosted,
-      server: server === null ? null : new SipServer(server),
+      server,
       rules: dial,
-      dials,
+      calls: held,
       now: Date.now,
     }),
   );
@@ -98,7 +112,8 @@ export function createCalls(
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
       { name: 'lists of carriers', everyMs: 1_800_000, run: (stopping) => reconciliation.nightly(stopping) },
-      { name: 'calls of softphones that are over', everyMs: 60_000, run: () => dials.sweep() },
+      { name: 'calls of softphones without a process', everyMs: 15_000, run: () => lost.sweep() },
+      { name: 'calls of softphones without a session', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
       { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),

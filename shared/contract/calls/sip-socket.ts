@@ -17,7 +17,7 @@ export const sipCloseCodes = {
   revoked: 4401,
   /** A message in somebody else's name, or hosted SIP is not on. */
   foreign: 4403,
-  /** More connections than a person may open. */
+  /** More connections than a person may open, or more messages than a softphone may send. */
   tooMany: 4429,
 } as const;
 

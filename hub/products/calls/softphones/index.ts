@@ -1,5 +1,6 @@
-export { Dials } from './dials.ts';
-export type { DialCaps } from './dials.ts';
 export { examineSipServer } from './examine-sip-server.ts';
+export { HeldCalls } from './held-calls.ts';
+export type { DialCaps } from './call-store.ts';
+export { LostCalls } from './lost-calls.ts';
 export { SoftphoneDoors } from './softphone-doors.ts';
 export type { SoftphoneRules } from './softphone-doors.ts';

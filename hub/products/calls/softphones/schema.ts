@@ -1,4 +1,4 @@
-import { date, index, integer, pgTable, uuid } from '../../../platform/db/orm.ts';
+import { boolean, date, index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 /** What a workspace spoke with numbers today; whoever begins another call holds the row, so that of several at once each knows of the others. */
@@ -13,18 +13,28 @@ export const sipDialSums = pgTable(
   () => policies(),
 );
 
-/** Calls of softphones to numbers, while they last; whose process says nothing for a while are over. */
-export const sipDials = pgTable(
-  'sip_dials',
+/**
+ * Calls of softphones while they last: those to numbers, which are counted, from their INVITE, all others once they were answered. A call stays when its
+ * softphone or its process is gone, so that it is ended with its session all the same.
+ */
+export const sipCalls = pgTable(
+  'sip_calls',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
+    /** Of somebody who is signed in; the session may be gone before the call was ended. */
+    sessionId: uuid('session_id').notNull(),
+    isCounted: boolean('is_counted').notNull(),
+    callId: text('call_id').notNull(),
+    fromTag: text('from_tag').notNull(),
+    /** Null until it was answered. */
+    toTag: text('to_tag'),
     answeredAt: instant('answered_at'),
     expiresAt: instant('expires_at').notNull(),
   },
   (table) => [
-    index('sip_dials_tenant').on(table.tenantId),
-    index('sip_dials_expiry').on(table.expiresAt),
+    index('sip_calls_tenant').on(table.tenantId),
+    index('sip_calls_expiry').on(table.expiresAt),
     ...policies(),
   ],
 );

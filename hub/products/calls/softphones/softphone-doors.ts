@@ -13,7 +13,7 @@ import type { HostedSips } from '../hosted/index.ts';
 import { sipModeTopic } from '../sip-mode/index.ts';
 import { decideDial } from './dial-policy.ts';
 import type { DialRules } from './dial-policy.ts';
-import type { Dials } from './dials.ts';
+import type { HeldCalls } from './held-calls.ts';
 import { SoftphoneLine } from './softphone-line.ts';
 
 /** Where softphones may call, at whatever server. */
@@ -28,7 +28,7 @@ export interface SoftphoneDoorsOptions {
   /** Null where the operator has none. */
   server: SipServer | null;
   rules: SoftphoneRules;
-  dials: Pick<Dials, 'begin'>;
+  calls: Pick<HeldCalls, 'begin' | 'hold' | 'takeUp'>;
   now: () => number;
 }
 
@@ -68,9 +68,10 @@ export class SoftphoneDoors implements Disposable {
   }
 
   async #connect(opened: Opened): Promise<void> {
-    const { rateLimiter, hosted, server, logger } = this.#options;
+    const { rateLimiter, hosted, server, logger, calls } = this.#options;
     const { socket, principal, requestId, stopping } = opened;
-    const { tenantId, user } = principal;
+    const { tenantId, user, sessionId } = principal;
+    const owner = { tenantId, sessionId };
     const { allowed } = await rateLimiter.take(`sip-socket:${user.id}`, {
       limit: sipSocketsAMinute,
       windowSeconds: 60,
@@ -87,7 +88,8 @@ export class SoftphoneDoors implements Disposable {
       server,
       address: `${username}@${server.domain}`,
       decide: (uri) => decideDial(uri, workspaceUsername(tenantId), { ...this.#options.rules, domain: server.domain }),
-      begin: () => this.#options.dials.begin(tenantId),
+      begin: (asked) => calls.begin(owner, asked),
+      hold: (dialog) => calls.hold(owner, dialog),
       onRefused: (refusal) =>
         void this.#record(tenantId, actorOf(principal), user.id, refusal).catch((error: unknown) =>
           logger.error({ err: error, requestId }, 'a refused call was not recorded'),
@@ -95,6 +97,7 @@ export class SoftphoneDoors implements Disposable {
       now: this.#options.now,
     });
     this.#hold(line, socket, tenantId);
+    for (const { dialog, call } of await calls.takeUp(owner)) line.takeUp(dialog, call);
     opened.onRevoked((code) => void line.end(sipCloseCodes.revoked, code));
     this.#followStop(stopping);
     // What happened while it was connected was told to nobody.

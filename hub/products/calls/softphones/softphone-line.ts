@@ -2,10 +2,11 @@ import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { headersOf, parseMessage, SipSyntaxError } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import type { SipServer } from '../../../platform/sip/sip-server.ts';
-import { callIdOf, CallsOfLine, isInDialog } from './calls-of-line.ts';
+import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import { answersInvite, callIdOf, CallsOfLine, isInDialog, tagOf } from './calls-of-line.ts';
+import type { RingingCall } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
-import type { Dial } from './dials.ts';
+import type { HeldCall, HeldCalls } from './held-calls.ts';
 import { findForeign } from './own-name.ts';
 import { cancel, isKeepAlive, readFrame, refuse, withAddress } from './sip-frames.ts';
 
@@ -18,7 +19,9 @@ export interface SoftphoneLineOptions {
   address: string;
   decide: (uri: string) => DialDecision;
   /** Begins a call that counts; answers why not. */
-  begin: () => Promise<Dial | 'calls_at_once' | 'minutes_a_day'>;
+  begin: (asked: Omit<SipDialog, 'toTag'>) => ReturnType<HeldCalls['begin']>;
+  /** Keeps a call that was answered. */
+  hold: (dialog: SipDialog) => HeldCall;
   onRefused: (refusal: { dialled: string; reason: string }) => void;
   now: () => number;
 }
@@ -28,6 +31,8 @@ const methods = ['REGISTER', 'INVITE', 'ACK', 'CANCEL', 'BYE', 'OPTIONS', 'INFO'
 const maxUnsentBytes = 512 * 1024;
 /** New calls that a softphone may ask for in a minute. */
 const maxDialsAMinute = 30;
+/** Frames that a softphone may send at once, and in a second from then on. */
+const [framesAtOnce, framesASecond] = [200, 50];
 /** Refused calls whose ACK is to come. */
 const maxRefused = 64;
 const endTimeoutMs = 1_200;
@@ -40,11 +45,12 @@ const pong = Buffer.from('\r\n');
 /** One softphone and its connection to the SIP server: what goes by is in its own name, and to where it may call. */
 export class SoftphoneLine {
   readonly #options: SoftphoneLineOptions;
-  readonly #calls = new CallsOfLine();
+  readonly #calls: CallsOfLine;
   readonly #refused = new Set<string>();
   /** Calls that are ended, and whom to tell that the softphone knows. */
   readonly #toldOfEnd = new Map<string, () => void>();
   #dials: number[] = [];
+  #frames = { left: framesAtOnce, at: 0 };
   #ending: Promise<void> | null = null;
   /** What came while it is found out whether a call may begin; null while nothing is. */
   #waiting: Buffer[] | null = null;
@@ -52,12 +58,10 @@ export class SoftphoneLine {
   constructor(options: SoftphoneLineOptions) {
     this.#options = options;
     const { browser, upstream } = options;
+    this.#calls = new CallsOfLine(options.hold);
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
     upstream.on('message', (data) => this.#guard(() => this.#fromServer(data as Buffer)));
-    browser.on('close', () => {
-      this.#calls.takeAll();
-      upstream.close();
-    });
+    browser.on('close', () => void this.#leave());
     upstream.on('close', () => browser.close(sipCloseCodes.tryAgain, 'the SIP server is away'));
     upstream.on('error', () => upstream.terminate());
   }
@@ -73,20 +77,46 @@ export class SoftphoneLine {
     this.#options.browser.close(code, reason);
   }
 
+  /** Goes on with a call that another softphone of the same person had. */
+  takeUp(dialog: SipDialog, held: HeldCall): void {
+    this.#calls.takeUp(dialog, held);
+  }
+
   async #endCalls(): Promise<void> {
-    const { upstream, server } = this.#options;
-    const { answered, asking } = this.#calls.takeAll();
-    for (const invite of asking) upstream.send(cancel(invite));
+    const { server } = this.#options;
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, endTimeoutMs);
-    const ends = answered.map(async (dialog) => {
-      const { promise: told, resolve } = Promise.withResolvers<void>();
-      this.#toldOfEnd.set(dialog.callId, resolve);
+    const ends = this.#calls.answered.map(async (dialog) => {
+      const told = this.#toldOf(dialog.callId);
       // The server answers before it has told both sides.
       if (await server.end(dialog)) await told;
+      this.#calls.end(dialog.callId);
     });
-    await Promise.race([Promise.allSettled(ends), late.promise]);
+    const asked = this.#calls.ringing.filter(({ isOwn }) => isOwn).map(({ invite }) => this.#toldOf(callIdOf(invite)));
+    for (const call of this.#calls.ringing) this.#giveUp(call);
+    await Promise.race([Promise.allSettled([...ends, ...asked]), late.promise]);
     clearTimeout(timer);
+  }
+
+  #giveUp({ invite, isOwn }: RingingCall): void {
+    const { upstream } = this.#options;
+    if (upstream.readyState !== upstream.OPEN) return;
+    upstream.send(isOwn ? cancel(invite) : refuse(invite, 480, 'Temporarily Unavailable'), { binary: false });
+    if (!isOwn) this.#calls.end(callIdOf(invite));
+  }
+
+  /** Nobody can take up a call that rings at a softphone that is gone; those that were answered can be. */
+  async #leave(): Promise<void> {
+    if (this.#ending === null) for (const call of this.#calls.ringing) this.#giveUp(call);
+    else await this.#ending;
+    this.#calls.leave();
+    this.#options.upstream.close();
+  }
+
+  #toldOf(callId: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#toldOfEnd.set(callId, resolve);
+    return promise;
   }
 
   #guard(act: () => void): void {
@@ -104,6 +134,10 @@ export class SoftphoneLine {
     if (this.#ending !== null) return;
     if (this.#waiting !== null) {
       this.#waiting.push(frame);
+      return;
+    }
+    if (!this.#mayTalk()) {
+      void this.end(sipCloseCodes.tooMany, `more than ${framesASecond} messages in a second`);
       return;
     }
     if (isKeepAlive(frame)) {
@@ -135,8 +169,8 @@ export class SoftphoneLine {
     const { browser, decide } = this.#options;
     const decision = decide(request.uri);
     if (decision.kind === 'refused') return this.#refuseDial(request, decision);
-    const pass = (dial: Dial | null) =>
-      this.#pass(withAddress(frame, request, decision.uri), { ...request, uri: decision.uri }, dial);
+    const pass = (held: HeldCall | null) =>
+      this.#pass(withAddress(frame, request, decision.uri), { ...request, uri: decision.uri }, held);
     if (!decision.isCounted) return pass(null);
     this.#waiting = [];
     browser.pause();
@@ -148,13 +182,13 @@ export class SoftphoneLine {
     });
   }
 
-  async #begin(request: SipRequest, dialled: string, pass: (dial: Dial) => void): Promise<void> {
+  async #begin(request: SipRequest, dialled: string, pass: (held: HeldCall) => void): Promise<void> {
     const { browser, begin } = this.#options;
     try {
-      const dial = await begin();
-      if (typeof dial === 'string') this.#refuseDial(request, { dialled, reason: capReasons[dial] });
-      else if (browser.readyState === browser.OPEN && this.#ending === null) pass(dial);
-      else dial.ended();
+      const held = await begin({ callId: callIdOf(request), fromTag: tagOf(request, 'from') });
+      if (typeof held === 'string') this.#refuseDial(request, { dialled, reason: capReasons[held] });
+      else if (browser.readyState === browser.OPEN && this.#ending === null) pass(held);
+      else held.ended();
     } catch {
       this.#refuse(request, 503, 'Service Unavailable');
     }
@@ -171,8 +205,8 @@ export class SoftphoneLine {
     this.#send(this.#options.browser, refuse(request, status, reason));
   }
 
-  #pass(frame: Buffer, message: SipMessage, dial: Dial | null = null): void {
-    this.#calls.follow(message, true, dial);
+  #pass(frame: Buffer, message: SipMessage, held: HeldCall | null = null): void {
+    this.#calls.follow(message, true, held);
     this.#send(this.#options.upstream, frame);
   }
 
@@ -181,7 +215,22 @@ export class SoftphoneLine {
     const message = parseMessage(frame);
     this.#calls.follow(message, false);
     this.#send(this.#options.browser, frame);
-    if (message.kind === 'request' && message.method === 'BYE') this.#toldOfEnd.get(callIdOf(message))?.();
+    const callId = callIdOf(message);
+    if (message.kind === 'request') {
+      if (message.method === 'BYE') this.#toldOfEnd.get(callId)?.();
+    } else if (answersInvite(message) && message.status >= 300) this.#toldOfEnd.get(callId)?.();
+    else if (answersInvite(message) && message.status >= 200) this.#endLate(callId);
+  }
+
+  /** Somebody answered while the call was taken back. */
+  #endLate(callId: string): void {
+    if (this.#ending === null) return;
+    const dialog = this.#calls.answered.find((call) => call.callId === callId);
+    if (dialog !== undefined)
+      this.#options.server.end(dialog).then(
+        () => this.#calls.end(callId),
+        () => this.#toldOfEnd.get(callId)?.(),
+      );
   }
 
   #send(side: WebSocket, frame: Buffer): void {
@@ -192,6 +241,13 @@ export class SoftphoneLine {
       // Whoever reads nothing would not read of its end either.
       side.terminate();
     }
+  }
+
+  #mayTalk(): boolean {
+    const now = this.#options.now();
+    const since = Math.max(0, now - this.#frames.at) / 1_000;
+    this.#frames = { left: Math.min(framesAtOnce, this.#frames.left + since * framesASecond) - 1, at: now };
+    return this.#frames.left >= 0;
   }
 
   #mayDial(): boolean {

@@ -1,0 +1,152 @@
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { SipDialog } from '../../../platform/sip/sip-server.ts';
+
+/** What a workspace may call numbers, over all processes of a hub. */
+export interface DialCaps {
+  callsAtOnce: number;
+  minutesADay: number;
+}
+
+/** Whose call it is: it is ended with the session. */
+export interface CallOwner {
+  tenantId: string;
+  sessionId: string;
+}
+
+/** A call whose process says nothing for so long is looked after by the one that leads. */
+const leaseSeconds = 60;
+/** Longer than the SIP server lets any call last. */
+const maxCallHours = 5;
+
+const today = `(now() AT TIME ZONE 'UTC')::date`;
+
+/** What went calls to numbers take from the day in which they end. */
+const charge = `UPDATE sip_dial_sums s SET day = ${today},
+  seconds = CASE WHEN s.day = ${today} THEN s.seconds ELSE 0 END + g.seconds
+  FROM (SELECT tenant_id, ceil(sum(greatest(0, extract(epoch FROM least(now(), expires_at) - answered_at))))::int AS seconds FROM gone
+        WHERE answered_at IS NOT NULL AND is_counted GROUP BY tenant_id) g WHERE s.tenant_id = g.tenant_id`;
+const gone = 'RETURNING tenant_id, answered_at, expires_at, is_counted';
+
+interface Row {
+  id: string;
+  callId: string;
+  fromTag: string;
+  toTag: string;
+}
+
+const dialogColumns = 'call_id AS "callId", from_tag AS "fromTag", to_tag AS "toTag"';
+const dialogOf = ({ callId, fromTag, toTag }: Row): SipDialog => ({ callId, fromTag, toTag });
+
+/** Begins a call that counts; answers why not. Whoever begins another of the workspace waits until the transaction ends. */
+export async function writeDial(
+  tx: Transaction,
+  id: string,
+  { tenantId, sessionId }: CallOwner,
+  { callId, fromTag }: Omit<SipDialog, 'toTag'>,
+  caps: DialCaps,
+): Promise<'calls_at_once' | 'minutes_a_day' | null> {
+  const { rows: sums } = await tx.query<{ seconds: number }>(
+    'lock_sip_dial_sum',
+    `INSERT INTO sip_dial_sums AS s (tenant_id, day, seconds) VALUES ($1, ${today}, 0) ON CONFLICT (tenant_id) DO UPDATE SET day = excluded.day,
+       seconds = CASE WHEN s.day = excluded.day THEN s.seconds ELSE 0 END RETURNING seconds`,
+    [tenantId],
+  );
+  const { rows } = await tx.query<{ running: number; seconds: number }>(
+    'count_sip_dials',
+    `SELECT count(*)::int AS running, coalesce(sum(extract(epoch FROM now() - answered_at)), 0)::float8 AS seconds
+     FROM sip_calls WHERE tenant_id = $1 AND is_counted AND expires_at > now()`,
+    [tenantId],
+  );
+  const { running, seconds } = rows[0] ?? { running: 0, seconds: 0 };
+  if (running >= caps.callsAtOnce) return 'calls_at_once';
+  if ((sums[0]?.seconds ?? 0) + seconds >= caps.minutesADay * 60) return 'minutes_a_day';
+  await tx.query(
+    'insert_sip_dial',
+    `INSERT INTO sip_calls (id, tenant_id, session_id, is_counted, call_id, from_tag, expires_at)
+     VALUES ($1, $2, $3, true, $4, $5, now() + make_interval(secs => $6))`,
+    [id, tenantId, sessionId, callId, fromTag, leaseSeconds],
+  );
+  return null;
+}
+
+/** Of a workspace that is gone nothing is written. */
+export const writeAnswered = (
+  db: Database,
+  id: string,
+  { tenantId, sessionId }: CallOwner,
+  { callId, fromTag, toTag }: SipDialog,
+): Promise<unknown> =>
+  db.systemStatement(
+    'insert_answered_sip_call',
+    `INSERT INTO sip_calls (id, tenant_id, session_id, is_counted, call_id, from_tag, to_tag, answered_at, expires_at)
+     SELECT $1, t.id, $3, false, $4, $5, $6, now(), now() + make_interval(secs => $7) FROM tenants t WHERE t.id = $2`,
+    [id, tenantId, sessionId, callId, fromTag, toTag, leaseSeconds],
+  );
+
+export const answerCall = (db: Database, id: string, toTag: string): Promise<unknown> =>
+  db.systemStatement(
+    'answer_sip_call',
+    'UPDATE sip_calls SET answered_at = now(), to_tag = $2 WHERE id = $1 AND answered_at IS NULL',
+    [id, toTag],
+  );
+
+export const renewCalls = (db: Database, ids: string[]): Promise<unknown> =>
+  db.systemStatement(
+    'renew_sip_calls',
+    `UPDATE sip_calls SET expires_at = now() + make_interval(secs => $2) WHERE id = ANY($1::uuid[])
+     AND (answered_at IS NULL OR answered_at > now() - make_interval(hours => $3))`,
+    [ids, leaseSeconds, maxCallHours],
+  );
+
+export const deleteCall = (db: Database, id: string): Promise<unknown> =>
+  db.systemStatement('end_sip_call', `WITH gone AS (DELETE FROM sip_calls WHERE id = $1 ${gone}) ${charge}`, [id]);
+
+/** Calls of a session that were answered. */
+export async function readAnswered(
+  db: Database,
+  { tenantId, sessionId }: CallOwner,
+): Promise<{ id: string; dialog: SipDialog }[]> {
+  const { rows } = await db.read(tenantId, (tx) =>
+    tx.query<Row>(
+      'read_answered_sip_calls',
+      `SELECT id, ${dialogColumns} FROM sip_calls WHERE tenant_id = $1 AND session_id = $2 AND to_tag IS NOT NULL LIMIT 16`,
+      [tenantId, sessionId],
+    ),
+  );
+  return rows.map((row) => ({ id: row.id, dialog: dialogOf(row) }));
+}
+
+/** A page of calls of all workspaces that were answered, from the oldest; `isOff` where phones of the workspace are served no more. */
+export async function readCallsAfter(
+  db: Database,
+  after: string,
+  limit: number,
+): Promise<{ id: string; sessionId: string; isOff: boolean; dialog: SipDialog }[]> {
+  const rows = await db.systemStatement<Row & { sessionId: string; isOff: boolean }>(
+    'read_sip_calls',
+    `SELECT c.id, c.session_id AS "sessionId", h.tenant_id IS NULL AS "isOff", ${dialogColumns}
+     FROM (SELECT * FROM sip_calls WHERE to_tag IS NOT NULL AND id > $1 ORDER BY id LIMIT $2) c
+     LEFT JOIN hosted_sip h ON h.tenant_id = c.tenant_id ORDER BY c.id`,
+    [after, limit],
+  );
+  return rows.map((row) => ({ id: row.id, sessionId: row.sessionId, isOff: row.isOff, dialog: dialogOf(row) }));
+}
+
+/** Ends, for this hub, calls whose process is gone and of which nothing can be asked: those that were not answered, or can last no longer. */
+export const sweepCalls = (db: Database): Promise<unknown> =>
+  db.systemStatement(
+    'sweep_sip_calls',
+    `WITH gone AS (DELETE FROM sip_calls WHERE id IN (SELECT id FROM sip_calls WHERE expires_at < now()
+       AND (to_tag IS NULL OR answered_at < now() - make_interval(hours => $1)) ORDER BY expires_at LIMIT 1000) ${gone}) ${charge}`,
+    [maxCallHours],
+  );
+
+/** Calls whose process is gone. */
+export async function readLost(db: Database): Promise<{ id: string; dialog: SipDialog }[]> {
+  const rows = await db.systemStatement<Row>(
+    'read_lost_sip_calls',
+    `SELECT id, ${dialogColumns} FROM sip_calls WHERE expires_at < now() AND to_tag IS NOT NULL ORDER BY expires_at LIMIT 1000`,
+    [],
+  );
+  return rows.map((row) => ({ id: row.id, dialog: dialogOf(row) }));
+}
