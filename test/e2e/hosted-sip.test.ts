@@ -61,10 +61,11 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   }
 
   test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
-    const { session, caller, callee } = await talk();
+    const { session, tenantId, caller, callee } = await talk();
     await session.call('logOut', {});
     await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
     await expect.poll(() => caller.closed).toBe(4401);
+    expect(await recordOf(tenantId)).toMatchObject([{ from: caller.user, to: callee.user, result: 'answered' }]);
   });
 
   test('ends a call with the session of one whose connection was lost, and knows of it until then', async () => {
@@ -82,6 +83,22 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await callee.wait('BYE');
     await expect.poll(kept).toEqual([]);
   });
+
+  /** What stands of the calls of a workspace, once none is under way. */
+  async function recordOf(tenantId: string) {
+    const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1`;
+    let rows: { rank: number; mos: number | null }[] = [];
+    await expect
+      .poll(
+        async () => {
+          rows = await database.query(text, [tenantId]);
+          return rows.map(({ rank }) => rank);
+        },
+        { timeout: 5_000 },
+      )
+      .toEqual([3]);
+    return rows;
+  }
 
   test('takes a call back, or answers it, when one side is gone while it rings', async () => {
     const { caller, callee } = await talk();

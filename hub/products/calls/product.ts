@@ -19,7 +19,7 @@ import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
 import { SipModes, tellSipMode } from './sip-mode/index.ts';
-import { HeldCalls, LostCalls, SoftphoneDoors } from './softphones/index.ts';
+import { HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
@@ -83,6 +83,7 @@ export function createCalls(
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
   const held = stack.use(new HeldCalls({ db, logger, caps: dial, server }));
   const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
+  const reports = new SipReports({ db, calls, logger });
   const softphones = stack.use(
     new SoftphoneDoors({
       db,
@@ -112,6 +113,7 @@ export function createCalls(
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
       { name: 'lists of carriers', everyMs: 1_800_000, run: (stopping) => reconciliation.nightly(stopping) },
+      { name: 'reports of the SIP server', everyMs: 1_000, run: (stopping) => reports.take(stopping) },
       { name: 'calls of softphones without a process', everyMs: 15_000, run: () => lost.sweep() },
       { name: 'calls of softphones without a session', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
       { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },

@@ -1,2 +1,3 @@
+export { readKamailioEvent } from './kamailio.ts';
 export { carrierReceiver } from './receive.ts';
 export { readTwilioCall } from './twilio.ts';

@@ -1,4 +1,4 @@
-import { boolean, date, index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
+import { bigserial, boolean, date, index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 /** What a workspace spoke with numbers today; whoever begins another call holds the row, so that of several at once each knows of the others. */
@@ -37,4 +37,16 @@ export const sipCalls = pgTable(
     index('sip_calls_expiry').on(table.expiresAt),
     ...policies(),
   ],
+);
+
+/** What the SIP server says of calls of a workspace, by the function `report_sip_call`, until it stands in their records. */
+export const sipReports = pgTable(
+  'sip_reports',
+  {
+    id: bigserial('id', { mode: 'number' }).primaryKey(),
+    tenantId: tenantId(),
+    /** As JSON, as a connection to Kamailio takes it. */
+    report: text('report').notNull(),
+  },
+  (table) => [index('sip_reports_tenant').on(table.tenantId), ...policies()],
 );
