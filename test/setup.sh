@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio,
-# Redis, espeak-ng and Kamailio, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+# Redis, espeak-ng, Kamailio, rtpengine and sipp, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
 #
 #   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
 #   test/setup.sh --check   only report
@@ -14,7 +14,12 @@ wanted=(
   "pulseaudio pulseaudio a virtual microphone for the audio tests"
   "pactl pulseaudio-utils lists microphones"
   "redis-server redis-server the Redis backend of the queue"
-  "kamailio kamailio a carrier for own SIP trunks and the SIP server of deploy/kamailio, with its modules for TLS, WebSocket and PostgreSQL"
+  "kamailio kamailio a carrier for own SIP trunks, and the SIP server of deploy/kamailio"
+  "tls.so kamailio-tls-modules own SIP trunks by tls"
+  "websocket.so kamailio-websocket-modules softphones at the SIP server of deploy/kamailio"
+  "db_postgres.so kamailio-postgres-modules accounts of the SIP server of deploy/kamailio"
+  "rtpengine rtpengine-daemon audio of calls, and what it is like"
+  "sipp sip-tester phones to call with by hand"
   "xdpyinfo x11-utils tells the size of a screen"
   "xterm xterm something to see on the virtual screen"
   "espeak-ng espeak-ng speech of the AI agent that needs no key"
@@ -23,6 +28,7 @@ wanted=(
 has() {
   case "$1" in
     chromium) command -v chromium || command -v google-chrome || command -v google-chrome-stable || command -v chromium-browser ;;
+    *.so) compgen -G "/usr/lib/*/kamailio/modules/$1" ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }
@@ -32,7 +38,6 @@ for line in "${wanted[@]}"; do
   read -r program package reason <<<"$line"
   if ! has "$program"; then
     missing+=("$package")
-    [ "$package" != kamailio ] || missing+=(kamailio-tls-modules kamailio-websocket-modules kamailio-postgres-modules)
     echo "missing: $program ($reason)"
   fi
 done
