@@ -14,7 +14,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { InlineConfig, Rollup } from 'vite';
 
 /**
- * Bundles the chat page, the voice page and the widget's loader into `hub/widget/dist`, each file beside itself in the two encodings that browsers take, so
+ * Bundles the chat page, the voice page, the softphone and the widget's loader into `hub/widget/dist`, each file beside itself in the two encodings that browsers take, so
  * that the hub compresses nothing. `assets.json` there names what each page begins with.
  */
 
@@ -135,9 +135,10 @@ if (vite !== null) {
   };
   const page = await build(pageOf('page', 'page/main.tsx'));
   const voice = await build(pageOf('voice', 'voice/main.tsx'));
+  const phone = await build(pageOf('phone', 'phone/main.tsx'));
   const { script: heard } = await build(capture);
   await build(loader);
-  writeFileSync(join(outDir, list), `${JSON.stringify({ page, voice: { ...voice, capture: heard } })}\n`);
+  writeFileSync(join(outDir, list), `${JSON.stringify({ page, voice: { ...voice, capture: heard }, phone })}\n`);
   compress(outDir);
   put();
 }

@@ -21,6 +21,8 @@ export interface BuiltFiles {
   page: { script: string; style: string };
   /** Likewise of the voice page; `capture` is what listens to its microphone. */
   voice: { script: string; style: string; capture: string };
+  /** Likewise of the softphone. */
+  phone: { script: string; style: string };
 }
 
 const builtFolder = join(import.meta.dirname, '../../widget/dist');
@@ -59,7 +61,7 @@ function readBuiltFiles(folder: string): BuiltFiles {
   return {
     loader: readBuilt(join(folder, 'widget.js')),
     assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
-    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice'>),
+    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice' | 'phone'>),
   };
 }
 

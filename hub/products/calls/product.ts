@@ -22,6 +22,7 @@ import { SipModes, tellSipMode } from './sip-mode/index.ts';
 import { HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
+import { phonePages } from './phone-page/pages.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 
@@ -109,6 +110,7 @@ export function createCalls(
       ...hostedSipRoutes(hosted),
     ],
     sockets: softphoneRoutes(softphones),
+    pages: phonePages,
     skills: callSkills(calls),
     tasks: [
       { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },

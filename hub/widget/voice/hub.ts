@@ -18,7 +18,7 @@ export type Problem =
 const answerTimeoutMs = 10_000;
 
 // The browser adds the cookie of the session, which no script can read: the page has nothing that could be taken from it.
-const ask = (path: string) =>
+export const ask = (path: string) =>
   fetch(new URL(path, document.baseURI), {
     cache: 'no-store',
     credentials: 'same-origin',

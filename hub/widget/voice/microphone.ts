@@ -82,7 +82,8 @@ const release = (stream: MediaStream) => {
   for (const track of stream.getTracks()) track.stop();
 };
 
-async function listen(deviceId: string | null): Promise<MediaStream> {
+/** Asks the person where they were not asked yet. @param deviceId null for that of the system. @throws MicrophoneError */
+export async function listen(deviceId: string | null): Promise<MediaStream> {
   // Browsers hide it from pages that came by plain http from another machine.
   if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
     throw new MicrophoneError('insecure');

@@ -1,0 +1,60 @@
+import { listen } from '../voice/microphone.ts';
+
+/** An `audio` element that browsers let play elsewhere than on the system's own loudspeaker. */
+type Player = HTMLAudioElement & { setSinkId?: (id: string) => Promise<void> };
+
+export const canChooseSpeaker = (): boolean => 'setSinkId' in HTMLMediaElement.prototype;
+
+/** The microphone and the loudspeaker of a call. */
+export class CallAudio {
+  readonly #player: Player = new Audio();
+  readonly #onBlocked: (isBlocked: boolean) => void;
+  readonly #onLost: () => void;
+  #stream: MediaStream | null = null;
+
+  constructor({ onBlocked, onLost }: { onBlocked: (isBlocked: boolean) => void; onLost: () => void }) {
+    this.#onBlocked = onBlocked;
+    this.#onLost = onLost;
+    this.#player.autoplay = true;
+  }
+
+  /** Opens a microphone; the one before is closed. @throws MicrophoneError */
+  async open(deviceId: string): Promise<MediaStream> {
+    const stream = await listen(deviceId === '' ? null : deviceId);
+    this.closeMicrophone();
+    this.#stream = stream;
+    stream.getAudioTracks()[0]?.addEventListener('ended', () => this.#stream === stream && this.#onLost());
+    return stream;
+  }
+
+  closeMicrophone(): void {
+    const stream = this.#stream;
+    this.#stream = null;
+    for (const track of stream?.getTracks() ?? []) track.stop();
+  }
+
+  play(stream: MediaStream): void {
+    this.#player.srcObject = stream;
+    this.resume();
+  }
+
+  /** Plays what a browser held back. */
+  resume(): void {
+    this.#player.play().then(
+      () => this.#onBlocked(false),
+      (error: unknown) => this.#onBlocked(error instanceof DOMException && error.name === 'NotAllowedError'),
+    );
+  }
+
+  /** Falls silent, and listens no more. */
+  close(): void {
+    this.closeMicrophone();
+    this.#player.pause();
+    this.#player.srcObject = null;
+    this.#onBlocked(false);
+  }
+
+  async setSpeaker(speakerId: string): Promise<void> {
+    await this.#player.setSinkId?.(speakerId);
+  }
+}

@@ -1,0 +1,170 @@
+import type { RTCSession } from 'jssip/lib/RTCSession.js';
+import { Meter } from './meter.ts';
+import { endOf, outcomeOf } from './outcomes.ts';
+import type { Outcome } from './outcomes.ts';
+import type { CallView } from './state.ts';
+import type { Quality } from './quality.ts';
+
+/** What a call came to. */
+export interface EndedCall {
+  outcome: Outcome;
+  /** Null where nobody talked. */
+  seconds: number | null;
+  /** Whether it came and nobody took it, here or elsewhere. */
+  isMissed: boolean;
+}
+
+export interface CallOptions {
+  session: RTCSession;
+  onChange: (change: Partial<CallView>) => void;
+  onSound: (stream: MediaStream) => void;
+  onLevels: (levels: { microphone: number; answer: number }) => void;
+  onEnd: (ended: EndedCall) => void;
+}
+
+/** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
+const renewals = 10;
+const renewalMs = 2_000;
+/** For how long whoever was called leaves it to the caller to find a new way, in milliseconds: both may have lost their connection. */
+const calleeWaitsMs = 3_000;
+
+/** One call: what SIP and WebRTC say of it, in the terms of the page. */
+export class Call {
+  readonly session: RTCSession;
+  readonly #options: CallOptions;
+  #meter: Meter | null = null;
+  #talkedSince: number | null = null;
+  #isDeclined = false;
+  #renewal: ReturnType<typeof setTimeout> | undefined;
+  #renewalsLeft = renewals;
+  #isRenewedByOther = false;
+
+  constructor(options: CallOptions) {
+    this.#options = options;
+    const { session, onChange } = options;
+    this.session = session;
+    this.#keepOnRefusal();
+    this.#listen(session.connection as RTCPeerConnection | null);
+    session.on('peerconnection', ({ peerconnection }) => this.#listen(peerconnection));
+    session.on('progress', () => onChange({ phase: session.direction === 'incoming' ? 'incoming' : 'ringing' }));
+    session.on('accepted', () => this.#talk());
+    session.on('confirmed', () => this.#talk());
+    session.on('hold', ({ originator }) =>
+      onChange(String(originator) === 'local' ? { isHeld: true } : { isHeldByOther: true }),
+    );
+    session.on('unhold', ({ originator }) =>
+      onChange(String(originator) === 'local' ? { isHeld: false } : { isHeldByOther: false }),
+    );
+    session.on('reinvite', () => (this.#isRenewedByOther = true));
+    session.on('ended', ({ cause }) => this.#end(endOf(cause), false));
+    session.on('failed', ({ originator, cause, message }) => {
+      const answer = message as { status_code?: number; reason_phrase?: string; getHeader?: (name: string) => string };
+      const isIncoming = session.direction === 'incoming';
+      // One that was taken at another phone of the same person.
+      const isTaken = isIncoming && /cause\s*=\s*200/i.test(answer?.getHeader?.('Reason') ?? '');
+      const { status_code: status, reason_phrase: reason } = answer ?? {};
+      const outcome = outcomeOf({ originator: String(originator), cause, status, reason });
+      this.#end(outcome, isIncoming && !this.#isDeclined && !isTaken);
+    });
+  }
+
+  /** Ends it, or does not take it. */
+  hangUp(): void {
+    this.#isDeclined = true;
+    const isOffered = this.session.direction === 'incoming' && this.#talkedSince === null;
+    this.session.terminate(isOffered ? { status_code: 603, reason_phrase: 'Decline' } : {});
+  }
+
+  mute(isMuted: boolean): void {
+    if (isMuted) this.session.mute({ audio: true });
+    else this.session.unmute({ audio: true });
+    this.#options.onChange({ isMuted });
+  }
+
+  /** Answers whether it can be now. */
+  hold(isHeld: boolean): boolean {
+    this.#renewalsLeft = renewals;
+    return isHeld ? this.session.hold() : this.session.unhold();
+  }
+
+  sendKey(key: string): void {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library's types have an enumeration that it does not export.
+    this.session.sendDTMF(key, { transportType: 'RFC2833' as never });
+  }
+
+  /** Speaks with another microphone from now on. */
+  async speakWith(track: MediaStreamTrack): Promise<void> {
+    const connection = this.session.connection as RTCPeerConnection | null;
+    const sender = connection?.getSenders().find((each) => each.track?.kind === 'audio');
+    if (sender === undefined) return;
+    track.enabled = sender.track?.enabled ?? true;
+    await sender.replaceTrack(track);
+  }
+
+  /** Finds a new way for the audio, and tells the other side where this one is, after the line came back. */
+  renew(): void {
+    if (this.#talkedSince === null) return;
+    this.#renewalsLeft = renewals;
+    this.#isRenewedByOther = false;
+    if (this.session.direction === 'outgoing') this.#renewNow();
+    else this.#renewLater(calleeWaitsMs, () => !this.#isRenewedByOther);
+  }
+
+  #renewNow(): void {
+    const isAsked = this.session.renegotiate({ rtcOfferConstraints: { iceRestart: true } });
+    if (!isAsked) this.#renewLater(renewalMs * (1 + Math.random()));
+  }
+
+  #renewLater(afterMs: number, isWanted = () => true): void {
+    clearTimeout(this.#renewal);
+    if (this.#renewalsLeft === 0) return;
+    this.#renewalsLeft -= 1;
+    this.#renewal = setTimeout(() => {
+      if (this.session.isEstablished() && isWanted()) this.#renewNow();
+    }, afterMs);
+  }
+
+  /** JsSIP ends a call whose other side refuses a change of it, or whose connection breaks in the middle of one. Here it goes on, and the change is asked for again. */
+  #keepOnRefusal(): void {
+    const { session } = this;
+    const end = session.terminate.bind(session);
+    session.terminate = (options) => {
+      const isOwn = options?.status_code === 500 && ['WebRTC Error', 'Connection Error'].includes(options.cause ?? '');
+      if (!isOwn || !session.isEstablished()) end(options);
+      else this.#renewLater(renewalMs * (1 + Math.random()));
+    };
+  }
+
+  #listen(connection: RTCPeerConnection | null): void {
+    if (connection === null || this.#meter !== null) return;
+    this.#meter = new Meter({
+      connection,
+      onLevels: this.#options.onLevels,
+      onQuality: (quality: Quality) => this.#talkedSince !== null && this.#options.onChange({ quality }),
+    });
+    connection.addEventListener('track', ({ streams, track }) =>
+      this.#options.onSound(streams[0] ?? new MediaStream([track])),
+    );
+    // The way broke while the line held, as when somebody changes the network.
+    connection.addEventListener('iceconnectionstatechange', () => {
+      if (connection.iceConnectionState === 'failed') this.renew();
+    });
+  }
+
+  #talk(): void {
+    if (this.#talkedSince !== null) return;
+    this.#talkedSince = Date.now();
+    this.#options.onChange({ phase: 'talking', since: this.#talkedSince });
+  }
+
+  #end(outcome: Outcome, isMissed: boolean): void {
+    clearTimeout(this.#renewal);
+    this.#meter?.stop();
+    const since = this.#talkedSince;
+    this.#options.onEnd({
+      outcome,
+      seconds: since === null ? null : Math.round((Date.now() - since) / 1000),
+      isMissed,
+    });
+  }
+}

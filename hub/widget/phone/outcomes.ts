@@ -1,0 +1,80 @@
+import type { Words } from './words/english.ts';
+
+/** How a call came to its end, by the word of the page for it. */
+export type Outcome = Extract<
+  keyof Words,
+  | 'callOver'
+  | 'cancelled'
+  | 'declined'
+  | 'busy'
+  | 'noAnswer'
+  | 'notReachable'
+  | 'noSuchNumber'
+  | 'numberNotAllowed'
+  | 'emergencyNotPossible'
+  | 'tooManyCalls'
+  | 'minutesUsedUp'
+  | 'connectionLost'
+  | 'noCommonSound'
+  | 'microphoneNeeded'
+  | 'callFailed'
+>;
+
+/** What a SIP library tells of the end of a call. */
+export interface CallEnd {
+  originator: string;
+  cause: string;
+  /** The final answer, where there was one. */
+  status?: number | undefined;
+  reason?: string | undefined;
+}
+
+/** Refusals of the hub's own, by what it writes into them. */
+const refusals: Readonly<Record<string, Outcome>> = {
+  'Emergency Calls Not Possible Here': 'emergencyNotPossible',
+  'Number Not Allowed': 'numberNotAllowed',
+  'Address Not Allowed': 'numberNotAllowed',
+  'Too Many Calls At Once': 'tooManyCalls',
+  'Too Many Calls': 'tooManyCalls',
+  'Minutes Of The Day Used Up': 'minutesUsedUp',
+};
+
+const statuses: Readonly<Record<number, Outcome>> = {
+  403: 'declined',
+  404: 'noSuchNumber',
+  408: 'noAnswer',
+  410: 'noSuchNumber',
+  480: 'notReachable',
+  484: 'noSuchNumber',
+  486: 'busy',
+  487: 'cancelled',
+  488: 'noCommonSound',
+  600: 'busy',
+  603: 'declined',
+  604: 'noSuchNumber',
+  606: 'noCommonSound',
+};
+
+const causes: Readonly<Record<string, Outcome>> = {
+  Canceled: 'cancelled',
+  Rejected: 'declined',
+  'No Answer': 'noAnswer',
+  Expires: 'noAnswer',
+  'Request Timeout': 'connectionLost',
+  'Connection Error': 'connectionLost',
+  'Dialog Error': 'connectionLost',
+  'WebRTC Error': 'noCommonSound',
+  'Bad Media Description': 'noCommonSound',
+  'Incompatible SDP': 'noCommonSound',
+  'Missing SDP': 'noCommonSound',
+  'User Denied Media Access': 'microphoneNeeded',
+};
+
+/** What a call that was never answered came to. */
+export function outcomeOf({ originator, cause, status, reason = '' }: CallEnd): Outcome {
+  if (originator === 'local' && cause === 'Canceled') return 'cancelled';
+  return refusals[reason] ?? statuses[status ?? 0] ?? causes[cause] ?? 'callFailed';
+}
+
+/** What a call that was answered came to. */
+export const endOf = (cause: string): Outcome => (cause === 'Terminated' ? 'callOver' : (causes[cause] ?? 'callOver'));

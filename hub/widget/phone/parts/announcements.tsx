@@ -1,0 +1,45 @@
+import type { CallView, PhoneState } from '../state.ts';
+import { clockOf } from '../language.ts';
+import { nameOf } from './names.ts';
+
+/** What goes on, for whoever hears the page instead of seeing it: a call that comes in interrupts, all else waits its turn. */
+export function Announcements({ state }: { state: PhoneState }) {
+  const { call, language } = state;
+  const { words, say } = language;
+  const isIncoming = call?.phase === 'incoming';
+  return (
+    <>
+      <p class="unseen" role="alert">
+        {isIncoming ? say(words.incomingFrom, { name: nameOf(call.peer, language) }) : ''}
+      </p>
+      <p class="unseen" role="status">
+        {isIncoming ? '' : textOf(state)}
+      </p>
+    </>
+  );
+}
+
+function textOf({ call, last, language }: PhoneState): string {
+  const { words } = language;
+  if (call !== null) return [nameOf(call.peer, language), phaseText(call, words)].join(': ');
+  return last === null ? '' : lastText(last, language);
+}
+
+/** What a call does now. */
+export function phaseText(
+  { phase, isHeld, isHeldByOther }: CallView,
+  words: PhoneState['language']['words'],
+): string {
+  if (phase === 'connecting') return words.pickingUp;
+  if (phase !== 'talking') return words[phase];
+  return isHeld ? words.held : isHeldByOther ? words.heldByOther : words.talking;
+}
+
+/** What the call before came to. */
+export function lastText(
+  { peer, outcome, seconds }: NonNullable<PhoneState['last']>,
+  language: PhoneState['language'],
+): string {
+  const text = language.words[outcome];
+  return `${nameOf(peer, language)}: ${seconds === null ? text : `${text} · ${clockOf(seconds)}`}`;
+}

@@ -1,0 +1,57 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { canCall } from '../state.ts';
+import { lastText } from './announcements.tsx';
+import { CallIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+
+/** Whom to call, and what the call before came to. */
+export function DialForm({ phone, state }: PartProps) {
+  const { language, dialled, isDialledWrong, last } = state;
+  const { words } = language;
+  const input = useRef<HTMLInputElement>(null);
+  const wasInCall = last !== null;
+  // The button that ended the call is gone, and with it where the keyboard was.
+  useEffect(() => {
+    if (wasInCall && document.activeElement === document.body) input.current?.focus();
+  }, [wasInCall]);
+  return (
+    <form
+      class="dial"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void phone.dial();
+      }}
+    >
+      {last !== null && (
+        <p class="last" data-outcome={last.outcome} aria-hidden="true">
+          {lastText(last, language)}
+        </p>
+      )}
+      <label class="field">
+        <span>{words.dial}</span>
+        <input
+          ref={input}
+          type="text"
+          dir="ltr"
+          inputMode="tel"
+          enterkeyhint="go"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          maxLength={200}
+          value={dialled}
+          aria-describedby="dial-hint"
+          aria-invalid={isDialledWrong}
+          onInput={({ currentTarget }) => phone.write(currentTarget.value)}
+        />
+      </label>
+      <p id="dial-hint" class={isDialledWrong ? 'hint wrong' : 'soft hint'} role={isDialledWrong ? 'alert' : undefined}>
+        {isDialledWrong ? words.dialWrong : words.dialHint}
+      </p>
+      <button type="submit" class="round take" disabled={!canCall(state) || dialled.trim() === ''}>
+        <CallIcon />
+        <span>{words.call}</span>
+      </button>
+    </form>
+  );
+}
