@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import type { ChatTab } from '../fixtures/chat-tab.ts';
+import { telnyxEvent, telnyxStandIn } from '../fixtures/carriers.ts';
 import { barriers } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -19,14 +20,10 @@ const pictures = process.env['PHONE_PICTURES'];
 let hub: TestHub;
 let server: SipWebSocketServer;
 let browser: Browser;
-let ann: PhonePerson;
-let ben: PhonePerson;
-let tenantId: string;
 
 beforeAll(async () => {
   server = await startSipWebSocketServer();
   hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49' });
-  ({ ann, ben, tenantId } = await hirePair(hub));
   if (executable !== undefined) browser = await startTalkingBrowser(executable);
 });
 afterAll(async () => {
@@ -44,6 +41,7 @@ const last = ({ page }: ChatTab) => page.locator('.last').getAttribute('data-out
 const said = ({ page }: ChatTab) => page.getByRole('status').textContent();
 
 test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
+  const { ann, ben } = await hirePair(hub, 'harbour');
   const { status, headers, text } = await send(hub.url, 'GET', '/phone', {
     headers: { cookie: `outrigger_session=${ann.jwt}` },
   });
@@ -64,6 +62,7 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 
 describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () => {
   test('two people call each other, hear each other, mute, hold, send keys and hang up', async () => {
+    const { ann, ben } = await hirePair(hub, 'ropes');
     await using caller = await open(ann);
     await using callee = await open(ben);
     const [here, there] = [caller.page, callee.page];
@@ -108,11 +107,190 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await here.getByRole('button', { name: 'Hang up' }).click();
     await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
     expect(await last(callee)).toBe('callOver');
-    expect(await said(caller)).toMatch(/^ben-.*: Call ended · 0:\d\d$/);
+    expect(await said(caller)).toMatch(/^ben@.*: Call ended · 0:\d\d$/);
     expect(await here.evaluate('document.activeElement.tagName')).toBe('INPUT');
     expect([caller.complaints, callee.complaints]).toEqual([[], []]);
     const session = (await here.context().cookies()).find(({ name }) => name === 'outrigger_session')?.value as string;
     expect(caller.requests.filter((url) => url.includes(session) || url.includes('token='))).toEqual([]);
     expect(await here.evaluate('document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })')).toBe('{}');
+  });
+
+  test('whoever declines, is away, has a call already or may not be called is told apart, and missed calls are kept', async () => {
+    const { ann, ben } = await hirePair(hub, 'lights');
+    await using caller = await open(ann);
+    await using callee = await open(ben);
+    const [here, there] = [caller.page, callee.page];
+    await Promise.all([ready(here), ready(there)]);
+    const outcomes: (string | null)[] = [];
+    const call = async (whom: string, outcome: string, meanwhile: () => Promise<void> = () => Promise.resolve()) => {
+      await dial(here, whom);
+      await meanwhile();
+      await expect.poll(async () => [await phase(here), await here.locator('.last').count()]).toEqual([null, 1]);
+      expect(await last(caller)).toBe(outcome);
+      outcomes.push(outcome);
+    };
+    await call(ben.email, 'declined', () => there.getByRole('button', { name: 'Reject' }).click());
+    expect(await there.locator('.missed').count()).toBe(0);
+    await call(ben.email, 'cancelled', async () => {
+      await expect.poll(() => phase(there)).toBe('incoming');
+      await here.getByRole('button', { name: 'Hang up' }).click();
+    });
+    await expect.poll(() => there.locator('.missed li').count()).toBe(1);
+    expect(await there.title()).toBe('(1) Phone');
+    await call('112', 'emergencyNotPossible');
+    expect(await said(caller)).toContain('Call from another phone now.');
+    await picture(caller, 'emergency');
+    await call('+1 (500) 555-0006', 'numberNotAllowed');
+    await call('+49 30 1234567', 'noSuchNumber');
+    await dial(here, 'somebody');
+    await expect.poll(() => here.getByLabel('Number or colleague').getAttribute('aria-invalid')).toBe('true');
+    expect(await barriers(here)).toEqual([]);
+    // A click on a missed call, and on a colleague, calls them.
+    await there.getByRole('region', { name: 'Missed calls' }).getByRole('button', { name: `Call ${ann.email}` }).click();
+    await here.getByRole('button', { name: 'Answer' }).click();
+    await expect.poll(() => phase(there)).toBe('talking');
+    await using third = await open(ann);
+    await ready(third.page);
+    await third.page.getByRole('button', { name: `Call ${ben.email}` }).click();
+    await expect.poll(() => last(third)).toBe('busy');
+    await expect.poll(() => there.locator('.missed li').count()).toBe(2);
+    expect(await phase(there)).toBe('talking');
+    await there.getByRole('button', { name: 'Clear' }).click();
+    expect(await there.title()).toBe('Phone');
+    await there.getByRole('button', { name: 'Hang up' }).click();
+    await expect.poll(() => phase(here)).toBe(null);
+    expect([caller.complaints, callee.complaints, third.complaints]).toEqual([[], [], []]);
+  });
+
+  test('a call goes on when its line is lost, finds a new way once it is back, and one that was ended meanwhile ends there too', async () => {
+    const { ann, ben } = await hirePair(hub, 'masts');
+    await using proxy = await startProxy(hub.url);
+    proxy.sockets = 'pass';
+    await using caller = await open(ann);
+    await using callee = await open(ben, { base: proxy.url });
+    const [here, there] = [caller.page, callee.page];
+    await Promise.all([ready(here), ready(there)]);
+    await talk(here, there, ben.email);
+    const before = await ways(there);
+    proxy.sockets = 'refuse';
+    proxy.cutSockets();
+    await expect.poll(() => problem(there)).toBe('lost');
+    expect(await there.getByRole('alert').last().innerText()).toContain('the call goes on');
+    await heardBothWays(here, there);
+    expect(await phase(there)).toBe('talking');
+    expect(await there.getByRole('button', { name: 'Hold' }).isDisabled()).toBe(true);
+    await picture(callee, 'lost');
+    proxy.sockets = 'pass';
+    await there.getByRole('button', { name: 'Try now' }).click();
+    await ready(there);
+    // Both sides of both ends changed: the connection was made anew in the same call.
+    await expect
+      .poll(async () => (await ways(there)).filter((way) => before.includes(way)), { timeout: 15_000 })
+      .toEqual([]);
+    await expect.poll(async () => (await ways(here)).toReversed()).toEqual(await ways(there));
+    await heardBothWays(here, there);
+    // What the other side asks finds its way, too.
+    await here.getByRole('button', { name: 'Hold' }).click();
+    await expect.poll(() => there.locator('.phase').innerText()).toContain('put you on hold');
+
+    proxy.sockets = 'refuse';
+    proxy.cutSockets();
+    await expect.poll(() => problem(there)).toBe('lost');
+    await there.getByRole('button', { name: 'Hang up' }).click();
+    expect(await phase(there)).toBe(null);
+    expect(await phase(here)).toBe('talking');
+    proxy.sockets = 'pass';
+    await there.getByRole('button', { name: 'Try now' }).click();
+    await expect.poll(() => phase(here), { timeout: 15_000 }).toBe(null);
+    expect(await last(caller)).toBe('callOver');
+  });
+
+  test('calls of the workspace are listed and called by a click, and what stands in the way is said', async () => {
+    const { ann, ben } = await hirePair(hub, 'sails');
+    const session = hub.client(ann.jwt);
+    const telnyx = telnyxStandIn();
+    const { url } = await session.call('createCallConnection', {
+      body: { provider: 'telnyx', name: 'Main line', publicKey: telnyx.publicKey },
+    });
+    const at = Date.now() - 60_000;
+    const leg = { call_leg_id: 'one', call_session_id: 'one', from: '+4930555', to: '+4940123', direction: 'incoming' };
+    await telnyx.send(hub.url, url, telnyxEvent('call.initiated', at, leg));
+    await telnyx.send(hub.url, url, telnyxEvent('call.hangup', at + 9_000, { ...leg, hangup_cause: 'originator_cancel' }));
+    await using tab = await open(ann, { maySpeak: false });
+    const { page } = tab;
+    await ready(page);
+    const recent = page.getByRole('region', { name: 'Recent calls' });
+    await expect.poll(() => recent.locator('li').innerText()).toMatch(/^\+4930555\n.* · missed$/s);
+    await recent.getByRole('button', { name: 'Call +4930555' }).click();
+    await expect.poll(() => problem(page)).toBe('microphone-denied');
+    expect(await last(tab)).toBe('microphoneNeeded');
+    expect(await barriers(page)).toEqual([]);
+    await picture(tab, 'denied');
+
+    await session.call('optOutOfHostedSip', {});
+    await expect.poll(() => problem(page)).toBe('notOptedIn');
+    expect(await barriers(page)).toEqual([]);
+    await session.call('optIntoHostedSip', {});
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await ready(page);
+    await expect.poll(() => page.locator('[data-problem=notOptedIn]').count()).toBe(0);
+  });
+
+  test('at 320 pixels, in the dark and in another language nothing is cut off or hard to read', async () => {
+    const { ann, ben } = await hirePair(hub, 'anchors');
+    await using caller = await open(ann, { viewport: { width: 320, height: 640 }, colorScheme: 'dark', locale: 'de' });
+    await using callee = await open(ben, { viewport: { width: 1280, height: 600 }, colorScheme: 'dark' });
+    const { page } = caller;
+    await Promise.all([ready(page), ready(callee.page)]);
+    const overhang = () => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+    await picture(caller, 'narrow-idle');
+    expect(await overhang()).toBe(0);
+    await callee.page.getByRole('button', { name: `Call ${ann.email}` }).click();
+    await expect.poll(() => phase(page)).toBe('incoming');
+    await picture(caller, 'narrow-incoming');
+    await page.getByRole('button', { name: 'Annehmen' }).click();
+    await expect.poll(() => phase(page)).toBe('talking');
+    await expect.poll(() => page.locator('.quality').count(), { timeout: 8_000 }).toBe(1);
+    await picture(caller, 'narrow-talking');
+    expect(await overhang()).toBe(0);
+    await page.getByRole('button', { name: 'Tasten' }).click();
+    await picture(caller, 'narrow-keypad');
+    expect(await overhang()).toBe(0);
+    expect(await barriers(page)).toEqual([]);
+    await callee.page.getByRole('button', { name: 'Keypad' }).click();
+    await picture(callee, 'wide-dark');
+    await callee.page.setViewportSize({ width: 1280, height: 800 });
+    await picture(callee, 'wide-dark-800');
+    for (const size of [
+      [667, 320],
+      [320, 256],
+    ] as const) {
+      await page.setViewportSize({ width: size[0], height: size[1] });
+      expect(await overhang()).toBe(0);
+      await page.getByRole('button', { name: 'Auflegen' }).scrollIntoViewIfNeeded();
+      await picture(caller, `small-${size.join('x')}`);
+    }
+    await page.getByText('Geräte').click();
+    const choices = await page.getByRole('combobox', { name: 'Mikrofon' }).locator('option').count();
+    expect(choices).toBeGreaterThan(1);
+    // With another microphone the call goes on.
+    await page.getByRole('combobox', { name: 'Mikrofon' }).selectOption({ index: 1 });
+    await callee.page.getByRole('button', { name: 'Keypad' }).click();
+    await heardBothWays(callee.page);
+    await page.getByRole('button', { name: 'Auflegen' }).click();
+  });
+
+  test('when the session ends, so does the call at both sides, and the page says what to do', async () => {
+    const { ann, ben } = await hirePair(hub, 'decks');
+    await using caller = await open(ann);
+    await using callee = await open(ben);
+    await Promise.all([ready(caller.page), ready(callee.page)]);
+    await talk(caller.page, callee.page, ben.email);
+    await hub.client(ann.jwt).call('logOut', {});
+    await expect.poll(() => problem(caller.page)).toBe('ended');
+    await expect.poll(async () => [await phase(caller.page), await phase(callee.page)]).toEqual([null, null]);
+    await caller.page.reload();
+    await expect.poll(() => problem(caller.page)).toBe('signedOut');
+    expect(await caller.page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/phone');
   });
 });

@@ -22,6 +22,8 @@ export interface CallOptions {
   onEnd: (ended: EndedCall) => void;
 }
 
+/** So long after the first way that a call can go it is asked for, whether or not more were found; in milliseconds. */
+const gatheringMs = 500;
 /** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
 const renewals = 10;
 const renewalMs = 2_000;
@@ -55,6 +57,8 @@ export class Call {
     session.on('unhold', ({ originator }) =>
       onChange(String(originator) === 'local' ? { isHeld: false } : { isHeldByOther: false }),
     );
+    // It has nobody to wait for: all ways are of this machine, and known at once.
+    session.on('icecandidate', ({ ready }) => setTimeout(ready, gatheringMs));
     session.on('reinvite', () => (this.#isRenewedByOther = true));
     session.on('ended', ({ cause }) => this.#end(endOf(cause), false));
     session.on('failed', ({ originator, cause, message }) => {

@@ -29,11 +29,13 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
         {isIncoming ? words.incoming : phaseText(call, words)}
         {isTalking && <Clock since={call.since} />}
       </p>
-      {isTalking && <Quality call={call} words={words} say={language.say} />}
-      <div class="levels">
-        <Level phone={phone} side="microphone" label={words.microphoneLevel} isOn={isTalking && !isMuted && !isHeld} />
-        <Level phone={phone} side="answer" label={words.answerLevel} isOn={isTalking} />
-      </div>
+      {isTalking && !isKeypadOpen && <Quality call={call} words={words} say={language.say} />}
+      {isTalking && !isKeypadOpen && (
+        <div class="levels">
+          <Level phone={phone} side="microphone" label={words.microphoneLevel} isOn={!isMuted && !isHeld} />
+          <Level phone={phone} side="answer" label={words.answerLevel} isOn />
+        </div>
+      )}
       {isTalking && (
         <div class="tools">
           <button type="button" class="tool" aria-pressed={isMuted} onClick={() => phone.toggleMute()}>
@@ -61,7 +63,6 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
           </button>
         </div>
       )}
-      {isTalking && isKeypadOpen && <Keypad phone={phone} state={state} digits={digits} />}
       <div class="ends">
         {isIncoming && (
           <button type="button" class="round take" onClick={() => void phone.answer()}>
@@ -74,6 +75,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
           <span>{isIncoming ? words.reject : words.hangUp}</span>
         </button>
       </div>
+      {isTalking && isKeypadOpen && <Keypad phone={phone} state={state} digits={digits} />}
     </section>
   );
 }

@@ -1,5 +1,5 @@
-const Icon = ({ path }: { path: string }) => (
-  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+const Icon = ({ path, look = '' }: { path: string; look?: string }) => (
+  <svg class={`icon ${look}`} viewBox="0 0 24 24" aria-hidden="true">
     <path d={path} />
   </svg>
 );
@@ -16,7 +16,7 @@ export const MuteIcon = () => (
 );
 export const HoldIcon = () => <Icon path="M9 6v12M15 6v12" />;
 export const KeypadIcon = () => (
-  <Icon path="M6 6h.01M12 6h.01M18 6h.01M6 12h.01M12 12h.01M18 12h.01M6 18h.01M12 18h.01M18 18h.01" />
+  <Icon look="dots" path="M6 6h.01M12 6h.01M18 6h.01M6 12h.01M12 12h.01M18 12h.01M6 18h.01M12 18h.01M18 18h.01" />
 );
 export const InboundIcon = () => <Icon path="M18 6 7 17M7 9v8h8" />;
 export const OutboundIcon = () => <Icon path="M6 18 17 7M9 7h8v8" />;
