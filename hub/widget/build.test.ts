@@ -15,10 +15,13 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const zipped = (name: string) => readFileSync(join(folder, `${name}.gz`)).length;
 
-type Begun = Record<'page' | 'voice', { script: string; style: string; capture?: string }>;
+type Begun = Record<'page' | 'voice' | 'phone', { script: string; style: string; capture?: string }>;
 const begun = () => JSON.parse(readFileSync(join(folder, 'assets.json'), 'utf8')) as Begun;
 
-test('the loader has at most 5 KB, each page with its style and one language at most 45 KB', () => {
+/** A page with its style and one language; the softphone brings a whole SIP stack with it. */
+const mostKilobytes = { page: 45, voice: 45, phone: 90 };
+
+test('the loader has at most 5 KB, each page with its style and one language at most 45 KB, and the softphone 90 KB', () => {
   expect(zipped('widget.js')).toBeLessThanOrEqual(5 * kilobyte);
   for (const [name, { script, style, capture }] of Object.entries(begun())) {
     const languages = readdirSync(join(folder, 'assets')).filter(
@@ -27,7 +30,9 @@ test('the loader has at most 5 KB, each page with its style and one language at 
     expect(languages).toHaveLength(5);
     const largest = Math.max(...languages.map((file) => zipped(`assets/${file}`)));
     const always = [script, style, capture].flatMap((file) => (file === undefined ? [] : [zipped(`assets/${file}`)]));
-    expect(always.reduce((sum, size) => sum + size, largest)).toBeLessThanOrEqual(45 * kilobyte);
+    expect(always.reduce((sum, size) => sum + size, largest)).toBeLessThanOrEqual(
+      mostKilobytes[name as keyof Begun] * kilobyte,
+    );
   }
 });
 

@@ -1,12 +1,23 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
-import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { telnyxEvent, telnyxStandIn } from '../fixtures/carriers.ts';
+import type { ChatTab } from '../fixtures/chat-tab.ts';
 import { barriers } from '../fixtures/companion-window.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { dial, heardBothWays, hirePair, level, openPhonePage, phase, problem, ready, talk, ways } from '../fixtures/phone-page.ts';
+import {
+  dial,
+  heardBothWays,
+  hirePair,
+  level,
+  openPhonePage,
+  phase,
+  problem,
+  ready,
+  talk,
+  ways,
+} from '../fixtures/phone-page.ts';
 import type { PhoneOpening, PhonePerson } from '../fixtures/phone-page.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
@@ -41,7 +52,7 @@ const last = ({ page }: ChatTab) => page.locator('.last').getAttribute('data-out
 const said = ({ page }: ChatTab) => page.getByRole('status').textContent();
 
 test('the page loads nothing inline, holds nothing of anybody, is framed nowhere and listens for itself alone', async () => {
-  const { ann, ben } = await hirePair(hub, 'harbour');
+  const { ann } = await hirePair(hub, 'ropes');
   const { status, headers, text } = await send(hub.url, 'GET', '/phone', {
     headers: { cookie: `outrigger_session=${ann.jwt}` },
   });
@@ -62,7 +73,7 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 
 describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () => {
   test('two people call each other, hear each other, mute, hold, send keys and hang up', async () => {
-    const { ann, ben } = await hirePair(hub, 'ropes');
+    const { ann, ben } = await hirePair(hub, 'harbour');
     await using caller = await open(ann);
     await using callee = await open(ben);
     const [here, there] = [caller.page, callee.page];
@@ -121,13 +132,11 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await using callee = await open(ben);
     const [here, there] = [caller.page, callee.page];
     await Promise.all([ready(here), ready(there)]);
-    const outcomes: (string | null)[] = [];
     const call = async (whom: string, outcome: string, meanwhile: () => Promise<void> = () => Promise.resolve()) => {
       await dial(here, whom);
       await meanwhile();
       await expect.poll(async () => [await phase(here), await here.locator('.last').count()]).toEqual([null, 1]);
       expect(await last(caller)).toBe(outcome);
-      outcomes.push(outcome);
     };
     await call(ben.email, 'declined', () => there.getByRole('button', { name: 'Reject' }).click());
     expect(await there.locator('.missed').count()).toBe(0);
@@ -146,7 +155,10 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await expect.poll(() => here.getByLabel('Number or colleague').getAttribute('aria-invalid')).toBe('true');
     expect(await barriers(here)).toEqual([]);
     // A click on a missed call, and on a colleague, calls them.
-    await there.getByRole('region', { name: 'Missed calls' }).getByRole('button', { name: `Call ${ann.email}` }).click();
+    await there
+      .getByRole('region', { name: 'Missed calls' })
+      .getByRole('button', { name: `Call ${ann.email}` })
+      .click();
     await here.getByRole('button', { name: 'Answer' }).click();
     await expect.poll(() => phase(there)).toBe('talking');
     await using third = await open(ann);
@@ -206,7 +218,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
   });
 
   test('calls of the workspace are listed and called by a click, and what stands in the way is said', async () => {
-    const { ann, ben } = await hirePair(hub, 'sails');
+    const { ann } = await hirePair(hub, 'sails');
     const session = hub.client(ann.jwt);
     const telnyx = telnyxStandIn();
     const { url } = await session.call('createCallConnection', {
@@ -215,7 +227,11 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     const at = Date.now() - 60_000;
     const leg = { call_leg_id: 'one', call_session_id: 'one', from: '+4930555', to: '+4940123', direction: 'incoming' };
     await telnyx.send(hub.url, url, telnyxEvent('call.initiated', at, leg));
-    await telnyx.send(hub.url, url, telnyxEvent('call.hangup', at + 9_000, { ...leg, hangup_cause: 'originator_cancel' }));
+    await telnyx.send(
+      hub.url,
+      url,
+      telnyxEvent('call.hangup', at + 9_000, { ...leg, hangup_cause: 'originator_cancel' }),
+    );
     await using tab = await open(ann, { maySpeak: false });
     const { page } = tab;
     await ready(page);

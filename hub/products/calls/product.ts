@@ -15,6 +15,7 @@ import { importCsv, Reconciliation } from './history/index.ts';
 import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
 import { HostedSips, workspaceUsername } from './hosted/index.ts';
 import { hostedSipRoutes } from './hosted/routes.ts';
+import { phonePages } from './phone-page/pages.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
@@ -22,7 +23,6 @@ import { SipModes, tellSipMode } from './sip-mode/index.ts';
 import { HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
-import { phonePages } from './phone-page/pages.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 

@@ -1,9 +1,17 @@
+import { readDevices } from '../voice/devices.ts';
 import { listen } from '../voice/microphone.ts';
+import type { PhoneStore } from './state.ts';
 
 /** An `audio` element that browsers let play elsewhere than on the system's own loudspeaker. */
 type Player = HTMLAudioElement & { setSinkId?: (id: string) => Promise<void> };
 
-export const canChooseSpeaker = (): boolean => 'setSinkId' in HTMLMediaElement.prototype;
+const canChooseSpeaker = (): boolean => 'setSinkId' in HTMLMediaElement.prototype;
+
+/** Finds out which devices there are. */
+export async function listDevices(store: PhoneStore): Promise<void> {
+  const { microphones, speakers } = await readDevices();
+  store.set({ microphones, speakers: canChooseSpeaker() ? speakers : [] });
+}
 
 /** The microphone and the loudspeaker of a call. */
 export class CallAudio {

@@ -2,8 +2,8 @@ import type { RTCSession } from 'jssip/lib/RTCSession.js';
 import { Meter } from './meter.ts';
 import { endOf, outcomeOf } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
-import type { CallView } from './state.ts';
 import type { Quality } from './quality.ts';
+import type { CallView } from './state.ts';
 
 /** What a call came to. */
 export interface EndedCall {
@@ -20,10 +20,14 @@ export interface CallOptions {
   onSound: (stream: MediaStream) => void;
   onLevels: (levels: { microphone: number; answer: number }) => void;
   onEnd: (ended: EndedCall) => void;
+  /** The browser found no way for its audio, so that nobody was asked yet. */
+  onStuck?: () => void;
 }
 
 /** So long after the first way that a call can go it is asked for, whether or not more were found; in milliseconds. */
 const gatheringMs = 500;
+/** A call that was not asked for so long is stuck in the browser, in milliseconds. */
+const stuckMs = 3_000;
 /** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
 const renewals = 10;
 const renewalMs = 2_000;
@@ -48,6 +52,7 @@ export class Call {
     this.#keepOnRefusal();
     this.#listen(session.connection as RTCPeerConnection | null);
     session.on('peerconnection', ({ peerconnection }) => this.#listen(peerconnection));
+    if (session.direction === 'outgoing') this.#watchStart();
     session.on('progress', () => onChange({ phase: session.direction === 'incoming' ? 'incoming' : 'ringing' }));
     session.on('accepted', () => this.#talk());
     session.on('confirmed', () => this.#talk());
@@ -137,6 +142,13 @@ export class Call {
       if (!isOwn || !session.isEstablished()) end(options);
       else this.#renewLater(renewalMs * (1 + Math.random()));
     };
+  }
+
+  #watchStart(): void {
+    const timer = setTimeout(() => this.#options.onStuck?.(), stuckMs);
+    const forget = () => clearTimeout(timer);
+    this.session.on('sending', forget);
+    this.session.on('failed', forget);
   }
 
   #listen(connection: RTCPeerConnection | null): void {

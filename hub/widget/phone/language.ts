@@ -26,7 +26,12 @@ function languageOf(locale: Locale, words: Words, wanted: readonly string[]): La
   const variant = variantOf(locale, wanted);
   const numbers = new Intl.NumberFormat(variant);
   const today = new Intl.DateTimeFormat(variant, { hour: 'numeric', minute: '2-digit' });
-  const other = new Intl.DateTimeFormat(variant, { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' });
+  const other = new Intl.DateTimeFormat(variant, {
+    day: 'numeric',
+    month: 'short',
+    hour: 'numeric',
+    minute: '2-digit',
+  });
   return {
     locale,
     direction: directionOf(locale),

@@ -38,7 +38,8 @@ export function targetOf(text: string, { domain, colleagues }: Directory): strin
   const colleague = colleagues.find(({ email }) => email.toLowerCase() === given.toLowerCase());
   if (colleague !== undefined) return colleague.user;
   const [, user, host] = /^sips?:([^@;?]+)@([^:;?]+)/i.exec(given) ?? [];
-  if (user !== undefined) return host?.toLowerCase() === domain ? targetOf(unescaped(user), { domain, colleagues }) : null;
+  if (user !== undefined)
+    return host?.toLowerCase() === domain ? targetOf(unescaped(user), { domain, colleagues }) : null;
   return person.test(given) ? given : numberOf(given.replace(/^tel:/i, ''));
 }
 

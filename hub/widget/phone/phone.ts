@@ -1,7 +1,6 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
-import { readDevices } from '../voice/devices.ts';
 import { MicrophoneError } from '../voice/microphone.ts';
-import { CallAudio, canChooseSpeaker } from './audio.ts';
+import { CallAudio, listDevices } from './audio.ts';
 import { Call } from './call.ts';
 import type { EndedCall } from './call.ts';
 import { readAccount, readCalls, readColleagues, readPerson } from './hub.ts';
@@ -10,7 +9,7 @@ import { Line } from './line.ts';
 import { peerOf, targetOf } from './people.ts';
 import type { Peer } from './people.ts';
 import { Ringer } from './ringer.ts';
-import { canCall } from './state.ts';
+import { canCall, withMissed } from './state.ts';
 import type { CallView, PhoneStore } from './state.ts';
 
 /** Who wants to know how loud it is, from 0 to 1. */
@@ -20,8 +19,6 @@ type LevelListener = (level: number) => void;
 const readAgainMs = 5_000;
 /** A call that ended is told of by its carrier a moment later, in milliseconds. */
 const recordedMs = 1_500;
-/** Missed calls that are shown. */
-const maxMissed = 50;
 
 /** The phone: line, call, microphone and loudspeaker, and the store that the page shows. */
 export class Phone {
@@ -35,7 +32,6 @@ export class Phone {
   /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */
   #toEnd: Call | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #missedCount = 0;
 
   constructor(store: PhoneStore) {
     this.#store = store;
@@ -43,7 +39,10 @@ export class Phone {
       onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
       onLost: () => void this.#speakWith(''),
     });
-    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener('devicechange', () => void this.#list());
+    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
+      'devicechange',
+      () => void listDevices(store),
+    );
     addEventListener('online', () => this.retry());
     addEventListener('pagehide', () => this.#line?.stop());
     // A page that comes back out of the browser's memory has hung up.
@@ -63,7 +62,7 @@ export class Phone {
     this.#store.set({ account, problem: null });
     this.#connect(person, account);
     await Promise.all([
-      this.#list(),
+      listDevices(this.#store),
       this.readCalls(),
       readColleagues(person, account).then((colleagues) => this.#store.set({ colleagues })),
     ]);
@@ -103,7 +102,7 @@ export class Phone {
     if (stream === null) return this.#ended(peer, { outcome: 'microphoneNeeded', seconds: null, isMissed: false });
     this.#change({ phase: 'calling' });
     this.#ringer.ring('outgoing');
-    this.#follow(line.call(peer.user, stream), peer);
+    this.#place(line, peer, peer.user, stream);
   }
 
   async answer(): Promise<void> {
@@ -215,9 +214,18 @@ export class Phone {
     this.#follow(session, peer);
   }
 
-  #follow(session: RTCSession, peer: Peer): void {
+  #place(line: Line, peer: Peer, user: string, stream: MediaStream, isAgain = false): void {
+    const call = this.#follow(line.call(user, stream), peer, () => {
+      if (this.#call !== call || isAgain) return call.hangUp();
+      this.#place(line, peer, user, stream, true);
+      call.hangUp();
+    });
+  }
+
+  #follow(session: RTCSession, peer: Peer, onStuck = ignore): Call {
     const call: Call = new Call({
       session,
+      onStuck,
       onChange: (change) => {
         if (this.#call !== call) return;
         if (change.phase === 'talking') this.#ringer.stop();
@@ -234,6 +242,7 @@ export class Phone {
       },
     });
     this.#call = call;
+    return call;
   }
 
   #ended(peer: Peer, { outcome, seconds, isMissed }: EndedCall): void {
@@ -246,9 +255,7 @@ export class Phone {
   }
 
   #missed(peer: Peer): void {
-    this.#missedCount += 1;
-    const missed = [{ id: this.#missedCount, peer, at: new Date() }, ...this.#store.state.missed];
-    this.#store.set({ missed: missed.slice(0, maxMissed) });
+    this.#store.set({ missed: withMissed(this.#store.state.missed, peer) });
   }
 
   #show(direction: CallView['direction'], peer: Peer, phase: CallView['phase']): void {
@@ -267,7 +274,7 @@ export class Phone {
       const stream = await this.#audio.open(deviceId);
       this.#store.set({ microphoneProblem: null });
       // Browsers name devices from now on.
-      void this.#list();
+      void listDevices(this.#store);
       return stream;
     } catch (error) {
       const problem = error instanceof MicrophoneError ? error.problem : 'failed';
@@ -280,11 +287,6 @@ export class Phone {
     const track = (await this.#listen(deviceId))?.getAudioTracks()[0];
     if (track === undefined) this.#store.set({ microphoneProblem: 'lost' });
     else await this.#call?.speakWith(track);
-  }
-
-  async #list(): Promise<void> {
-    const { microphones, speakers } = await readDevices();
-    this.#store.set({ microphones, speakers: canChooseSpeaker() ? speakers : [] });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { Store } from '../store.ts';
-import type { Device } from '../voice/state.ts';
 import type { MicrophoneProblem } from '../voice/microphone.ts';
+import type { Device } from '../voice/state.ts';
 import type { Account, Person, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { Outcome } from './outcomes.ts';
@@ -36,6 +36,13 @@ export interface MissedCall {
   peer: Peer;
   at: Date;
 }
+
+/** Missed calls that are shown. */
+const maxMissed = 50;
+
+/** With one more of them. */
+export const withMissed = (missed: readonly MissedCall[], peer: Peer): readonly MissedCall[] =>
+  [{ id: (missed[0]?.id ?? 0) + 1, peer, at: new Date() }, ...missed].slice(0, maxMissed);
 
 /** All that the page shows, but for levels, which change too often. */
 export interface PhoneState {

@@ -1,5 +1,5 @@
-import type { CallView, PhoneState } from '../state.ts';
 import { clockOf } from '../language.ts';
+import type { CallView, PhoneState } from '../state.ts';
 import { nameOf } from './names.ts';
 
 /** What goes on, for whoever hears the page instead of seeing it: a call that comes in interrupts, all else waits its turn. */
@@ -26,10 +26,7 @@ function textOf({ call, last, language }: PhoneState): string {
 }
 
 /** What a call does now. */
-export function phaseText(
-  { phase, isHeld, isHeldByOther }: CallView,
-  words: PhoneState['language']['words'],
-): string {
+export function phaseText({ phase, isHeld, isHeldByOther }: CallView, words: PhoneState['language']['words']): string {
   if (phase === 'connecting') return words.pickingUp;
   if (phase !== 'talking') return words[phase];
   return isHeld ? words.held : isHeldByOther ? words.heldByOther : words.talking;

@@ -1,13 +1,13 @@
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { useStore } from '../../store.ts';
 import type { Phone } from '../phone.ts';
 import type { PhoneState, PhoneStore } from '../state.ts';
 import { Announcements } from './announcements.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { DialForm } from './dial-form.tsx';
+import { People, MissedCalls, RecentCalls } from './lists.tsx';
 import { isolated, nameOf } from './names.ts';
 import { Problems } from './problems.tsx';
-import { People, MissedCalls, RecentCalls } from './lists.tsx';
 import { Settings } from './settings.tsx';
 
 function titleOf({ call, missed, language }: PhoneState): string {
@@ -21,7 +21,7 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
   const { language, person, problem, connection, call } = state;
   const { words, say } = language;
   const title = titleOf(state);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = title;
   }, [title]);
   const isUsable = problem === null || call !== null;
@@ -52,7 +52,11 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
       {isUsable && (
         <div class="columns">
           <div class="desk">
-            {call === null ? <DialForm phone={phone} state={state} /> : <CallPanel phone={phone} state={state} call={call} />}
+            {call === null ? (
+              <DialForm phone={phone} state={state} />
+            ) : (
+              <CallPanel phone={phone} state={state} call={call} />
+            )}
             <Settings phone={phone} state={state} />
           </div>
           <div class="lists">

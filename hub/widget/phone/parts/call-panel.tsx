@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { clockOf } from '../language.ts';
 import type { CallView } from '../state.ts';
 import { phaseText } from './announcements.tsx';
@@ -18,7 +18,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
   const isTalking = phase === 'talking';
   const isIncoming = phase === 'incoming';
   // To the name and not to a button, so that whoever is writing does not take or end a call by it.
-  useEffect(() => heading.current?.focus(), [isIncoming]);
+  useLayoutEffect(() => heading.current?.focus(), [isIncoming]);
   return (
     <section class="call" aria-labelledby="peer" data-phase={phase}>
       <h2 id="peer" ref={heading} tabIndex={-1} dir="auto">
@@ -52,12 +52,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
             <HoldIcon />
             <span>{words.hold}</span>
           </button>
-          <button
-            type="button"
-            class="tool"
-            aria-expanded={isKeypadOpen}
-            onClick={() => setKeypadOpen(!isKeypadOpen)}
-          >
+          <button type="button" class="tool" aria-expanded={isKeypadOpen} onClick={() => setKeypadOpen(!isKeypadOpen)}>
             <KeypadIcon />
             <span>{words.keypad}</span>
           </button>

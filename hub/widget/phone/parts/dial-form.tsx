@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { canCall } from '../state.ts';
 import { lastText } from './announcements.tsx';
 import { CallIcon } from './icons.tsx';
@@ -11,7 +11,7 @@ export function DialForm({ phone, state }: PartProps) {
   const input = useRef<HTMLInputElement>(null);
   const wasInCall = last !== null;
   // The button that ended the call is gone, and with it where the keyboard was.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wasInCall && document.activeElement === document.body) input.current?.focus();
   }, [wasInCall]);
   return (

@@ -93,7 +93,13 @@ export function RecentCalls({ phone, state }: PartProps) {
         <h2 id="recent">{words.recent}</h2>
       </div>
       <p class="soft note">
-        {records === null ? (account === null ? words.connecting : words.callsUnread) : records.length === 0 ? words.noCalls : words.recentHint}
+        {records === null
+          ? account === null
+            ? words.connecting
+            : words.callsUnread
+          : records.length === 0
+            ? words.noCalls
+            : words.recentHint}
       </p>
       <ul>
         {(records ?? []).map((record) => {

@@ -79,7 +79,8 @@ export const english = {
   reconnectingInCall: 'The connection to the hub is lost; the call goes on. Reconnecting…',
   reconnectNow: 'Try now',
   deniedTitle: 'The microphone is blocked',
-  deniedText: 'Allow it for this page in your browser (beside the address) and in the settings of your system, then call again.',
+  deniedText:
+    'Allow it for this page in your browser (beside the address) and in the settings of your system, then call again.',
   absentTitle: 'No microphone was found',
   absentText: 'Plug one in or switch it on, then call again.',
   busyTitle: 'The microphone is in use',

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { clockOf, loadLanguage } from './language.ts';
+import { endOf, outcomeOf } from './outcomes.ts';
+import { peerOf, peerOfRecord, targetOf, userOf } from './people.ts';
+import { qualityBetween } from './quality.ts';
+import { english } from './words/english.ts';
+
+const own = 'w2f0c8e1b7a6d5943-019c0000000070008000000000000007';
+const ben = { id: '019c0000-0000-7000-8000-000000000008', email: 'Ben@harbour.example', user: '' };
+const colleagues = [{ ...ben, user: userOf(own, ben.id) }];
+const directory = { domain: 'sip.example.com', colleagues };
+
+test('whoever is written, as a number with separators, as an email or as an address of the domain, is found, and nothing else is taken for one', () => {
+  const user = 'w2f0c8e1b7a6d5943-019c0000000070008000000000000008';
+  for (const [text, found] of [
+    ['+49 (30) 123-45.67', '+49301234567'],
+    ['tel:+4930123', '+4930123'],
+    ['sip:+4930123@sip.example.com;transport=udp', '+4930123'],
+    ['ben@HARBOUR.example ', user],
+    [`sip:${user}@sip.example.com`, user],
+    ['*21#', '*21#'],
+    ['sip:boss@elsewhere.example', null],
+    ['somebody', null],
+    ['', null],
+  ] as const)
+    expect(targetOf(text, directory)).toBe(found);
+  fc.assert(
+    fc.property(fc.string(), (text) => {
+      expect(targetOf(text, directory) ?? '+1').toMatch(/^(?:\+?[0-9*#]{1,32}|w[0-9a-f]{16}(?:-[0-9a-f]{32})?)$/);
+    }),
+  );
+});
+
+test('a colleague is known by their account and not by the name that somebody gives themselves', () => {
+  expect(peerOf(colleagues[0]?.user ?? '', 'The boss', colleagues)).toMatchObject({ name: ben.email, number: '' });
+  expect(peerOf('+4930123', 'The boss', colleagues)).toEqual({
+    user: '+4930123',
+    name: 'The boss',
+    number: '+4930123',
+  });
+  expect(peerOf(own, '', colleagues)).toMatchObject({ name: '' });
+  expect(peerOfRecord('+4930123', directory)).toEqual({ user: '+4930123', name: '+4930123', number: '' });
+  expect(peerOfRecord('sip:a@elsewhere.example', directory)).toMatchObject({ user: null });
+  expect(peerOfRecord(null, directory)).toMatchObject({ user: null, name: '' });
+});
+
+test('a call sounds good without loss, worse with loss and delay, and silent where nothing arrives', () => {
+  const counts = (received: number, lost: number, roundTripMs: number | null = 40) => ({
+    atMs: 0,
+    received,
+    lost,
+    jitterMs: 2,
+    roundTripMs,
+  });
+  const after = (received: number, lost: number, roundTripMs?: number | null) =>
+    qualityBetween(counts(100, 1), counts(100 + received, 1 + lost, roundTripMs));
+  expect(after(200, 0)).toMatchObject({ verdict: 'good', lostPercent: 0, roundTripMs: 40, jitterMs: 2 });
+  expect(after(190, 10)).toMatchObject({ verdict: 'poor', lostPercent: 5 });
+  expect(after(200, 0, 900).verdict).not.toBe('good');
+  expect(after(0, 0).verdict).toBe('silent');
+  expect(after(200, 0, null).roundTripMs).toBe(null);
+  // Counters that a browser begins anew are no loss.
+  expect(qualityBetween(counts(500, 9), counts(20, 0))).toMatchObject({ verdict: 'silent', lostPercent: 0 });
+  fc.assert(
+    fc.property(fc.nat(1000), fc.nat(1000), fc.nat(5000), (received, lost, way) => {
+      const { score } = after(received, lost, way);
+      expect(score).toBeGreaterThanOrEqual(1);
+      expect(score).toBeLessThanOrEqual(4.5);
+    }),
+  );
+});
+
+test('each end of a call has its word, and refusals of the hub those of their own', () => {
+  const refused = (status: number, reason: string) =>
+    outcomeOf({ originator: 'remote', cause: 'Rejected', status, reason });
+  expect(refused(403, 'Emergency Calls Not Possible Here')).toBe('emergencyNotPossible');
+  expect(refused(403, 'Number Not Allowed')).toBe('numberNotAllowed');
+  expect(refused(403, 'Minutes Of The Day Used Up')).toBe('minutesUsedUp');
+  expect(refused(486, 'Busy Here')).toBe('busy');
+  expect(refused(480, '')).toBe('notReachable');
+  expect(refused(599, '')).toBe('declined');
+  expect(outcomeOf({ originator: 'local', cause: 'Canceled' })).toBe('cancelled');
+  expect(outcomeOf({ originator: 'system', cause: 'Connection Error' })).toBe('connectionLost');
+  expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
+  expect([endOf('Terminated'), endOf('WebRTC Error')]).toEqual(['callOver', 'noCommonSound']);
+  expect([clockOf(0), clockOf(62), clockOf(3_605)]).toEqual(['0:00', '1:02', '1:00:05']);
+});
+
+test('every language says everything that English does, with the same values in it, and in words of its own', async () => {
+  const values = (text: string) => text.match(/\{\w+\}/g)?.toSorted() ?? [];
+  const sentences = (words: typeof english) => Object.entries(words).filter(([, text]) => text.length > 25);
+  for (const locale of chatLocales) {
+    const { words } = await loadLanguage(locale, [locale]);
+    expect(Object.keys(words)).toEqual(Object.keys(english));
+    for (const [key, text] of Object.entries(words)) {
+      expect(text).not.toBe('');
+      expect(values(text)).toEqual(values(english[key as keyof typeof english]));
+    }
+    if (locale !== 'en')
+      for (const [key, text] of sentences(words)) expect(text).not.toBe(english[key as keyof typeof english]);
+  }
+});

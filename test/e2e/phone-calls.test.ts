@@ -1,0 +1,70 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
+import type { KamailioServer } from '../fixtures/kamailio-server.ts';
+import { heardBothWays, hirePair, openPhonePage, phase, problem, ready, talk, ways } from '../fixtures/phone-page.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { startProxy } from '../fixtures/proxy.ts';
+import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
+
+const executable = findBrowser(undefined)?.path;
+
+describe.skipIf(!kamailioServerAvailable || executable === undefined)(
+  'softphones at the SIP server of deploy/kamailio (skipped without Kamailio or Chromium)',
+  () => {
+    let database: TestDatabase;
+    let server: KamailioServer;
+    let hub: TestHub;
+    let browser: Browser;
+    beforeAll(async () => {
+      database = await acquireDatabase();
+      server = await startKamailioServer(database);
+      hub = await startHub(server.env, database);
+      browser = await startTalkingBrowser(executable as string);
+    });
+    afterAll(async () => {
+      await browser.close();
+      await hub[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    });
+
+    test('hear each other, also after one or both lost their line in the call, and fall silent with the session of one', async () => {
+      const { ann, ben } = await hirePair(hub, 'harbour');
+      await using proxy = await startProxy(hub.url);
+      proxy.sockets = 'pass';
+      await using caller = await openPhonePage(browser, { base: proxy.url, session: ann.jwt });
+      await using callee = await openPhonePage(browser, { base: proxy.url, session: ben.jwt });
+      const [here, there] = [caller.page, callee.page];
+      await Promise.all([ready(here), ready(there)]);
+      await talk(here, there, ben.email);
+      await heardBothWays(here, there);
+      const before = await ways(there);
+      proxy.sockets = 'refuse';
+      proxy.cutSockets();
+      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
+      await heardBothWays(here, there);
+      proxy.sockets = 'pass';
+      await Promise.all([ready(here), ready(there)]);
+      await expect
+        .poll(async () => (await ways(there)).filter((way) => before.includes(way)), { timeout: 15_000 })
+        .toEqual([]);
+      await heardBothWays(here, there);
+      await there.getByRole('button', { name: 'Hold' }).click();
+      await expect.poll(() => here.locator('.phase').innerText(), { timeout: 15_000 }).toContain('put you on hold');
+      await there.getByRole('button', { name: 'Hold' }).click();
+      await expect.poll(() => here.locator('.phase').innerText()).toContain('Connected');
+
+      await here.getByRole('button', { name: 'Hang up' }).click();
+      await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+      await talk(there, here, ann.email);
+      await hub.client(ann.jwt).call('logOut', {});
+      await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+      expect(await problem(here)).toBe('ended');
+    });
+  },
+);
