@@ -111,7 +111,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await here.getByRole('button', { name: 'Key 4' }).click();
     await here.keyboard.press('#');
     expect(await here.locator('output').textContent()).toBe('4#');
-    await expect.poll(() => here.evaluate('keys')).toEqual(['4', '#']);
+    // What was not heard yet is given to the browser once more, with the new key behind it.
+    await expect.poll(() => here.evaluate('keys.join()')).toMatch(/^4,4?#$/);
     expect(await barriers(here)).toEqual([]);
     await picture(caller, 'talking');
 
