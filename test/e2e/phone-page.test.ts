@@ -96,6 +96,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await heardBothWays(here, there);
     await expect.poll(() => here.locator('.quality').getAttribute('data-quality'), { timeout: 8_000 }).toBe('good');
     expect(await here.locator('.quality').innerText()).toMatch(/Delay \d+ ms · jitter \d+ ms · lost [\d.]+ %/);
+    await picture(caller, 'quality');
 
     await here.getByRole('button', { name: 'Mute' }).click();
     await expect.poll(() => level(there, 'answer')).toBe(0);
