@@ -273,6 +273,12 @@ export const rules: Rule[] = [
     forbids: { from: 'hub/widget/build.ts', target: 'hub/widget/page/chat.ts' },
   },
   {
+    name: 'hub/widget/phone',
+    from: 'hub/widget/phone/**',
+    allowed: ['shared/**', 'hub/widget/**', 'preact', 'preact/*', 'jssip'],
+    forbids: { from: 'hub/widget/phone/line.ts', target: 'hub/products/calls/index.ts' },
+  },
+  {
     name: 'hub/widget',
     from: 'hub/widget/**',
     allowed: ['shared/**', 'hub/widget/**', 'preact', 'preact/*'],

@@ -99,8 +99,12 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     await picture(caller, 'quality');
 
     await here.getByRole('button', { name: 'Mute' }).click();
+    // The microphone of this test pauses by itself, too, so that silence alone would say nothing.
+    const isSent = () => here.evaluate('connections.at(-1).getSenders()[0].track.enabled');
+    await expect.poll(isSent).toBe(false);
     await expect.poll(() => level(there, 'answer')).toBe(0);
     await here.getByRole('button', { name: 'Mute' }).click();
+    await expect.poll(isSent).toBe(true);
     await expect.poll(() => level(there, 'answer'), { timeout: 8_000 }).toBeGreaterThan(30);
     await here.getByRole('button', { name: 'Hold' }).click();
     await expect.poll(() => there.locator('.phase').innerText()).toContain('The other side put you on hold');
