@@ -225,6 +225,25 @@ describe('a softphone', () => {
     expect(await running(workspace.tenantId)).toBe(0);
   });
 
+  test('is told when the SIP server is killed in mid-call, and the record of its call is closed once that is back', async () => {
+    const { workspace, caller, callee } = await talk();
+    const { tenantId } = workspace;
+    await expect.poll(() => answered(tenantId)).toBe(2);
+    const event = { event: 'answered', callId: `call-of-${caller.user}`, at: new Date().toISOString() };
+    const text = 'INSERT INTO sip_reports (tenant_id, report) VALUES ($1, $2)';
+    await hub.database.query(text, [tenantId, JSON.stringify(event)]);
+    const records = async () => (await workspace.session.call('listCalls', { query: {} })).items;
+    await expect.poll(records).toMatchObject([{ state: 'in_progress' }]);
+    server.drop();
+    await expect.poll(() => [caller.closed, callee.closed]).toEqual([1013, 1013]);
+    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
+      tenantId,
+    ]);
+    await hub.app.sweep();
+    expect(await running(tenantId)).toBe(0);
+    expect(await records()).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
+  });
+
   test('is closed when it floods the SIP server with registrations, most of which never get there', async () => {
     const phone = await open(await workspaceWithPhones());
     const before = server.messages.length;

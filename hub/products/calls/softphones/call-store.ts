@@ -142,11 +142,11 @@ export const sweepCalls = (db: Database): Promise<unknown> =>
   );
 
 /** Calls whose process is gone. */
-export async function readLost(db: Database): Promise<{ id: string; dialog: SipDialog }[]> {
-  const rows = await db.systemStatement<Row>(
+export async function readLost(db: Database): Promise<{ id: string; tenantId: string; dialog: SipDialog }[]> {
+  const rows = await db.systemStatement<Row & { tenantId: string }>(
     'read_lost_sip_calls',
-    `SELECT id, ${dialogColumns} FROM sip_calls WHERE expires_at < now() AND to_tag IS NOT NULL ORDER BY expires_at LIMIT 1000`,
+    `SELECT id, tenant_id AS "tenantId", ${dialogColumns} FROM sip_calls WHERE expires_at < now() AND to_tag IS NOT NULL ORDER BY expires_at LIMIT 1000`,
     [],
   );
-  return rows.map((row) => ({ id: row.id, dialog: dialogOf(row) }));
+  return rows.map((row) => ({ id: row.id, tenantId: row.tenantId, dialog: dialogOf(row) }));
 }

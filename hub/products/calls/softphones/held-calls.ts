@@ -2,6 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import { closeLostCall } from '../records/index.ts';
 import { answerCall, deleteCall, readAnswered, renewCalls, writeAnswered, writeDial } from './call-store.ts';
 import type { CallOwner, DialCaps } from './call-store.ts';
 
@@ -28,6 +29,7 @@ const defaultRenewMs = 15_000;
 export const asksAtOnce = 20;
 
 interface Held {
+  tenantId: string;
   /** Null until it was answered. */
   dialog: SipDialog | null;
   isLeft: boolean;
@@ -56,14 +58,14 @@ export class HeldCalls implements Disposable {
     const id = newId();
     const refusal = await db.workspace(owner.tenantId, (tx) => writeDial(tx, id, owner, asked, caps));
     if (refusal !== null) return refusal;
-    this.#held.set(id, { dialog: null, isLeft: false });
+    this.#held.set(id, { tenantId: owner.tenantId, dialog: null, isLeft: false });
     return this.#handle(id);
   }
 
   /** Keeps a call that does not count, once it was answered. */
   hold(owner: CallOwner, dialog: SipDialog): HeldCall {
     const id = newId();
-    this.#held.set(id, { dialog, isLeft: false });
+    this.#held.set(id, { tenantId: owner.tenantId, dialog, isLeft: false });
     this.#write(() => writeAnswered(this.#options.db, id, owner, dialog));
     return this.#handle(id);
   }
@@ -72,7 +74,7 @@ export class HeldCalls implements Disposable {
   async takeUp(owner: CallOwner): Promise<{ dialog: SipDialog; call: HeldCall }[]> {
     const found = await readAnswered(this.#options.db, owner);
     return found.map(({ id, dialog }) => {
-      this.#held.set(id, { dialog, isLeft: false });
+      this.#held.set(id, { tenantId: owner.tenantId, dialog, isLeft: false });
       return { dialog, call: this.#handle(id) };
     });
   }
@@ -91,13 +93,17 @@ export class HeldCalls implements Disposable {
 
   async #forgetEnded(): Promise<void> {
     const { server } = this.#options;
-    const left = [...this.#held].flatMap(([id, { dialog, isLeft }]) => (isLeft && dialog ? [{ id, dialog }] : []));
+    const left = [...this.#held].flatMap(([id, { tenantId, dialog, isLeft }]) =>
+      isLeft && dialog ? [{ id, tenantId, dialog }] : [],
+    );
     if (server === null) return;
     for (let from = 0; from < left.length; from += asksAtOnce)
       await Promise.all(
-        left.slice(from, from + asksAtOnce).map(async ({ id, dialog }) => {
+        left.slice(from, from + asksAtOnce).map(async ({ id, tenantId, dialog }) => {
           // A server that is away says nothing about a call.
-          if (!(await server.knows(dialog).catch(() => true)) && this.#held.get(id)?.isLeft === true) this.#end(id);
+          if ((await server.knows(dialog).catch(() => true)) || this.#held.get(id)?.isLeft !== true) return;
+          await closeLostCall(this.#options.db, tenantId, dialog.callId);
+          this.#end(id);
         }),
       );
   }

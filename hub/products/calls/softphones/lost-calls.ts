@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { admitSession } from '../../../platform/http/auth.ts';
 import type { SessionIdentity } from '../../../platform/http/principal.ts';
 import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import { closeLostCall } from '../records/index.ts';
 import { deleteCall, readCallsAfter, readLost, renewCalls, sweepCalls } from './call-store.ts';
 import { asksAtOnce } from './held-calls.ts';
 
@@ -48,9 +49,13 @@ export class LostCalls {
     const { db, server } = this.#options;
     await sweepCalls(db);
     const lasting: string[] = [];
-    await this.#each(await readLost(db), async ({ id, dialog }) => {
-      if (server !== null && (await server.knows(dialog))) lasting.push(id);
-      else await deleteCall(db, id);
+    await this.#each(await readLost(db), async ({ id, tenantId, dialog }) => {
+      if (server !== null && (await server.knows(dialog))) {
+        lasting.push(id);
+        return;
+      }
+      await closeLostCall(db, tenantId, dialog.callId);
+      await deleteCall(db, id);
     }).finally(() => renewCalls(db, lasting));
   }
 
