@@ -50,6 +50,19 @@ async function subscribers(role = 'outrigger_sip', relation = 'sip_subscriber') 
   }
 }
 
+/** What the SIP server says of a call of whoever calls. */
+async function report(caller: string, callId: string) {
+  const hex = (text: string) => Buffer.from(text).toString('hex');
+  const values = ['queued', ...[callId, caller, '+4930', '', '', '4.2'].map(hex)];
+  await observer.query('BEGIN');
+  try {
+    await observer.query('SET LOCAL ROLE outrigger_sip');
+    await observer.query('SELECT 1 FROM report_sip_call($1, $2, $3, $4, $5, $6, $7)', values);
+  } finally {
+    await observer.query('COMMIT');
+  }
+}
+
 describe('hosted SIP', () => {
   test('is opted into, with credentials that are shown once and count at the SIP server until it is opted out of', async () => {
     expect(await status()).toEqual({
@@ -99,7 +112,7 @@ describe('hosted SIP', () => {
 
   test('lets the SIP server read accounts of entitled workspaces, and nothing else; nobody of the hub reads them so', async () => {
     await optIn();
-    for (const relation of ['hosted_sip', 'users', 'tenants', 'sip_trunks'])
+    for (const relation of ['hosted_sip', 'users', 'tenants', 'sip_trunks', 'sip_reports'])
       await expect(subscribers('outrigger_sip', relation)).rejects.toThrow('permission denied');
     for (const role of ['outrigger_app', 'outrigger_system'])
       await expect(subscribers(role)).rejects.toThrow('permission denied');
@@ -169,5 +182,19 @@ describe('hosted SIP', () => {
     expect(await optIn(session(without))).toEqual({ enabled: true, ...unready });
     expect(await subscribers()).toHaveLength(1);
     expect(await status()).toMatchObject({ ready: true });
+  });
+
+  test('has calls recorded as the SIP server tells of them, of workspaces that opted in alone', async () => {
+    await optOut();
+    const { credentials } = await optIn();
+    const username = credentials?.username as string;
+    await report(`${username}-1`, `"it's"; DROP`);
+    await report('w0000000000000000', 'foreign');
+    const records = async () => (await workspace.session.call('listCalls', { query: {} })).items;
+    await expect
+      .poll(records, { timeout: 5_000 })
+      .toMatchObject([{ callSid: `"it's"; DROP`, fromId: `${username}-1`, toId: '+4930', mosScore: 4.2 }]);
+    expect(await observer.query('SELECT FROM sip_reports').then(({ rows }) => rows)).toEqual([]);
+    await optOut();
   });
 });
