@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * What `npm test` does: gets the tools, then checks the format, lints, checks types beside every test that it runs, and closes with
  * one line that counts them.
- * On a machine of a build (`CI`), which others may use, too, a test that fails is tried once more; one that passes only then is named, with what failed it.
+ * On a machine of a build (`CI`), which others may use, too, a test that fails is tried up to twice more; one that passes only then is named, with what failed it.
  * Arguments go to vitest, and then only the tests that they choose are run.
  */
 
@@ -48,9 +50,9 @@ function own<Child extends ChildProcess>(child: Child): Child {
   return child;
 }
 
-function run(command: string, args: string[]): Promise<number> {
+function run(command: string, args: string[], env = process.env): Promise<number> {
   if (isStopping) return Promise.resolve(stoppedCode);
-  const child = own(spawn(command, args, { stdio: 'inherit' }));
+  const child = own(spawn(command, args, { stdio: 'inherit', env }));
   return new Promise((done) => {
     child.once('error', () => done(127));
     child.once('exit', (code) => done(code ?? stoppedCode));
@@ -118,6 +120,22 @@ function count(tally: Tally, report: JsonReport): void {
   }
 }
 
+/** Removes a folder to which what was interrupted may still write until it has ended. */
+async function remove(folder: string): Promise<void> {
+  for (let triesLeft = 40; ; triesLeft -= 1) {
+    try {
+      await rm(folder, { recursive: true, force: true });
+      return;
+    } catch (error) {
+      if (triesLeft === 0) {
+        say(`${folder} could not be removed (${(error as Error).message}); remove it yourself.`);
+        return;
+      }
+      await delay(250);
+    }
+  }
+}
+
 async function main(): Promise<number> {
   const startedAt = performance.now();
   const chosen = process.argv.slice(2);
@@ -132,17 +150,21 @@ async function main(): Promise<number> {
   if (isStopping) return stoppedCode;
   const types = chosen.length === 0 ? checkTypes(tally) : undefined;
   say('\n== tests');
-  const folder = mkdtempSync(join(tmpdir(), 'outrigger-report-'));
+  // All that tests put among temporary files goes with it, also where they were interrupted. Its name leaves room for the paths of sockets.
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-'));
+  // Some of what they start runs as another account.
+  chmodSync(folder, 0o711);
   const reportPath = join(folder, 'report.json');
   try {
-    const code = await run('vitest', [
+    const words = [
       'run',
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportPath}`,
       ...((process.env['CI'] ?? '') === '' ? [] : ['--retry=2']),
       ...chosen,
-    ]);
+    ];
+    const code = await run('vitest', words, { ...process.env, TMPDIR: folder });
     const report = readReport(reportPath);
     if (report === null) tally.failed.push(`the test runner ended with exit code ${code} and no report`);
     else {
@@ -150,7 +172,7 @@ async function main(): Promise<number> {
       if (code !== 0 && tally.failed.length === 0) tally.failed.push(`the test runner ended with exit code ${code}`);
     }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    await remove(folder);
   }
   await types;
   if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);

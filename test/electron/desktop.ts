@@ -48,15 +48,20 @@ export async function startDesktop(): Promise<TestDesktop> {
   const base = {
     PATH: process.env['PATH'] ?? '',
     HOME: home,
+    TMPDIR: tmpdir(),
     XDG_RUNTIME_DIR: runtimeFolder,
     XDG_CURRENT_DESKTOP: 'test',
     LANG: 'C.UTF-8',
   };
   const display = `:${await startAndRead(children, ['Xvfb', '-displayfd', '1', '-screen', '0', '1280x800x24', '-nolisten', 'tcp', '-noreset'], base)}`;
-  const bus = await startAndRead(children, ['dbus-daemon', '--session', '--nofork', '--print-address'], {
-    ...base,
-    DISPLAY: display,
-  });
+  const bus = await startAndRead(
+    children,
+    ['dbus-daemon', '--session', '--nofork', '--print-address', `--address=unix:path=${join(runtimeFolder, 'bus')}`],
+    {
+      ...base,
+      DISPLAY: display,
+    },
+  );
   const env = { ...base, DISPLAY: display, DBUS_SESSION_BUS_ADDRESS: bus };
   return {
     env,
