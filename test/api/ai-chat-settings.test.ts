@@ -8,6 +8,7 @@ import type { ChatModel } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { openAgent, openVisitor } from '../fixtures/live-chat.ts';
+import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { expectRefused } from '../fixtures/visitor.ts';
 import type { TestVisitor } from '../fixtures/visitor.ts';
@@ -24,6 +25,7 @@ afterAll(async () => {
   await model[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await pastTheEndOf(dayMs);
   scene = await answeredChat(hub);
   model.requests.length = 0;
   model.answer = () => ({ reply: 'We open at nine.', reason: 'the profile says so' });

@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { chatProtocol } from '../fixtures/model-protocols.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
+import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
@@ -39,6 +40,7 @@ afterAll(async () => {
   for (const part of [database, model, mail]) await part[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
+  await pastTheEndOf(dayMs);
   model.requests.length = 0;
   mail.mails.length = 0;
   model.reply = () => 'We open at nine.';

@@ -19,6 +19,7 @@ import {
 import type { CarrierStandIn } from '../fixtures/carriers.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 
@@ -259,6 +260,7 @@ describe('what carriers send', () => {
   });
 
   test('of which only the end is told began before its talk time, on the day on which it then began', async () => {
+    await pastTheEndOf(dayMs);
     const { tenantId, workspace, telnyx, kamailio } = await scene();
     const midnight = new Date().setUTCHours(0, 0, 0, 0);
     const end = { callId: 'K', event: 'ended', at: midnight / 1000 + 5, direction: 'inbound', sipCode: 200 };
@@ -435,6 +437,7 @@ describe('records', () => {
   });
 
   test('are summed up for the dashboard, for keys and for workflows', async () => {
+    await pastTheEndOf(dayMs);
     const { workspace, tenantId, api, kamailio } = await scene();
     const empty = { minutesToday: 0, answeredRate7d: null, callsToday: 0, inbound7d: 0, answered7d: 0 };
     expect(await workspace.session.call('getCallSummary')).toEqual(empty);

@@ -6,6 +6,7 @@ import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { adminKey } from '../fixtures/hub.ts';
+import { minuteMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { send } from '../fixtures/requests.ts';
 
 let hub: TestHub;
@@ -339,9 +340,7 @@ describe('limits', () => {
     await using one = await startHub(env);
     await using two = await startHub(env, one.database);
     const own = await one.workspace();
-    // A minute that is about to end would begin anew under the test.
-    const left = 60_000 - (Date.now() % 60_000);
-    if (left < 15_000) await new Promise((done) => setTimeout(done, left + 100));
+    await pastTheEndOf(minuteMs);
     const answers = await Promise.all(
       Array.from({ length: 90 }, (_value, index) => list({ 'x-api-key': own.key }, (index % 2 === 0 ? one : two).url)),
     );
