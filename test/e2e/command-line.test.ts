@@ -82,6 +82,32 @@ test('what can not be taken is refused as the API would, in one line that names 
   );
 });
 
+test('calls come in from a CSV, whose bad lines are named and fail it, and a comparison says what it lacks', async () => {
+  const file = join(folder, 'calls.csv');
+  const at = '2026-03-01T10:00:00.000Z';
+  await writeFile(
+    file,
+    `callSid,direction,result,startedAt,endedAt\nCA1,inbound,missed,${at},${at}\nCA2,inbound,lost,${at},${at}\n`,
+  );
+  const importing = ['calls', 'import', file, '--workspace', 'ours', '--provider', 'twilio'];
+  const taken = await cli(...importing, '--json');
+  expect([taken.code, JSON.parse(taken.stdout)]).toEqual([
+    1,
+    {
+      read: 1,
+      changed: 1,
+      skipped: 0,
+      old: 0,
+      refused: 1,
+      problems: [{ line: 3, message: expect.stringMatching(/^result /) as string }],
+    },
+  ]);
+  const again = await cli(...importing);
+  expect(again.stdout).toMatch(/^1 calls read, 0 records changed, .* 1 lines refused\nline 3: result /);
+  const since = ['calls', 'reconcile', '--provider', 'twilio', '--workspace', 'ours', '--since'];
+  expect(await cli(...since, '2026-03-01')).toEqual(refusal(/No connection to Twilio has an accountSid/));
+});
+
 test('doctor calls what the settings name, says what to do about what failed, and fails with it', async () => {
   await using model = await startModelServer();
   await using speech = await startSpeechServer();
