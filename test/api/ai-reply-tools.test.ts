@@ -58,6 +58,7 @@ const notes = async (visitor: TestVisitor) =>
 const approvals = async () =>
   (await scene.workspace.api.call('listAutomationApprovals', { query: { status: 'pending' } })).data;
 const calling = (...calls: { tool: string; input?: unknown }[]) => JSON.stringify({ action: 'call', calls });
+const handedOver = 'I am handing you over to a person. They will answer here as soon as they can.';
 /** Has the model answer by the turn of the conversation with it. */
 const script = (...given: ChatModelReply[]) => {
   let turn = 0;
@@ -288,6 +289,28 @@ describe('a tool that acts', () => {
     );
   });
 
+  test('is put to people also where the replies of the day are used up meanwhile, who are told what was called', async () => {
+    await put([note], { dailyReplyBudget: 1 });
+    const visitor = await scene.visitor();
+    let turn = 0;
+    model.answer = async () => {
+      turn += 1;
+      if (turn === 1) return calling({ tool: 'leave_note', input: { value: 'x' } });
+      await hub.database.query(
+        `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
+        [scene.tenantId],
+      );
+      return { reply: 'Asked.' };
+    };
+    await scene.say(visitor, 'Please');
+    await scene.settled();
+    await expect.poll(approvals).toHaveLength(1);
+    expect((await notes(visitor)).join('\n')).toContain(
+      'Handed over: the replies of today are used up; tools that it called: leave_note (approval asked).',
+    );
+    expect((await answers(visitor)).map(({ content }) => content)).toEqual([handedOver]);
+  });
+
   test('is handed over with the reason where it can not be put to anybody', async () => {
     await put([note]);
     const visitor = await scene.visitor();
@@ -305,10 +328,10 @@ describe('a tool that acts', () => {
     await scene.say(visitor, 'Please');
     await asked.promise;
     await scene.settled();
-    expect((await notes(visitor)).join('\n')).toContain('could not be put to an approval');
-    expect((await answers(visitor)).map(({ content }) => content)).toEqual([
-      'I am handing you over to a person. They will answer here as soon as they can.',
-    ]);
+    expect((await notes(visitor)).join('\n')).toMatch(
+      /could not be put to an approval: .*; tools that it called: leave_note \(approval asked\)\./,
+    );
+    expect((await answers(visitor)).map(({ content }) => content)).toEqual([handedOver]);
   });
 });
 

@@ -162,14 +162,8 @@ function outcomeOf(reply: Reply, isShadow: boolean, messageId: string): TurnOutc
   if (reply.action !== 'handoff') return { kind: 'reply', reply, messageId };
   const text = reply.reason === '' ? 'the AI agent asked for it' : `the AI agent says: ${reply.reason}`;
   const { tools, asks } = reply;
-  return { kind: 'hand-over', code: 'model', text: `${text}${toolsIn(tools)}`, asks };
+  return { kind: 'hand-over', code: 'model', text, tools, asks };
 }
-
-/** What was called, for whoever takes over. */
-const toolsIn = (tools: Reply['tools']) =>
-  tools.length === 0
-    ? ''
-    : `; tools that it called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that there is not' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;
 
 /** What comes of a turn without a model; null where one is to be asked. */
 function decide(situation: Situation, turn: Turn): TurnOutcome | null {

@@ -1,3 +1,4 @@
+import type { ToolUse } from '../../../../shared/contract/chat/ai-settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ConversationRow } from '../../chat/conversations/index.ts';
@@ -9,11 +10,20 @@ import type { Situation, Standing } from './situation.ts';
 import { countDay, endTurn, holdTurn, keepTurn, returnTurn } from './turn-store.ts';
 import type { Turn } from './turn-store.ts';
 
+/** Why a conversation goes to people, with what was called and would have been done before. */
+interface HandOver {
+  code: string;
+  text: string;
+  language?: string;
+  tools?: readonly ToolUse[];
+  asks?: readonly Ask[];
+}
+
 /** What is to come of a turn. */
 export type TurnOutcome =
   | { kind: 'reply'; reply: Reply; messageId: string }
   | { kind: 'suggest'; reply: Reply }
-  | { kind: 'hand-over'; code: string; text: string; language?: string; asks?: readonly Ask[] }
+  | ({ kind: 'hand-over' } & HandOver)
   /** Nothing is said. */
   | { kind: 'drop' }
   /** Something happened meanwhile: it begins anew where the conversation still is the AI's. */
@@ -85,7 +95,8 @@ export class TurnEnder {
       if (error instanceof AppError && error.code === 'not_found') return { ended: 'dropped', committed: [] };
       if (error instanceof AskRefused) {
         const text = `what it would have done could not be put to an approval: ${error.message.replace(/\.$/, '')}`;
-        const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text };
+        const tools = 'reply' in outcome ? outcome.reply.tools : 'tools' in outcome ? outcome.tools : [];
+        const handOver: TurnOutcome = { kind: 'hand-over', code: 'approval_refused', text, tools };
         return { ended: await this.end(turn, situation, handOver, usage), committed: [] };
       }
       throw error;
@@ -129,9 +140,11 @@ export class TurnEnder {
       this.#chat.writers.assignment.lock(tx, turn.tenantId, turn.conversationId, 'returning'),
       countDay(tx, turn.tenantId, { replies: 1, ...usage }, standing.settings.dailyReplyBudget),
     ]);
-    if (!isWithin)
-      return this.#handOver(tx, turn, conversation, { code: 'budget', text: 'the replies of today are used up' });
     const { content, sources, tools, asks } = outcome.reply;
+    if (!isWithin) {
+      const text = 'the replies of today are used up';
+      return this.#handOver(tx, turn, conversation, { code: 'budget', text, tools, asks });
+    }
     const written = await this.#chat.writers.messages.write(
       tx,
       turn.tenantId,
@@ -180,10 +193,11 @@ export class TurnEnder {
     tx: Transaction,
     turn: Turn,
     conversation: ConversationRow,
-    { asks = [], ...reason }: { code: string; text: string; language?: string; asks?: readonly Ask[] },
+    { asks = [], tools = [], text, ...reason }: HandOver,
   ): Promise<Ended> {
     const { tenantId } = turn;
-    const told = await this.#chat.writers.handOver.write(tx, tenantId, conversation, reason, actor);
+    const why = { ...reason, text: `${text}${toolsIn(tools)}` };
+    const told = await this.#chat.writers.handOver.write(tx, tenantId, conversation, why, actor);
     await countDay(tx, tenantId, { handOvers: 1 });
     return { ended: 'handed over', committed: [told, ...(await this.#ask(tx, turn, conversation, asks))] };
   }
@@ -229,3 +243,9 @@ export class TurnEnder {
     return { ended: 'released', committed: [changed.committed, ...(assigned === null ? [] : [assigned.committed])] };
   }
 }
+
+/** What was called, for whoever takes over. */
+const toolsIn = (tools: readonly ToolUse[]) =>
+  tools.length === 0
+    ? ''
+    : `; tools that it called: ${tools.map(({ name, outcome }) => `${name === '' ? 'one that there is not' : name} (${outcome.replaceAll('_', ' ')})`).join(', ')}`;
