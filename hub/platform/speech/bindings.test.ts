@@ -1,6 +1,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startUntrustedServer } from '../../../test/fixtures/certificates.ts';
 import { fastClock } from '../../../test/fixtures/fast-clock.ts';
 import { startSpeechServer, tone } from '../../../test/fixtures/speech-server.ts';
 import type { SpeechReply, SpeechServer } from '../../../test/fixtures/speech-server.ts';
@@ -131,12 +132,16 @@ const failures: readonly (readonly [string, SpeechReply, SpeechFailure, number])
   ['resets', 'reset', 'reset', 2],
   ['400', { status: 400, error: { code: 'bad_audio' } }, 'status', 1],
   ['401', { status: 401, error: { code: 'invalid_api_key' } }, 'status', 1],
+  ['403', { status: 403 }, 'status', 1],
   ['404', { status: 404 }, 'status', 1],
+  ['408', { status: 408 }, 'status', 2],
+  ['409', { status: 409 }, 'status', 2],
   ['413', { status: 413 }, 'status', 1],
   ['429', { status: 429 }, 'status', 2],
   ['429 for a second', { status: 429, headers: { 'retry-after': '1' } }, 'status', 2],
   ['429 for a minute', { status: 429, headers: { 'retry-after': '60' } }, 'status', 1],
   ['500', { status: 500 }, 'status', 2],
+  ['529', { status: 529 }, 'status', 2],
   ['200 with HTML', html, 'rubbish', 2],
   ['silence before the first byte', 'hang', 'stalled_before_first_byte', 2],
 ];
@@ -197,6 +202,13 @@ describe.each([
     await new Promise<void>((done) => closed.close(() => done()));
     await expect(call(`http://127.0.0.1:${port}/v1`)).rejects.toMatchObject({ kind: 'connect_refused', stage });
     expect(outcomes()).toEqual([`${stage} connect_refused`, `${stage} connect_refused`]);
+  });
+
+  test('a server for whose certificate nobody vouches is told nothing, and not asked again', async () => {
+    await using untrusted = await startUntrustedServer();
+    await expect(call(`https://${untrusted.host}/v1`)).rejects.toMatchObject({ kind: 'tls', stage });
+    expect(outcomes()).toEqual([`${stage} tls`]);
+    expect(untrusted.requests).toBe(0);
   });
 
   test('a failure that passes is not noticed', async () => {
