@@ -125,6 +125,54 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     parts.next();
   });
 
+  test('answers from the knowledge while no agent is there, then hands over with a summary to whoever is asked for', async () => {
+    await put({});
+    const { session } = scene.workspace;
+    await session.call('putKnowledge', {
+      params: { tenantId: scene.tenantId },
+      body: {
+        entries: [
+          {
+            id: 'returns',
+            question: 'How do I return an item?',
+            answer: 'Within 30 days, with the label from your account.',
+            url: 'https://shop.example/returns',
+          },
+          { id: 'hours', question: 'When do you open?', answer: 'We open at nine.' },
+        ],
+        terms: '',
+      },
+    });
+    // It says the first of what it was given.
+    model.answer = ({ text }) => {
+      const [, id = '', answer = ''] = /\(knowledge entry "(.+?)"\)\n(?:\| .*\n)*?\| (.*)\nend/.exec(text) ?? [];
+      return { reply: answer, sources: [id] };
+    };
+    await using tab = await openTab(browser);
+    const { page } = tab;
+    const id = await open(page);
+    await write(page, 'How can I return an item?');
+    const asked = ['How can I return an item?', 'Within 30 days, with the label from your account.'];
+    await expect.poll(() => bubbles(page)).toEqual(asked);
+    const inbox = async () =>
+      (await session.call('listInboxMessages', { params: { tenantId: scene.tenantId, id }, query: {} })).data;
+    expect((await inbox()).find(({ senderType }) => senderType === 'ai')?.sources).toEqual([
+      { id: 'returns', url: 'https://shop.example/returns' },
+    ]);
+    await page.getByRole('button', { name: 'Talk to a person' }).click();
+    await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
+    const summary = (await inbox()).find((message) => message.private)?.content;
+    expect(summary).toContain('Handed over: the visitor asked for a person');
+    for (const said of asked) expect(summary).toContain(said);
+    await session.call('sendInboxMessage', {
+      params: { tenantId: scene.tenantId, id },
+      body: { content: 'Hello, I am Ada.' },
+    });
+    await expect.poll(async () => (await bubbles(page)).at(-1)).toBe('Hello, I am Ada.');
+    expect(await bubbles(page)).toHaveLength(4);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('says that a machine answers, and leads to a person by the keyboard, in each look', async () => {
     await put({ disclosure: '' });
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday. How many people are you?' });
