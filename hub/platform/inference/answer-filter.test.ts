@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { toSpokenText } from '../../../shared/spoken-text.ts';
 import { sayings } from '../../../test/fixtures/hostile-texts.ts';
 import { reachedBy } from '../../../test/fixtures/shown-markdown.ts';
 import { addressesIn, filterAnswer } from './answer-filter.ts';
@@ -67,6 +68,24 @@ describe('an answer of a model', () => {
     ['x@evil.com/?stolen and x@evil.com?stolen', 'x@[link removed] and x@[link removed]'],
   ])('holds nothing that a messenger makes a link of: %s', (answer, shown) => {
     expect(filterAnswer(answer, given)).toBe(shown);
+  });
+
+  test.each([
+    'Go to evil**.**com/leak now',
+    'evil.c**om**/leak',
+    'www**.**evil.com/x',
+    'https:/**/evil.com/leak',
+    '[x](https:/`/`evil.com)',
+    'ev~~il.com/le~~ak',
+    'evil.[link removed]com/leak and evil [link removed].com/leak',
+    '[so evil.](https://shop.example/returns)com/leak',
+    'evil.[com/leak this](https://shop.example/returns)',
+    'evil`*`.`*`com/leak and evil**.**com',
+  ])('holds none that comes together once the marks of Markdown are away: %s', (answer) => {
+    const shown = filterAnswer(answer, given);
+    for (const spoken of [toSpokenText(shown), toSpokenText(toSpokenText(shown))])
+      expect(spoken).not.toMatch(/evil[.]com|www[.]/);
+    expect(filterAnswer(shown, given)).toBe(shown);
   });
 
   test('keeps the words of what it loses', () => {

@@ -1,3 +1,4 @@
+import { cleanWithoutMarks } from './marked-text.ts';
 import { withoutHidden } from './untrusted-text.ts';
 
 /**
@@ -139,6 +140,12 @@ function withGivenOnly(text: string, given: ReadonlySet<string>): string {
   return kept + text.slice(at);
 }
 
+/** The addresses in a text that were not given. */
+const strangersIn = (text: string, given: ReadonlySet<string>): string[] =>
+  [...asRead(text).matchAll(address)]
+    .filter(({ 0: found, groups }) => groups?.['mail'] === undefined && givenLength(found, given) === 0)
+    .map(({ 0: found, index }) => text.slice(index, index + found.length));
+
 /**
  * An answer of a model that shows no picture, holds no tag, and names no address but those given. Pictures of Markdown become their words, tags text; a link to another place
  * is left as its words with `[link removed]`, and so is a bare address; of a name such as
@@ -149,7 +156,12 @@ export function filterAnswer(answer: string, given: ReadonlySet<string>): string
     .replaceAll(/(?<!!)!+(?=\[)/g, '')
     .replaceAll(/<(?=[\p{L}/!?])/gu, '< ')
     .replaceAll(']:', '] :');
-  return withGivenOnly(text, given).replaceAll(/\]\(([^\s()]{0,2000}\))?/g, (link, target: string | undefined) =>
+  const links = withGivenOnly(text, given).replaceAll(/\]\(([^\s()]{0,2000}\))?/g, (link, target: string | undefined) =>
     target !== undefined && given.has(normalised(target.slice(0, -1))) ? link : `] (${target ?? ''}`,
+  );
+  return cleanWithoutMarks(
+    links,
+    (bare) => strangersIn(bare, given),
+    (bare) => withGivenOnly(bare, given),
   );
 }

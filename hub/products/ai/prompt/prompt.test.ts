@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
 import { newApiKey } from '../../../platform/api-keys.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
@@ -120,6 +121,8 @@ describe('a prompt', () => {
     for (const key of keys) {
       expect(all).not.toContain(key);
       expect(readAnswer(prompt, text)).not.toContain(key);
+      const marked = `${key.slice(0, -9)}**${key.slice(-9)}**`;
+      expect(toSpokenText(readAnswer(prompt, marked))).not.toContain(key);
     }
   });
 
