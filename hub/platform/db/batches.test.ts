@@ -162,6 +162,18 @@ test('whoever fills it keeps no other out, up to twice its bound', async () => {
   expect(await Promise.all(taken)).toEqual(['a!', 'b!', 'x!', 'x!']);
 });
 
+test('whoever fills it with a few large items keeps no other out, and gets no more than its bound', async () => {
+  const { batches, flushes, began } = bench({ maxWaitingBytes: 4, maxFlushes: 1, maxFlushesOfKey: 1 });
+  const taken = [batches.add('k', 'aaaa')];
+  await expect(batches.add('k', 'b')).rejects.toMatchObject({ code: 'unavailable' });
+  taken.push(batches.add('one', 'x'));
+  for (let turn = 1; turn <= 2; turn += 1) {
+    await began(turn);
+    flushes[turn - 1]?.end();
+  }
+  expect(await Promise.all(taken)).toEqual(['aaaa!', 'x!']);
+});
+
 test('what is done for many goes on in the context of none', async () => {
   const context = new AsyncLocalStorage<string>();
   const seen: unknown[] = [];

@@ -37,6 +37,7 @@ interface Entry<Item, Result> {
 
 interface Line<Item, Result> {
   entries: Entry<Item, Result>[];
+  bytes: number;
   flushing: number;
 }
 
@@ -92,10 +93,11 @@ export class Batches<Item, Result> {
     }
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = { entries: [], flushing: 0 };
+      line = { entries: [], bytes: 0, flushing: 0 };
       this.#lines.set(key, line);
     }
     line.entries.push({ item, bytes, resolve, reject });
+    line.bytes += bytes;
     this.#waiting += 1;
     this.#waitingBytes += bytes;
     if (!this.#isScheduled) {
@@ -110,10 +112,11 @@ export class Batches<Item, Result> {
 
   #hasRoom(key: string): boolean {
     const { maxWaiting, maxWaitingBytes } = this.#options;
-    const fullness = Math.max(this.#waiting / maxWaiting, this.#waitingBytes / maxWaitingBytes);
+    const part = (items: number, bytes: number) => Math.max(items / maxWaiting, bytes / maxWaitingBytes);
+    const fullness = part(this.#waiting, this.#waitingBytes);
     if (fullness < 1) return true;
-    const share = maxWaiting / (this.#lines.size + 1);
-    return fullness < 2 && (this.#lines.get(key)?.entries.length ?? 0) < share;
+    const line = this.#lines.get(key);
+    return fullness < 2 && part(line?.entries.length ?? 0, line?.bytes ?? 0) < 1 / (this.#lines.size + 1);
   }
 
   #start(): void {
@@ -147,7 +150,10 @@ export class Batches<Item, Result> {
     }
     const taken = line.entries.splice(0, count);
     this.#waiting -= count;
-    for (const { bytes } of taken) this.#waitingBytes -= bytes;
+    for (const { bytes } of taken) {
+      line.bytes -= bytes;
+      this.#waitingBytes -= bytes;
+    }
     return taken;
   }
 
