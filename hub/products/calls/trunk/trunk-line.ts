@@ -11,7 +11,7 @@ import type { RegisterOutcome } from '../../../platform/sip/register.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { answered, unreachable, unreachableReason, unreadable } from './attempt.ts';
 import { backOffMs } from './back-off.ts';
-import { CallBudget } from './call-budget.ts';
+import type { CallBudget } from './call-budget.ts';
 import { answerCarrier } from './incoming.ts';
 import type { MissedCall } from './incoming.ts';
 import { passwordPurpose } from './service.ts';
@@ -57,11 +57,14 @@ export class TrunkLine {
   /** Why the connection that there was is gone, while there is no other. */
   #loss: Error | null = null;
 
-  /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
-  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
+  /**
+   * @param budget of the trunk, whoever held it before.
+   * @param delayMs before it begins, so that many that were claimed at once do not begin at once.
+   */
+  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, budget: CallBudget, delayMs: number) {
     this.#deps = dependencies;
     this.trunk = trunk;
-    this.#budget = new CallBudget(dependencies.clock);
+    this.#budget = budget;
     // What another held needs a connection of this one; what failed waits for its time.
     const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
     this.ended = this.#live(delayMs + (isWaiting ? trunk.due_ms : 0));

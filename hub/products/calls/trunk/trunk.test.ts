@@ -538,6 +538,13 @@ describe('what comes to a trunk', () => {
     await bring(15);
     expect(registrar.responses.every((response) => response.startsWith('SIP/2.0 480 '))).toBe(true);
     expect(missed).toHaveLength(10);
+    // Neither does it begin anew where the trunk is set once more.
+    const registrations = registrar.requests.length;
+    await set(registrar, { transport: 'tcp' });
+    await expect.poll(() => registrar.requests.length).toBeGreaterThan(registrations);
+    await shows(registered);
+    await bring(1);
+    expect(missed).toHaveLength(10);
     now += 1_000;
     await bring(1);
     expect(missed).toHaveLength(11);
