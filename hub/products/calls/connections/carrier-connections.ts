@@ -2,6 +2,7 @@ import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 import { Batches } from '../../../platform/db/batches.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
+import { isEntitledToCalling } from '../entitlement/index.ts';
 import { sealPurpose } from './service.ts';
 
 /** Of a connection that a carrier speaks to: what may have signed, the newest first. */
@@ -33,7 +34,7 @@ interface ListedRow {
   reconciled_at: Date | null;
 }
 
-const isEntitled = `coalesce((t.entitlements->>'business_calling')::boolean, false)`;
+const isEntitled = isEntitledToCalling('t');
 const selectListed = `SELECT c.id, c.tenant_id, c.account_sid, c.api_base_url, c.sealed_secret, c.reconciled_at
   FROM call_connections c JOIN tenants t ON t.id = c.tenant_id
   WHERE c.account_sid IS NOT NULL AND c.api_base_url IS NOT NULL AND ${isEntitled}`;

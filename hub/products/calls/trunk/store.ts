@@ -1,5 +1,6 @@
 import type { SipTransport, TrunkState } from '../../../../shared/contract/calls/own-trunk.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { isEntitledToCalling } from '../entitlement/index.ts';
 
 export interface TrunkRow {
   id: string;
@@ -119,7 +120,7 @@ export interface ClaimedTrunk {
 /** Who may write of a trunk. */
 export type TrunkLease = Pick<ClaimedTrunk, 'id' | 'tenant_id' | 'epoch'>;
 
-const isEntitled = `EXISTS (SELECT FROM tenants WHERE tenants.id = t.tenant_id AND coalesce((tenants.entitlements->>'business_calling')::boolean, false))`;
+const isEntitled = `EXISTS (SELECT FROM tenants WHERE tenants.id = t.tenant_id AND ${isEntitledToCalling('tenants')})`;
 
 /** Leases trunks that nobody holds. One whose workspace is entitled no longer is as if it were removed, for as long as its carrier has anything of it. */
 export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promise<ClaimedTrunk[]> =>
