@@ -15,6 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
+test('a page whose address ends with a slash is at the one without, behind a path of a proxy, too', async () => {
+  const { status, headers } = await fetch(`${hub.url}/voice/?a=1`, { redirect: 'manual' });
+  const location = headers.get('location') ?? '';
+  expect([status, new URL(location, 'https://proxy.example/hub/voice/?a=1').href]).toEqual([
+    308,
+    'https://proxy.example/hub/voice?a=1',
+  ]);
+  expect((await fetch(`${hub.url}/voice`, { redirect: 'manual' })).status).toBe(200);
+});
+
 const long = 'W'.repeat(4000);
 const approver = `${'ann'.repeat(20)}@${'department.'.repeat(12)}example.org`;
 const argv = ['sh', '-c', long, '', 'two words ', '--flag=\u202Efdp'];

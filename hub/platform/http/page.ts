@@ -69,6 +69,10 @@ export interface PageServing {
 export function servePages(router: express.Router, pages: readonly Page[], serving: PageServing): void {
   for (const page of pages)
     router[page.method === 'GET' ? 'get' : 'post'](page.path, async (request, response) => {
+      // What a page fetches it names from its own address, which a slash behind it would make another.
+      const { pathname, search } = new URL(request.url, 'http://hub');
+      if (page.method === 'GET' && pathname.endsWith('/') && !page.path.endsWith('/'))
+        return response.redirect(308, `../${pathname.split('/').at(-2) ?? ''}${search}`);
       try {
         if (page.limit !== undefined) await serving.limit(page.limit, serving.addressOf(request));
         send(response, await page.answer(requestOf(request, response, serving)), serving);
