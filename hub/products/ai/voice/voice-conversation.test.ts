@@ -35,7 +35,7 @@ test('an interruption has ended what is under way when its page hears of it', as
   expect([sent.at(-1), signals[0]?.aborted]).toEqual(['done', true]);
 });
 
-test('a voice that the hub does not have is refused and not kept, one that it has is taken', async () => {
+test('a voice that the hub does not have is refused and not kept, one that it has is taken; a blank text is refused', async () => {
   const failed: string[] = [];
   const spokenWith: unknown[] = [];
   const conversation = new VoiceConversation({
@@ -78,4 +78,6 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
   hear({ type: 'text', data: 'Hello' });
   await expect.poll(() => spokenWith).toEqual([undefined, 'de']);
   expect(failed).toEqual(['voice_unknown']);
+  hear({ type: 'text', data: ' ' });
+  expect(failed).toEqual(['voice_unknown', 'validation_failed']);
 });

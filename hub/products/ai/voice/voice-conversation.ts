@@ -100,6 +100,8 @@ export class VoiceConversation {
         if (frame.data?.turnId === undefined) this.#order.pass();
         return this.#interrupt(frame.data?.turnId, frame.data?.playedMs);
       case 'text':
+        if (frame.data.trim() === '')
+          throw new AppError('validation_failed', 'frame.data must say something; it is blank.');
         return this.#enqueue({ kind: 'typed', text: frame.data }, this.#options.turns.clock.now(), null);
       case 'audio':
         return this.#hearSound(bytesOf(frame.data));
