@@ -18,7 +18,7 @@ let model: ChatModel;
 let scene: AnsweredChat;
 beforeAll(async () => {
   model = await startChatModel();
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();

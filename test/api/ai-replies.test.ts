@@ -18,9 +18,12 @@ let scene: AnsweredChat;
 const pages: LivePage<unknown>[] = [];
 beforeAll(async () => {
   model = await startChatModel();
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env });
   // Both answer: of each turn only one of them.
-  second = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', ...model.env }, hub.database);
+  second = await startHub(
+    { RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000', ...model.env },
+    hub.database,
+  );
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
