@@ -133,6 +133,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
     { check: 'model', ok: true },
     { check: 'text-to-speech', ok: true },
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },
+    { check: 'SIP server', ok: true },
   ]);
 });
 
@@ -144,7 +145,7 @@ test('doctor tells settings that can not be used once, and tries nothing that ne
   expect(told).toMatchObject({ check: 'settings', ok: false });
   expect(told?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(
-    ['database', 'port', 'model', 'text-to-speech', 'speech-to-text'].map((check) => [check, null]),
+    ['database', 'port', 'model', 'text-to-speech', 'speech-to-text', 'SIP server'].map((check) => [check, null]),
   );
   for (const { detail } of rest) expect(detail).toMatch(/^not tried/);
   expect((await cliWith(settings, 'doctor')).stdout).toMatch(/^- {5}database +not tried/m);
