@@ -42,8 +42,13 @@ describe.skipIf(!hasDesktop || !mayHaveSandbox)(
           executablePath: start,
           asRoot: false,
           dataFolder: join(home, 'data'),
-          // The bus is of another user here, and takes no stranger.
-          env: { HOME: join(home, 'home'), XDG_RUNTIME_DIR: join(home, 'home'), DBUS_SESSION_BUS_ADDRESS: '' },
+          // The bus and the temporary files of the tests are of another user here, and take no stranger.
+          env: {
+            HOME: join(home, 'home'),
+            TMPDIR: join(home, 'home'),
+            XDG_RUNTIME_DIR: join(home, 'home'),
+            DBUS_SESSION_BUS_ADDRESS: '',
+          },
         });
         const pid = await app.electron.evaluate(({ BrowserWindow }) =>
           BrowserWindow.getAllWindows()[0]?.webContents.getOSProcessId(),
