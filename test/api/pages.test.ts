@@ -25,6 +25,11 @@ test('a page whose address ends with a slash is at the one without, behind a pat
   expect((await fetch(`${hub.url}/voice`, { redirect: 'manual' })).status).toBe(200);
 });
 
+test('an address of slashes alone is no fault of the hub', async () => {
+  for (const path of ['//', '///', '//voice/', '/voice//'])
+    expect((await fetch(`${hub.url}${path}`, { redirect: 'manual' })).status).toBeLessThan(500);
+});
+
 const long = 'W'.repeat(4000);
 const approver = `${'ann'.repeat(20)}@${'department.'.repeat(12)}example.org`;
 const argv = ['sh', '-c', long, '', 'two words ', '--flag=\u202Efdp'];

@@ -70,9 +70,10 @@ export function servePages(router: express.Router, pages: readonly Page[], servi
   for (const page of pages)
     router[page.method === 'GET' ? 'get' : 'post'](page.path, async (request, response) => {
       // What a page fetches it names from its own address, which a slash behind it would make another.
-      const { pathname, search } = new URL(request.url, 'http://hub');
-      if (page.method === 'GET' && pathname.endsWith('/') && !page.path.endsWith('/'))
+      if (page.method === 'GET' && !page.path.endsWith('/') && request.path.endsWith('/')) {
+        const { pathname, search } = targetOf(request);
         return response.redirect(308, `../${pathname.split('/').at(-2) ?? ''}${search}`);
+      }
       try {
         if (page.limit !== undefined) await serving.limit(page.limit, serving.addressOf(request));
         send(response, await page.answer(requestOf(request, response, serving)), serving);
@@ -104,10 +105,13 @@ function refusedForm(error: unknown): unknown {
   return error;
 }
 
+/** What was asked for; after two slashes a host would be read. */
+const targetOf = ({ url }: Request): URL => new URL(url.replace(/^\/+/, '/'), 'http://hub');
+
 function requestOf(request: Request, response: Response, { hosts, addressOf }: PageServing): PageRequest {
   return {
     params: { ...request.params } as Record<string, string>,
-    query: new URL(request.url, 'http://hub').searchParams,
+    query: targetOf(request).searchParams,
     headers: request.headers,
     address: addressOf(request),
     baseUrl: hosts.baseUrlOf(request),
