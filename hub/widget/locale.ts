@@ -24,3 +24,19 @@ export const fillIn = (text: string, values: Record<string, string | number>, nu
     const value = values[name];
     return typeof value === 'number' ? numbers.format(value) : (value ?? '');
   });
+
+/** Where the words of a page are in each language; English comes with the page. */
+export type OtherWords<Words> = Record<Exclude<Locale, 'en'>, () => Promise<Words>>;
+
+/** Loads the words of a language; English, which is here, where that fails. */
+export async function loadWords<Words>(
+  locale: Locale,
+  english: Words,
+  others: OtherWords<Words>,
+): Promise<[Locale, Words]> {
+  if (locale === 'en') return ['en', english];
+  return others[locale]().then(
+    (words) => [locale, words],
+    () => ['en', english],
+  );
+}

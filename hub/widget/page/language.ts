@@ -1,9 +1,10 @@
 import type { ChatLocale } from '../../../shared/contract/chat/settings.ts';
-import { directionOf, fillIn, variantOf } from '../locale.ts';
+import { directionOf, fillIn, loadWords, variantOf } from '../locale.ts';
+import type { OtherWords } from '../locale.ts';
 import { english } from './words/english.ts';
 import type { Words } from './words/english.ts';
 
-const others: Record<Exclude<ChatLocale, 'en'>, () => Promise<Words>> = {
+const others: OtherWords<Words> = {
   de: () => import('./words/german.ts').then(({ german }) => german),
   fr: () => import('./words/french.ts').then(({ french }) => french),
   es: () => import('./words/spanish.ts').then(({ spanish }) => spanish),
@@ -73,10 +74,5 @@ export const inEnglish = (wanted: readonly string[]): Language => languageOf('en
 
 /** Loads a language; English, which is here, where that fails. */
 export async function loadLanguage(locale: ChatLocale, wanted: readonly string[]): Promise<Language> {
-  if (locale === 'en') return inEnglish(wanted);
-  try {
-    return languageOf(locale, await others[locale](), wanted);
-  } catch {
-    return inEnglish(wanted);
-  }
+  return languageOf(...(await loadWords(locale, english, others)), wanted);
 }

@@ -1,9 +1,9 @@
-import { directionOf, fillIn, variantOf } from '../locale.ts';
-import type { Locale } from '../locale.ts';
+import { directionOf, fillIn, loadWords, variantOf } from '../locale.ts';
+import type { Locale, OtherWords } from '../locale.ts';
 import { english } from './words/english.ts';
 import type { Words } from './words/english.ts';
 
-const others: Record<Exclude<Locale, 'en'>, () => Promise<Words>> = {
+const others: OtherWords<Words> = {
   de: () => import('./words/german.ts').then(({ german }) => german),
   fr: () => import('./words/french.ts').then(({ french }) => french),
   es: () => import('./words/spanish.ts').then(({ spanish }) => spanish),
@@ -43,8 +43,7 @@ function languageOf(locale: Locale, words: Words, wanted: readonly string[]): La
 
 /** Loads a language; English, which is here, where that fails. */
 export async function loadLanguage(locale: Locale, wanted: readonly string[]): Promise<Language> {
-  const words = locale === 'en' ? english : await others[locale]().catch(() => null);
-  return words === null ? languageOf('en', english, wanted) : languageOf(locale, words, wanted);
+  return languageOf(...(await loadWords(locale, english, others)), wanted);
 }
 
 /** A length of time as clocks show it, such as `1:02` or `1:00:05`. */

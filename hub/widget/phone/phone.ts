@@ -1,4 +1,5 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
+import type { LevelListeners } from '../parts/level.tsx';
 import { MicrophoneError } from '../voice/microphone.ts';
 import { CallAudio, listDevices } from './audio.ts';
 import { Call } from './call.ts';
@@ -13,7 +14,6 @@ import { canCall, withMissed } from './state.ts';
 import type { CallView, PhoneStore } from './state.ts';
 
 /** Who wants to know how loud it is, from 0 to 1. */
-type LevelListener = (level: number) => void;
 
 /** How long before what was not readable is read again, in milliseconds. */
 const readAgainMs = 5_000;
@@ -26,7 +26,7 @@ export class Phone {
   readonly #audio: CallAudio;
   readonly #ringer = new Ringer();
   /** How loud it is here and at the other side. */
-  readonly levels: Record<'microphone' | 'answer', LevelListener> = { microphone: ignore, answer: ignore };
+  readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #line: Line | null = null;
   #call: Call | null = null;
   /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */

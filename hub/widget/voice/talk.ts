@@ -1,4 +1,5 @@
 import type { VoiceFrame } from '../../../shared/contract/ai/voice.ts';
+import type { LevelListeners } from '../parts/level.tsx';
 import { fromBase64, toBase64 } from './base64.ts';
 import { Connection } from './connection.ts';
 import { readDevices } from './devices.ts';
@@ -20,7 +21,6 @@ export interface TalkOptions {
 }
 
 /** Who wants to know how loud it is, from 0 to 1. */
-type LevelListener = (level: number) => void;
 
 /** An answer of which nothing came for so long is none, in milliseconds: the hub gives up sooner. */
 const awaitMs = 30_000;
@@ -32,7 +32,7 @@ export class Talk {
   readonly #ears: Ears;
   readonly #player: Player;
   /** How loud microphone and answer are. */
-  readonly levels: Record<'microphone' | 'answer', LevelListener> = { microphone: ignore, answer: ignore };
+  readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #sentConfig = '';
   /** When what was said last ended; null once its answer is heard, or where the hub finds the end. */
   #saidAt: number | null = null;

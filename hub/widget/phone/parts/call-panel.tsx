@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Level } from '../../parts/level.tsx';
 import { clockOf } from '../language.ts';
 import type { CallView } from '../state.ts';
 import { phaseText } from './announcements.tsx';
 import { CallIcon, HangUpIcon, HoldIcon, KeypadIcon, MuteIcon } from './icons.tsx';
 import { Keypad } from './keypad.tsx';
-import { Level } from './level.tsx';
 import { nameOf } from './names.ts';
 import type { PartProps } from './part-props.ts';
 
@@ -32,8 +32,14 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
       {isTalking && !isKeypadOpen && <Quality call={call} words={words} say={language.say} />}
       {isTalking && !isKeypadOpen && (
         <div class="levels">
-          <Level phone={phone} side="microphone" label={words.microphoneLevel} isOn={!isMuted && !isHeld} />
-          <Level phone={phone} side="answer" label={words.answerLevel} isOn />
+          <div class="side">
+            <span aria-hidden="true">{words.microphoneLevel}</span>
+            <Level levels={phone.levels} side="microphone" label={words.microphoneLevel} isOn={!isMuted && !isHeld} />
+          </div>
+          <div class="side">
+            <span aria-hidden="true">{words.answerLevel}</span>
+            <Level levels={phone.levels} side="answer" label={words.answerLevel} isOn />
+          </div>
         </div>
       )}
       {isTalking && (

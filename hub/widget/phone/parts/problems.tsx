@@ -1,54 +1,38 @@
-import type { Problem } from '../hub.ts';
+import { Problem, Retry, SignIn } from '../../parts/problem.tsx';
+import type { Problem as ProblemName } from '../hub.ts';
 import type { PartProps } from './part-props.ts';
 
-const canRetry: readonly Problem[] = ['unreachable', 'notConfigured', 'notOptedIn'];
-/** Where the page leads to sign in, and from there back. */
-const signInPath = 'sign-in?to=/phone';
+const canRetry: readonly ProblemName[] = ['unreachable', 'notConfigured', 'notOptedIn'];
 
 /** Says in words what stands in the way, and what to do. */
 export function Problems({ phone, state }: PartProps) {
   const { language, problem, microphoneProblem, connection, call, isSoundBlocked } = state;
   const { words } = language;
-  const isLost = problem === null && connection === 'lost';
+  const retry = () => phone.retry();
   return (
     <div class="problems" role="alert">
       {problem !== null && (
-        <section data-problem={problem}>
-          <h2>{words[`${problem}Title`]}</h2>
-          <p>{words[`${problem}Text`]}</p>
-          {(problem === 'signedOut' || problem === 'ended') && (
-            <a class="main" href={signInPath}>
-              {words.signIn}
-            </a>
-          )}
-          {canRetry.includes(problem) && (
-            <button type="button" class="second" onClick={() => phone.retry()}>
-              {words.retry}
-            </button>
-          )}
-        </section>
+        <Problem name={problem} title={words[`${problem}Title`]} text={words[`${problem}Text`]}>
+          {(problem === 'signedOut' || problem === 'ended') && <SignIn words={words} back="/phone" />}
+          {canRetry.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
+        </Problem>
       )}
-      {isLost && (
-        <section data-problem="lost">
-          <p>{call?.phase === 'talking' ? words.reconnectingInCall : words.reconnecting}</p>
-          <button type="button" class="second" onClick={() => phone.retry()}>
-            {words.reconnectNow}
-          </button>
-        </section>
+      {problem === null && connection === 'lost' && (
+        <Problem name="lost" text={call?.phase === 'talking' ? words.reconnectingInCall : words.reconnecting}>
+          <Retry label={words.reconnectNow} onRetry={retry} />
+        </Problem>
       )}
       {microphoneProblem !== null && (
-        <section data-problem={`microphone-${microphoneProblem}`}>
-          <h2>{words[`${microphoneProblem}Title`]}</h2>
-          <p>{words[`${microphoneProblem}Text`]}</p>
-        </section>
+        <Problem
+          name={`microphone-${microphoneProblem}`}
+          title={words[`${microphoneProblem}Title`]}
+          text={words[`${microphoneProblem}Text`]}
+        />
       )}
       {isSoundBlocked && (
-        <section data-problem="sound">
-          <p>{words.soundBlocked}</p>
-          <button type="button" class="second" onClick={() => phone.playSound()}>
-            {words.playSound}
-          </button>
-        </section>
+        <Problem name="sound" text={words.soundBlocked}>
+          <Retry label={words.playSound} onRetry={() => phone.playSound()} />
+        </Problem>
       )}
     </div>
   );

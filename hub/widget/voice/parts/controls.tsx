@@ -1,6 +1,6 @@
+import { Level } from '../../parts/level.tsx';
 import { activityOf, canInterrupt } from '../state.ts';
 import { StopIcon } from './icons.tsx';
-import { Level } from './level.tsx';
 import type { PartProps } from './part-props.ts';
 import { TalkButton } from './talk-button.tsx';
 
@@ -38,7 +38,7 @@ export function Controls({ talk, state }: PartProps) {
           <span>{words.stop}</span>
         </button>
       </div>
-      <Level talk={talk} label={words.level} isOpen={microphone === 'open'} />
+      <Level levels={talk.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
       {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
       <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'unseen'}>
         {isHandsFree ? words.handsFreeHint : words.holdHint}
