@@ -229,7 +229,7 @@ describe('a softphone', () => {
     const { workspace, caller, callee } = await talk();
     const { tenantId } = workspace;
     await expect.poll(() => answered(tenantId)).toBe(2);
-    const event = { event: 'answered', callId: `call-of-${caller.user}`, at: new Date().toISOString() };
+    const event = { event: 'answered', callId: `call-of-${caller.user}~1764000000.5`, at: new Date().toISOString() };
     const text = 'INSERT INTO sip_reports (tenant_id, report) VALUES ($1, $2)';
     await hub.database.query(text, [tenantId, JSON.stringify(event)]);
     const records = async () => (await workspace.session.call('listCalls', { query: {} })).items;

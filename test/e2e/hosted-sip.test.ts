@@ -2,8 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { answerChallenge, chooseChallenge } from '../../hub/platform/sip/digest.ts';
-import { challengesOf, parseAddress } from '../../hub/platform/sip/header-values.ts';
+import { parseAddress } from '../../hub/platform/sip/header-values.ts';
 import { headerOf, parseMessage } from '../../hub/platform/sip/message.ts';
 import { examineSipServer } from '../../hub/products/calls/index.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -12,8 +11,9 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
-import { openSoftphone } from '../fixtures/softphone.ts';
+import { openSoftphone, openSoftphoneAt } from '../fixtures/softphone.ts';
 import type { Softphone } from '../fixtures/softphone.ts';
+import { UdpPhone } from '../fixtures/udp-phone.ts';
 
 const domain = 'sip.example.com';
 
@@ -24,7 +24,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   beforeAll(async () => {
     database = await acquireDatabase();
     server = await startKamailioServer(database);
-    hub = await startHub(server.env, database);
+    hub = await startHub({ ...server.env, SIP_DIAL_ALLOW: '+49' }, database);
   });
   afterAll(async () => {
     await hub[Symbol.asyncDispose]();
@@ -39,8 +39,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     return phone;
   };
 
-  /** Two people of a workspace in a call. */
-  async function talk() {
+  /** Two people of a workspace whose softphones are registered. */
+  async function meet() {
     const { session, tenantId, jwt } = await hub.workspace();
     await session.call('optIntoHostedSip', {});
     const [email, password] = [`agent-${process.hrtime.bigint()}@example.org`, 'correct horse battery'];
@@ -48,6 +48,12 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     const { token } = await hub.client().call('logIn', { body: { email, password } });
     const [caller, callee] = [await open(jwt), await open(token)];
     await Promise.all([caller.register(), callee.register()]);
+    return { session, tenantId, caller, callee, token };
+  }
+
+  /** Two people of a workspace in a call. */
+  async function talk() {
+    const { caller, callee, ...people } = await meet();
     caller.request('INVITE', `sip:${callee.user}@sip.example.com`);
     const invite = await callee.wait('INVITE');
     callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
@@ -57,7 +63,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       Route: headerOf(ok, 'record-route') ?? '',
     });
     await callee.wait('ACK');
-    return { session, tenantId, caller, callee };
+    return { ...people, caller, callee, ok };
   }
 
   test('has two people of a workspace call each other, and ends their call with the session of one', async () => {
@@ -85,8 +91,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   });
 
   /** What stands of the calls of a workspace, once none is under way. */
-  async function recordOf(tenantId: string) {
-    const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1`;
+  async function recordOf(tenantId: string, calls = 1) {
+    const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1 ORDER BY started_at`;
     let rows: { rank: number; mos: number | null }[] = [];
     await expect
       .poll(
@@ -96,7 +102,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
         },
         { timeout: 5_000 },
       )
-      .toEqual([3]);
+      .toEqual(Array.from({ length: calls }, () => 3));
     return rows;
   }
 
@@ -110,30 +116,9 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
 
   /** What a phone with a password of its own is answered by udp. */
   async function ask(method: string, uri: string, username: string, password: string): Promise<number> {
-    const socket = createSocket('udp4');
-    await once(socket.bind(0, '127.0.0.1'), 'listening');
-    const own = `<sip:${username}@${domain}>`;
-    const send = async (sequence: number, more: string[]) => {
-      const via = `Via: SIP/2.0/UDP 127.0.0.1:${socket.address().port};branch=z9hG4bK${username}${sequence};rport`;
-      const head = [`${method} ${uri} SIP/2.0`, via, 'Max-Forwards: 70', `From: ${own};tag=a`];
-      const to = `To: ${method === 'REGISTER' ? own : `<${uri}>`}`;
-      const contact = `Contact: <sip:${username}@127.0.0.1:${socket.address().port}>`;
-      const rest = [to, contact, `Call-ID: ${method}-${username}`, `CSeq: ${sequence} ${method}`, ...more];
-      socket.send([...head, ...rest, 'Content-Length: 0', '', ''].join('\r\n'), server.port, '127.0.0.1');
-      const answered = once(socket, 'message', { signal: AbortSignal.timeout(5_000) }) as Promise<[Buffer]>;
-      return parseMessage((await answered)[0]);
-    };
-    try {
-      const first = await send(1, []);
-      const isProxy = first.kind === 'response' && first.status === 407;
-      const challenge = chooseChallenge(challengesOf(first, isProxy ? 'proxy-authenticate' : 'www-authenticate'));
-      if (challenge === null) return first.kind === 'response' ? first.status : 0;
-      const value = answerChallenge(challenge, { method, uri, username, password });
-      const last = await send(2, [`${isProxy ? 'Proxy-' : ''}Authorization: ${value}`]);
-      return last.kind === 'response' ? last.status : 0;
-    } finally {
-      socket.close();
-    }
+    using phone = await UdpPhone.open({ port: server.port, domain, username, password });
+    const answer = await phone.ask(method, uri);
+    return answer.kind === 'response' ? answer.status : 0;
   }
 
   test('knows the credentials of a workspace from its opt-in to its opt-out, and lets them call within it alone', async () => {
@@ -146,7 +131,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     expect(await register(password)).toBe(200);
     const call = (user: string) => ask('INVITE', `sip:${user}@${domain}`, username, password);
     expect(await call(others?.username as string)).toBe(403);
-    expect(await call('+4930123456')).toBe(404);
+    expect(await call('+4930123456')).toBe(503);
     expect(await call(`${username}-${'0'.repeat(32)}`)).toBe(480);
     const registered = async () => JSON.stringify(await server.rpc('ul.dump')).includes(username);
     expect(await registered()).toBe(true);
@@ -177,6 +162,112 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     };
     expect(await say('boss')).toMatchObject({ status: 403, reason: 'Name Not Allowed' });
     expect(await say('a')).toMatchObject({ status: 200 });
+  });
+
+  /** A server of somebody else, and what it was sent. */
+  async function bystander() {
+    const socket = createSocket('udp4');
+    const heard: string[] = [];
+    socket.on('message', (message) => heard.push(message.toString().split('\r\n', 1)[0] as string));
+    await once(socket.bind(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void socket.close());
+    return { socket, heard, address: `127.0.0.1:${socket.address().port}` };
+  }
+
+  test('sends nothing to an address that a request names, neither of a stranger nor of somebody in a call', async () => {
+    const { caller, callee, ok } = await talk();
+    const other = await bystander();
+    const strange = (uri: string) =>
+      [
+        `ACK ${uri} SIP/2.0`,
+        `Via: SIP/2.0/UDP ${other.address};branch=z9hG4bK${Math.random()}`,
+        `From: <sip:${caller.user}@${domain}>;tag=a`,
+        'To: <sip:t@t>;tag=b',
+        'Call-ID: none',
+        'CSeq: 1 ACK',
+        `Route: <sip:127.0.0.1:${server.port};lr>`,
+        'Content-Length: 0\r\n\r\n',
+      ].join('\r\n');
+    for (const uri of [`sip:x@${other.address}`, `sip:${callee.user}@${domain}`, `sip:x@${other.address};alias=1~1~1`])
+      other.socket.send(strange(uri), server.port, '127.0.0.1');
+    // Past the hub, which would not let it through.
+    const headers = {
+      'X-Outrigger-User': caller.user,
+      'X-Outrigger-Secret': server.env['SIP_SHARED_SECRET'] as string,
+    };
+    const past = await openSoftphoneAt(
+      new WebSocket(server.env['SIP_WS_URL'] as string, 'sip', { headers }),
+      caller.user,
+    );
+    onTestFinished(() => past.socket.terminate());
+    const [to, route] = [headerOf(ok, 'to') ?? '', headerOf(ok, 'record-route') ?? ''];
+    const more = `${route}, <sip:${other.address};lr>`;
+    past.request('INFO', 'sip:x@y.invalid', { To: to, Route: more, CSeq: '2 INFO' });
+    expect(await past.wait(481)).toMatchObject({ reason: 'Call Does Not Exist' });
+    // It goes to the colleague and nowhere else.
+    past.request('INVITE', `sip:+1900555@${other.address}`, { To: to, Route: route, CSeq: '3 INVITE' });
+    await expect
+      .poll(() => callee.messages.filter((each) => each.kind === 'request').map((each) => each.method))
+      .toEqual(['INVITE', 'ACK', 'INVITE']);
+    expect(other.heard).toEqual([]);
+  });
+
+  test('has a call of which nothing became end in its record at once, with the status that its caller was told', async () => {
+    const { session, tenantId, caller } = await meet();
+    caller.request('INVITE', `sip:+4930123456@${domain}`, { 'Call-ID': 'number' });
+    await caller.wait(503);
+    const colleague = `${caller.user.slice(0, 17)}-${'0'.repeat(32)}`;
+    caller.request('INVITE', `sip:${colleague}@${domain}`, { 'Call-ID': 'away' });
+    await caller.wait(480);
+    expect(await recordOf(tenantId, 2)).toMatchObject([
+      { to: '+4930123456', result: 'failed', code: 503 },
+      { to: colleague, result: 'cancelled', code: 480 },
+    ]);
+    expect((await session.call('listCalls', { query: {} })).items.map(({ callSid }) => callSid.split('~')[0])).toEqual([
+      'away',
+      'number',
+    ]);
+  });
+
+  test('keeps a call that one of two softphones took as answered, and no call as another of the same Call-ID', async () => {
+    const { tenantId, caller, callee, token } = await meet();
+    const second = await open(token);
+    second.request('REGISTER', `sip:${domain}`, {
+      'Call-ID': 'second',
+      Contact: '<sip:second@second.invalid;transport=ws>;+sip.instance="<urn:uuid:2>"',
+    });
+    await second.wait(200);
+    caller.request('INVITE', `sip:${callee.user}@${domain}`);
+    const [invite] = [await callee.wait('INVITE'), await second.wait('INVITE')];
+    second.answer('INVITE', '180 Ringing');
+    callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
+    const ok = await caller.wait(200);
+    const inDialog = { To: headerOf(ok, 'to') ?? '', Route: headerOf(ok, 'record-route') ?? '' };
+    caller.request('ACK', parseAddress(headerOf(ok, 'contact') ?? '').uri, inDialog);
+    await second.wait('CANCEL');
+    second.answer('CANCEL', '200 OK');
+    second.answer('INVITE', '487 Request Terminated');
+    await callee.wait('ACK');
+    caller.request('BYE', parseAddress(headerOf(ok, 'contact') ?? '').uri, { ...inDialog, CSeq: '2 BYE' });
+    await callee.wait('BYE');
+    callee.answer('BYE', '200 OK');
+    expect(await recordOf(tenantId)).toMatchObject([{ result: 'answered', by: 'caller' }]);
+    caller.request('INVITE', `sip:+4930123456@${domain}`, {
+      CSeq: '3 INVITE',
+      From: `<sip:${caller.user}@${domain}>;tag=other`,
+    });
+    await caller.wait(503);
+    expect(await recordOf(tenantId, 2)).toMatchObject([{ result: 'answered' }, { result: 'failed' }]);
+  });
+
+  test('lists so many softphones of a person that a registration is answered in one message', async () => {
+    const { caller } = await meet();
+    for (let at = 0; at < 16; at += 1)
+      caller.request('REGISTER', `sip:${domain}`, {
+        'Call-ID': `r${at}`,
+        Contact: `<sip:a@b${at}.invalid;transport=ws>;+sip.instance="<urn:uuid:softphone-${at}>"`,
+      });
+    await caller.wait(503);
   });
 
   test('is examined by the doctor, which says what is wrong', async () => {

@@ -26,14 +26,17 @@ export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Pr
   );
 }
 
-/** Closes a call of the operator's SIP server that it knows no more, as failed and ended now; what it still says of the end counts instead. */
-export const closeLostCall = (db: Database, tenantId: string, callSid: string): Promise<void> =>
+/**
+ * Closes a call of the operator's SIP server that it knows no more, as failed and ended now; what it still says of the end counts instead.
+ * @param callId by which its `callSid` begins: that server adds when the call began.
+ */
+export const closeLostCall = (db: Database, tenantId: string, callId: string): Promise<void> =>
   db.system(async (tx) => {
     const { rows } = await tx.query(
       'close_lost_call',
       `UPDATE calls SET rank = 3, sequence = -1, outcome = 'failed', reason = 'no_final_event', ended_at = greatest(at, started_at, now())
-       WHERE tenant_id = $1 AND provider = 'kamailio' AND call_sid = $2 AND rank < 3 RETURNING id`,
-      [tenantId, callSid],
+       WHERE tenant_id = $1 AND provider = 'kamailio' AND rank < 3 AND starts_with(call_sid, $2) RETURNING id`,
+      [tenantId, `${callId}~`],
     );
     if (rows.length > 0) noteWorkspaceChange(tx, tenantId);
   });
