@@ -1,11 +1,13 @@
 import { createServer, request as openRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createCursors } from '../../hub/platform/cursor.ts';
 import { newId } from '../../hub/platform/ids.ts';
 import { readKamailioEvent } from '../../hub/products/calls/carrier/kamailio.ts';
 import { readTelnyxEvent } from '../../hub/products/calls/carrier/telnyx.ts';
 import { readTwilioEvent } from '../../hub/products/calls/carrier/twilio.ts';
+import { fromCell, readCsv } from '../../hub/products/calls/records/csv.ts';
 import { Calls } from '../../hub/products/calls/records/index.ts';
 import type { CallRecord } from '../../shared/contract/calls/records.ts';
 import {
@@ -528,6 +530,63 @@ describe('records', () => {
     for (const wait of [1, 2]) expect([wait, (await read('')).status]).toEqual([wait, 200]);
     const limited = await read('');
     expect([limited.status, limited.headers.has('retry-after')]).toEqual([429, true]);
+  });
+
+  test('are exported over many pages as they are listed, whatever they hold and however they stand', async () => {
+    const { tenantId, session, jwt } = await hub.workspace();
+    const texts = [
+      '',
+      "'",
+      "'=1",
+      '=1',
+      '+1 555',
+      '+15005550006',
+      '+1500555000612345',
+      '-1',
+      '-1.5',
+      '-1.',
+      '-x',
+      '@a',
+      '\t1',
+      '\r',
+      '\n',
+      'a"b',
+      '"',
+      '=a,"b"',
+      '€ 😀 \u2028',
+      '\u0001\\',
+      '{}',
+    ];
+    await hub.database.query(
+      `INSERT INTO calls (id, tenant_id, provider, call_sid, direction, from_id, reason, rank, sequence, at, tie, outcome, sip_code, hangup_by, reported_secs, started_at, answered_at, ended_at, machine, mos_score)
+       SELECT gen_random_uuid(), $1, 'twilio', n || t, (ARRAY['inbound', 'outbound'])[n % 3], t, CASE WHEN n % 5 > 0 THEN t END, n % 4, 0, s, '', (ARRAY['answered', 'completed', 'busy', 'failed'])[n % 5], 200, (ARRAY['caller', 'callee'])[n % 3], (ARRAY[7, 0])[n % 4],
+         s, CASE WHEN n % 3 = 0 THEN s + (n % 60 - 10) * interval '0.5 seconds' END, CASE WHEN n % 7 > 0 THEN s + interval '90.999 seconds' END, n % 11 = 0, (ARRAY[1, 4.35, 4.125])[n % 6]
+       FROM (SELECT n, ($2::text[])[n % cardinality($2::text[]) + 1] AS t, now() - n / 7 * interval '1.001 seconds' AS s FROM generate_series(1, 450) n) c`,
+      [tenantId, texts],
+    );
+    const items: CallRecord[] = [];
+    for (let cursor: string | undefined; items.length < 450;) {
+      const page = await session.call('listCalls', {
+        query: { limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+      });
+      items.push(...page.items);
+      cursor = page.nextCursor ?? undefined;
+    }
+    const read = async (query: string) =>
+      (await send(hub.url, 'GET', `/calls/export?${query}`, { headers: { authorization: `Bearer ${jwt}` } })).text;
+    expect(JSON.parse(await read(''))).toEqual(items);
+    expect(JSON.parse(await read('direction=inbound&result=answered'))).toEqual(
+      items.filter(({ direction, result }) => direction === 'inbound' && result === 'answered'),
+    );
+    const lines: string[][] = [];
+    for await (const { cells } of readCsv(Readable.from([await read('format=csv')]))) lines.push(cells);
+    const head = lines.shift();
+    expect(head).toEqual(Object.keys(items[0] as CallRecord));
+    expect(lines.map((cells) => cells.map(fromCell))).toEqual(
+      items.map((call) => Object.values(call).map((value) => String(value ?? ''))),
+    );
+    const calculated = lines.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell));
+    expect(new Set(calculated)).toEqual(new Set(['+15005550006', '-1', '-1.5']));
   });
 
   test('say which lines of a CSV can not be taken, and take the others', async () => {

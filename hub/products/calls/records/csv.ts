@@ -1,20 +1,7 @@
-/** CSV as RFC 4180 has it, with cells that a spreadsheet takes for no formula. */
-
-/** Phone numbers and plain numbers are left as they are, byte for byte. */
-const isHarmless = (text: string) => /^\+?[0-9]{1,15}$/.test(text) || /^-?[0-9]+(\.[0-9]+)?$/.test(text);
-const mayBeFormula = (text: string) => /^[=+\-@\t\r]/.test(text);
-
-/** A cell: defused where a spreadsheet would calculate it, and where it begins like one that was; quoted where it has to be. */
-export function toCell(value: string | number | null): string {
-  const text = value === null ? '' : String(value);
-  const safe = !isHarmless(text) && (mayBeFormula(text) || text.startsWith("'")) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
+/** CSV as spreadsheets and exports write it (RFC 4180). */
 
 /** What a cell said before it was defused. */
 export const fromCell = (cell: string): string => (cell.startsWith("'") ? cell.slice(1) : cell);
-
-export const toLine = (cells: readonly (string | number | null)[]): string => `${cells.map(toCell).join(',')}\r\n`;
 
 const maxRecordLength = 64 * 1024;
 

@@ -1,23 +1,17 @@
-import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
-import { callRecord } from '../../../../shared/contract/calls/records.ts';
-import { toLine } from './csv.ts';
+import { csvHead } from './call-lines.ts';
+import type { ExportFormat } from './call-lines.ts';
 
-/** The columns of the CSV, which are the fields of a record. */
-const csvColumns = Object.keys(callRecord.shape) as (keyof CallRecord)[];
-
-/** The text of an export, a page at a time. */
-export async function* exportText(
-  format: 'json' | 'csv',
-  pages: AsyncIterable<readonly CallRecord[]>,
-): AsyncGenerator<string> {
+/** The text of an export, out of those of its pages. */
+export async function* exportText(format: ExportFormat, pages: AsyncIterable<string>): AsyncGenerator<string> {
   if (format === 'csv') {
-    yield toLine(csvColumns);
-    for await (const page of pages) yield page.map((call) => toLine(csvColumns.map((name) => call[name]))).join('');
+    yield csvHead;
+    yield* pages;
     return;
   }
   let before = '[';
   for await (const page of pages) {
-    yield before + page.map((call) => JSON.stringify(call)).join(',\n');
+    yield before;
+    yield page;
     before = ',\n';
   }
   yield before === '[' ? '[]\n' : ']\n';

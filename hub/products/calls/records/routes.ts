@@ -42,7 +42,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
         return undefined;
       }
       response.setTimeout(readerStallMs);
-      const pages = calls.pages(principal.tenantId, filter, signal);
+      const pages = calls.pages(principal.tenantId, format, filter, signal);
       await pipeline(Readable.from(exportText(format, pages), { highWaterMark: 1 }), response, {
         signal: refused,
       }).catch((error: unknown) => {

@@ -17,14 +17,13 @@ export interface Place {
   id: string;
 }
 
-/** Calls that began last, first, and after a place. Each combination of filters is a statement of its own, so that each has the index that it needs. */
-export async function listCalls(
-  tx: Transaction,
+/** Asks for calls that began last, first, and after a place. Each combination of filters is a statement of its own, so that each has the index that it needs. */
+export function newestCalls(
   tenantId: string,
   { direction, result, from, to }: CallFilter,
   after: Place | undefined,
   limit: number,
-): Promise<CallRow[]> {
+): { name: string; text: string; values: unknown[] } {
   const values: unknown[] = [tenantId, limit];
   const given: string[] = [];
   let where = 'tenant_id = $1';
@@ -43,11 +42,22 @@ export async function listCalls(
     given.push('after');
     where += ` AND (started_at, id) < ($${values.length - 1}::timestamptz, $${values.length}::uuid)`;
   }
-  const { rows } = await tx.query<CallRow>(
-    `list_calls_${given.join('_')}`,
-    `SELECT ${callColumns} FROM calls WHERE ${where} ORDER BY started_at DESC, id DESC LIMIT $2`,
+  return {
+    name: given.join('_'),
+    text: `SELECT ${callColumns} FROM calls WHERE ${where} ORDER BY started_at DESC, id DESC LIMIT $2`,
     values,
-  );
+  };
+}
+
+export async function listCalls(
+  tx: Transaction,
+  tenantId: string,
+  filter: CallFilter,
+  after: Place | undefined,
+  limit: number,
+): Promise<CallRow[]> {
+  const { name, text, values } = newestCalls(tenantId, filter, after, limit);
+  const { rows } = await tx.query<CallRow>(`list_calls_${name}`, text, values);
   return rows;
 }
 
