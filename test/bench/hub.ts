@@ -19,6 +19,38 @@ export interface BenchHub extends AsyncDisposable {
   usage(): Promise<{ residentBytes: number; cpuSeconds: number; postgresSeconds: number }>;
   /** Has it give back all that is garbage; only of one that is inspected. */
   collectGarbage(): Promise<void>;
+  /** Bytes in use of V8's heap; only of one that is inspected. */
+  usedHeapBytes(): Promise<number>;
+}
+
+const homePrefix = 'outrigger-bench-';
+
+const isRunning = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+/** Removes the folders of benches that were killed; their hubs end by themselves. */
+async function removeLeftOvers(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${homePrefix}(\\d+)-`).exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+const open = new Set<AsyncDisposable>();
+/** Has a bench that is asked to end take its hubs along. */
+function endWithBench(hub: AsyncDisposable): void {
+  open.add(hub);
+  if (open.size > 1 || process.listenerCount('SIGTERM') > 0) return;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      process.exitCode = 130;
+      void Promise.allSettled([...open].map((each) => each[Symbol.asyncDispose]())).finally(() => process.exit());
+    });
 }
 
 /** Processor time of the processes below one, those that ended included, in seconds. */
@@ -49,7 +81,8 @@ export async function signIn({ home, api }: BenchHub): Promise<string> {
 }
 
 export async function startBenchHub(env: Record<string, string> = {}, { isInspected = false } = {}): Promise<BenchHub> {
-  const home = await mkdtemp(join(tmpdir(), 'outrigger-bench-'));
+  await removeLeftOvers();
+  const home = await mkdtemp(join(tmpdir(), `${homePrefix}${process.pid}-`));
   const settings = {
     PATH: process.env['PATH'] ?? '',
     HOME: process.env['HOME'] ?? '',
@@ -68,17 +101,23 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
       'ulimit -n 65535 2>/dev/null || ulimit -n $(ulimit -Hn); exec "$@"',
       'sh',
       process.execPath,
-      ...(isInspected ? ['--inspect=127.0.0.1:0'] : []),
-      resolve('hub/main.ts'),
+      resolve('hub/outrigger.js'),
+      'start',
     ],
     {
-      env: { ...settings, NODE_OPTIONS: process.env['BENCH_NODE_OPTIONS'] ?? '' },
+      env: {
+        ...settings,
+        NODE_OPTIONS: `${process.env['BENCH_NODE_OPTIONS'] ?? ''}${isInspected ? ' --inspect=127.0.0.1:0' : ''}`,
+        // It ends when the bench does, however that ends.
+        OUTRIGGER_LAUNCHER: String(process.pid),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
   let inspector: string | undefined;
   child.stderr.on('data', (chunk: Buffer) => {
-    inspector ??= /Debugger listening on (\S+)/.exec(chunk.toString())?.[1];
+    // The launcher has one, too, and becomes the hub.
+    inspector = [...chunk.toString().matchAll(/Debugger listening on (\S+)/g)].at(-1)?.[1] ?? inspector;
     process.stderr.write(chunk);
   });
   const exited = new Promise<void>((done) => child.once('exit', () => done()));
@@ -98,7 +137,20 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
   );
   const key = stdout.trim();
   const pid = child.pid as number;
-  return {
+  const inspect = async (...methods: string[]) => {
+    if (inspector === undefined) throw new Error('this hub is not inspected');
+    const socket = new WebSocket(inspector);
+    await once(socket, 'open');
+    let result: Record<string, number> = {};
+    for (const [id, method] of methods.entries()) {
+      socket.send(JSON.stringify({ id, method }));
+      const [answer] = (await once(socket, 'message')) as [Buffer];
+      ({ result } = JSON.parse(answer.toString()) as { result: Record<string, number> });
+    }
+    socket.close();
+    return result;
+  };
+  const hub: BenchHub = {
     url,
     key,
     home,
@@ -117,20 +169,19 @@ export async function startBenchHub(env: Record<string, string> = {}, { isInspec
       };
     },
     async collectGarbage() {
-      if (inspector === undefined) throw new Error('this hub is not inspected');
-      const socket = new WebSocket(inspector);
-      await once(socket, 'open');
       // What the first one finalizes the second one frees.
-      for (const id of [1, 2]) {
-        socket.send(JSON.stringify({ id, method: 'HeapProfiler.collectGarbage' }));
-        await once(socket, 'message');
-      }
-      socket.close();
+      await inspect('HeapProfiler.collectGarbage', 'HeapProfiler.collectGarbage');
+    },
+    async usedHeapBytes() {
+      return (await inspect('Runtime.getHeapUsage'))['usedSize'] ?? 0;
     },
     async [Symbol.asyncDispose]() {
+      open.delete(hub);
       child.kill('SIGINT');
       await exited;
       await rm(home, { recursive: true, force: true });
     },
   };
+  endWithBench(hub);
+  return hub;
 }

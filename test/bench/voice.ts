@@ -2,11 +2,17 @@ import { readParts } from './parts.ts';
 import { printTable } from './table.ts';
 import { measureEvents } from './voice-events.ts';
 import { measureReading } from './voice-reading.ts';
+import { measureSetUp } from './voice-set-up.ts';
+import { measureSoftphones } from './voice-softphones.ts';
 
 const parts = {
   events: 'events of carriers a second',
   lists: 'lists in every filter and sums, over a million calls (takes minutes, and 2 GB of disk)',
   exports: 'exports of a million calls, and what they take of memory',
+  register: 'registrations at Kamailio, by the hub and straight (needs Kamailio)',
+  'set-up': 'how soon two browsers talk, by the hub and without (needs Kamailio and Chromium)',
+  relay: 'SIP by the hub, by a relay that reads nothing, and straight',
+  memory: 'what a registered softphone takes of the hub (a minute more together with relay)',
 };
 
 /** Business Calling: `npm run bench -- voice`. */
@@ -14,6 +20,9 @@ export async function benchVoice(args: string[]): Promise<void> {
   const read = readParts('voice', args, parts, {
     calls: 'how many calls are read; a million unless said',
     requests: 'how many requests of each combination of filters; 100 unless said',
+    rounds: 'how many registrations each way; 2,000 unless said',
+    pairs: 'how many calls of two browsers each way; 20 unless said',
+    phones: 'how many softphones at once; 1,000 unless said',
   });
   if (read === null) return;
   const { parts: wanted, values } = read;
@@ -23,6 +32,22 @@ export async function benchVoice(args: string[]): Promise<void> {
     return value;
   };
   if (wanted.has('events')) printTable('Events of carriers, 64 senders', await measureEvents());
+  if (wanted.has('relay') || wanted.has('memory')) {
+    const { relay, memory } = await measureSoftphones(
+      { relay: wanted.has('relay'), memory: wanted.has('memory') },
+      { rounds: count('rounds', 2_000), phones: count('phones', 1_000) },
+    );
+    if (relay !== null) printTable('SIP through /sip/ws, one frame after the other, in turn', relay);
+    if (memory !== null) printTable('Memory of softphones, after a collection of garbage', memory);
+  }
+  if (wanted.has('register') || wanted.has('set-up')) {
+    const { register, setUp } = await measureSetUp(
+      { register: wanted.has('register'), setUp: wanted.has('set-up') },
+      { rounds: count('rounds', 2_000), calls: count('pairs', 20) },
+    );
+    if (register !== null) printTable('Registrations at Kamailio, one after the other, in turn', register);
+    if (setUp !== null) printTable('Calls from browser to browser at Kamailio, in turn', setUp);
+  }
   if (!wanted.has('lists') && !wanted.has('exports')) return;
   const calls = count('calls', 1_000_000);
   const { lists, exports } = await measureReading(calls, count('requests', 100), {

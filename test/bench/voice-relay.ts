@@ -1,0 +1,35 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
+
+/**
+ * The barest relay there could be in the hub's place, in a process of its own: it vouches for whomever a cookie names, and passes frames on
+ * unread. Given the address and the secret of the SIP server; tells its port; collects its garbage when it is told anything.
+ */
+const [upstreamUrl = '', secret = ''] = process.argv.slice(2);
+const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false, handleProtocols: () => 'sip' });
+const server = createServer((_request, response) =>
+  response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>A line</title>'),
+).listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port));
+server.on('upgrade', (request, socket, head) => {
+  const user = /user=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '';
+  const upstream = new WebSocket(upstreamUrl, 'sip', {
+    headers: { 'X-Outrigger-Secret': secret, 'X-Outrigger-User': user },
+    perMessageDeflate: false,
+  });
+  upstream.once('error', () => socket.destroy());
+  upstream.once('open', () =>
+    sockets.handleUpgrade(request, socket, head, (browser) => {
+      browser.on('message', (frame) => upstream.send(frame as Buffer, { binary: false }));
+      upstream.on('message', (frame) => browser.send(frame as Buffer, { binary: false }));
+      browser.on('close', () => upstream.close());
+      upstream.on('close', () => browser.close());
+    }),
+  );
+});
+process.on('message', () => {
+  global.gc?.();
+  global.gc?.();
+  process.send?.('collected');
+});
+process.on('disconnect', () => process.exit(0));
