@@ -244,6 +244,38 @@ describe('a softphone', () => {
     expect(await records()).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
   });
 
+  test('has its calls recorded although those of others, and one of its own, cannot be, which are tried again and left at last', async () => {
+    const [poisoned, { tenantId, session }] = [await hub.workspace(), await hub.workspace()];
+    await hub.database.query(
+      `ALTER TABLE calls ADD CONSTRAINT poison CHECK (call_sid NOT LIKE 'poison%' AND tenant_id <> '${poisoned.tenantId}') NOT VALID`,
+    );
+    onTestFinished(() =>
+      hub.database.query('ALTER TABLE calls DROP CONSTRAINT IF EXISTS poison').then(() => undefined),
+    );
+    const say = (tenant: string, callId: string, calls = 1) =>
+      hub.database.query(
+        `INSERT INTO sip_reports (tenant_id, report)
+         SELECT $1, json_build_object('event', 'queued', 'callId', $2 || n, 'at', now())::text FROM generate_series(1, $3) n`,
+        [tenant, callId, calls],
+      );
+    await say(poisoned.tenantId, 'its-', 1_200);
+    await say(tenantId, 'poison-');
+    await say(tenantId, 'good-');
+    const records = async () => (await session.call('listCalls', { query: {} })).items.map(({ callSid }) => callSid);
+    await expect.poll(records).toEqual(['good-1']);
+    const left = async () => {
+      const text = 'SELECT tenant_id AS id, min(tries) AS tries FROM sip_reports GROUP BY tenant_id';
+      return Object.fromEntries(
+        (await hub.database.query<{ id: string; tries: number }>(text)).map(({ id, tries }) => [id, tries > 0]),
+      );
+    };
+    await expect.poll(left).toEqual({ [poisoned.tenantId]: true, [tenantId]: true });
+    await hub.database.query(`DELETE FROM sip_reports WHERE report LIKE '%its-%' AND report NOT LIKE '%its-7"%'`);
+    await hub.database.query('UPDATE sip_reports SET tries = 29, due_at = now()');
+    await expect.poll(left).toEqual({});
+    expect(await records()).toEqual(['good-1']);
+  });
+
   test('is closed when it floods the SIP server with registrations, most of which never get there', async () => {
     const phone = await open(await workspaceWithPhones());
     const before = server.messages.length;

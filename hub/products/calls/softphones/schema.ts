@@ -39,7 +39,10 @@ export const sipCalls = pgTable(
   ],
 );
 
-/** What the SIP server says of calls of a workspace, by the function `report_sip_call`, until it stands in their records. */
+/**
+ * What the SIP server says of calls of a workspace, by the function `report_sip_call`, until it stands in their records. What could not be written
+ * waits until it is due, so that nothing else waits for it.
+ */
 export const sipReports = pgTable(
   'sip_reports',
   {
@@ -47,6 +50,29 @@ export const sipReports = pgTable(
     tenantId: tenantId(),
     /** As JSON, as a connection to Kamailio takes it. */
     report: text('report').notNull(),
+    /** How often it could not be written. */
+    tries: integer('tries').notNull().default(0),
+    dueAt: instant('due_at').notNull().defaultNow(),
   },
-  (table) => [index('sip_reports_tenant').on(table.tenantId), ...policies()],
+  (table) => [index('sip_reports_due').on(table.tenantId, table.dueAt), ...policies()],
+);
+
+/**
+ * Workspaces that left hosted SIP, or are gone, while the SIP server may have calls of theirs; a trigger of `hosted_sip` writes them. They refer to no
+ * workspace, since theirs may be removed before its calls are ended.
+ */
+export const sipFarewells = pgTable(
+  'sip_farewells',
+  {
+    tenantId: uuid('tenant_id').primaryKey(),
+    /** With which the names of its people begin. */
+    username: text('username').notNull(),
+    leftAt: instant('left_at').notNull().defaultNow(),
+    dueAt: instant('due_at').notNull().defaultNow(),
+  },
+  (table) => [
+    index('sip_farewells_username').on(table.username),
+    index('sip_farewells_due').on(table.dueAt),
+    ...policies(),
+  ],
 );
