@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseAddress } from '../../hub/platform/sip/header-values.ts';
-import { headerOf, parseMessage } from '../../hub/platform/sip/message.ts';
+import { headerOf, headersOf, parseMessage } from '../../hub/platform/sip/message.ts';
 import { examineSipServer } from '../../hub/products/calls/index.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -138,6 +138,55 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     await one.session.call('optOutOfHostedSip', {});
     await expect.poll(registered).toBe(false);
     expect(await register(password)).toBe(401);
+  });
+
+  /** Two phones of a workspace in a call that no softphone is part of. */
+  async function talkByUdp() {
+    const { session, tenantId } = await hub.workspace();
+    const { credentials } = await session.call('optIntoHostedSip', {});
+    const account = { ...(credentials as NonNullable<typeof credentials>), port: server.port, domain };
+    const openPhone = async () => {
+      const phone = await UdpPhone.open(account);
+      onTestFinished(() => phone[Symbol.dispose]());
+      return phone;
+    };
+    const [caller, callee] = [await openPhone(), await openPhone()];
+    expect(await callee.ask('REGISTER', `sip:${domain}`)).toMatchObject({ status: 200 });
+    const answered = caller.ask('INVITE', `sip:${account.username}@${domain}`);
+    await callee.wait('INVITE');
+    callee.answer('INVITE', '200 OK');
+    const ok = await answered;
+    const routes = headersOf(ok, 'record-route').map((route) => `Route: ${route}`);
+    caller.send('ACK', parseAddress(headerOf(ok, 'contact') ?? '').uri, [`To: ${headerOf(ok, 'to')}`, ...routes]);
+    await callee.wait('ACK');
+    return { session, tenantId, caller, callee };
+  }
+
+  test('ends calls between phones with a password, too, when their workspace leaves, and of no other', async () => {
+    const [left, gone, other] = [await talkByUdp(), await talkByUdp(), await talkByUdp()];
+    await left.session.call('optOutOfHostedSip', {});
+    await Promise.all([left.caller.wait('BYE'), left.callee.wait('BYE')]);
+    for (const phone of [left.caller, left.callee]) phone.answer('BYE', '200 OK');
+    expect(await recordOf(left.tenantId)).toMatchObject([{ result: 'answered' }]);
+    await database.query('DELETE FROM tenants WHERE id = $1', [gone.tenantId]);
+    await Promise.all([gone.caller.wait('BYE'), gone.callee.wait('BYE')]);
+    for (const phone of [gone.caller, gone.callee]) phone.answer('BYE', '200 OK');
+    await database.query(`UPDATE sip_farewells SET left_at = left_at - interval '1 minute'`);
+    const farewells = () => database.query('SELECT tenant_id FROM sip_farewells');
+    await expect.poll(farewells).toEqual([]);
+    const requests = [other.caller, other.callee].flatMap(({ messages }) =>
+      messages.flatMap((each) => (each.kind === 'request' ? [each.method] : [])),
+    );
+    expect(requests).not.toContain('BYE');
+  });
+
+  test('has a call ended whose softphone lost its connection, when its workspace is removed', async () => {
+    const { tenantId, caller, callee } = await talk();
+    const text = 'SELECT id FROM sip_calls WHERE tenant_id = $1 AND answered_at IS NOT NULL';
+    await expect.poll(() => database.query(text, [tenantId])).toHaveLength(2);
+    caller.socket.terminate();
+    await database.query('DELETE FROM tenants WHERE id = $1', [tenantId]);
+    await callee.wait('BYE');
   });
 
   test('believes nobody who does not know the secret, and nobody in the name of another', async () => {

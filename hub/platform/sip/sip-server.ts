@@ -18,6 +18,22 @@ export interface SipDialog {
   toTag: string;
 }
 
+interface RpcAnswer {
+  result?: unknown;
+  error?: { code: number; message: string };
+}
+
+/** A call as the server lists it; times are seconds since 1970. */
+interface ListedDialog {
+  'call-id': string;
+  state: number;
+  init_ts: number;
+  caller: { tag: string };
+  callee: { tag: string };
+}
+
+const notFound = 404;
+const deleted = 5;
 const handshakeTimeoutMs = 3_000;
 const rpcTimeoutMs = 1_000;
 
@@ -58,6 +74,25 @@ export class SipServer {
     return (await this.#ask('dlg.dlg_list', [callId, fromTag])).error === undefined;
   }
 
+  /** So many calls at most that people begin whose names begin with that of their workspace; those that nobody answered yet have no `toTag`. @throws Error where the server does not answer within a second. */
+  async callsOf(username: string, limit: number): Promise<{ dialog: SipDialog; startedAt: Date }[]> {
+    const { result, error } = await this.#ask('dlg.list_match', [
+      'furi',
+      're',
+      `^[sS][iI][pP][sS]?:${username}[-:;@]`,
+      limit,
+    ]);
+    if (error !== undefined && error.code !== notFound) throw new Error(`it lists no calls: ${error.message}`);
+    const listed = Array.isArray(result) ? (result as ListedDialog[]) : [];
+    // One that is over is listed for a while.
+    return listed
+      .filter(({ state }) => state < deleted)
+      .map((each) => ({
+        dialog: { callId: each['call-id'], fromTag: each.caller.tag, toTag: each.callee.tag },
+        startedAt: new Date(each.init_ts * 1_000),
+      }));
+  }
+
   /** Forgets where the phones of a user are, so that no call reaches them. @throws Error where the server does not answer within a second. */
   async forget(username: string): Promise<void> {
     await this.#ask('ul.rm', ['location', username]);
@@ -70,7 +105,7 @@ export class SipServer {
     return result;
   }
 
-  async #ask(method: string, params: string[]): Promise<{ result?: unknown; error?: unknown }> {
+  async #ask(method: string, params: (string | number)[]): Promise<RpcAnswer> {
     const { rpcUrl, sharedSecret } = this.#settings;
     const response = await fetch(rpcUrl, {
       method: 'POST',
@@ -79,6 +114,6 @@ export class SipServer {
       signal: AbortSignal.timeout(rpcTimeoutMs),
     });
     if (response.status === 403) throw new Error('it does not know the secret');
-    return (await response.json()) as { result?: unknown; error?: unknown };
+    return (await response.json()) as RpcAnswer;
   }
 }

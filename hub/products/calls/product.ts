@@ -13,14 +13,14 @@ import { CarrierConnections, Connections } from './connections/index.ts';
 import { connectionRoutes } from './connections/routes.ts';
 import { importCsv, Reconciliation } from './history/index.ts';
 import type { ImportOutcome, ReconcileOutcome } from './history/index.ts';
-import { HostedSips, workspaceUsername } from './hosted/index.ts';
+import { HostedSips } from './hosted/index.ts';
 import { hostedSipRoutes } from './hosted/routes.ts';
 import { phonePages } from './phone-page/pages.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
 import { SipModes, tellSipMode } from './sip-mode/index.ts';
-import { HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
+import { Farewells, HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
@@ -71,19 +71,13 @@ export function createCalls(
   const wake = (tenantId: string) => {
     wakeTrunks(platform.events);
     tellSipMode(platform.events, tenantId);
-    void forgetPhones(tenantId).catch((error: unknown) =>
-      logger.warn({ err: error }, 'phones of a workspace stay registered; no call reaches them'),
-    );
   };
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
-  // A phone that registered with the password of a workspace holds no connection that could be closed.
-  const forgetPhones = async (tenantId: string) => {
-    if (server !== null && !(await hosted.isOn(tenantId))) await server.forget(workspaceUsername(tenantId));
-  };
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
   const held = stack.use(new HeldCalls({ db, logger, caps: dial, server }));
   const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
+  const farewells = new Farewells({ db, server });
   const reports = new SipReports({ db, calls, logger });
   const softphones = stack.use(
     new SoftphoneDoors({
@@ -118,6 +112,7 @@ export function createCalls(
       { name: 'reports of the SIP server', everyMs: 1_000, run: (stopping) => reports.take(stopping) },
       { name: 'calls of softphones without a process', everyMs: 15_000, run: () => lost.sweep() },
       { name: 'calls of softphones without a session', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
+      { name: 'calls of workspaces that left', everyMs: 1_000, run: () => farewells.take() },
       { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),

@@ -1,3 +1,4 @@
+export { Farewells } from './farewells.ts';
 export { examineSipServer } from './examine-sip-server.ts';
 export { HeldCalls } from './held-calls.ts';
 export type { DialCaps } from './call-store.ts';
