@@ -81,12 +81,15 @@ export class CarrierConnections {
     return rows.map((row) => this.#toListed(row));
   }
 
-  /** Notes up to when a connection's calls were compared with its carrier's list. */
-  async noteReconciled(id: string, at: Date): Promise<void> {
+  /**
+   * Notes that a connection's calls of a time were compared with its carrier's list, unless there is something before it that was not.
+   * @param first up to when they count as compared where they never were.
+   */
+  async noteReconciled(id: string, { from, to }: { from: Date; to: Date }, first: Date): Promise<void> {
     await this.#deps.db.systemStatement(
       'note_reconciled_calls',
-      'UPDATE call_connections SET reconciled_at = greatest(reconciled_at, $2) WHERE id = $1',
-      [id, at],
+      'UPDATE call_connections SET reconciled_at = greatest(reconciled_at, $3) WHERE id = $1 AND coalesce(reconciled_at, $4) >= $2',
+      [id, from, to, first],
     );
   }
 

@@ -179,6 +179,39 @@ test('a list of which less than a day fits into a turn is read to its end, turn 
   );
 });
 
+test('days between the last comparison and one that somebody asked for are compared by the next night', async () => {
+  const tenantId = await workspace();
+  const [never, before] = [await connect(tenantId, 'never.example'), await connect(tenantId, 'before.example')];
+  const day = 86_400_000;
+  const last = new Date(Date.now() - 4 * day);
+  await database.query('UPDATE call_connections SET reconciled_at = $2 WHERE id = $1', [before, last]);
+  const asked: Record<string, Date[]> = { never: [], before: [] };
+  const reconciliation = new Reconciliation({
+    calls,
+    connections: new CarrierConnections({ db, secrets }),
+    egress: {
+      fetch: async (address: string) => {
+        const { host, searchParams } = new URL(address);
+        asked[host.split('.', 1)[0] as string]?.push(new Date(searchParams.get('StartTime>') as string));
+        return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ calls: [] })) };
+      },
+    } as never,
+    logger: pino({ level: 'silent' }),
+    now: () => new Date(),
+    pause: async () => undefined,
+  });
+  const notYet = new AbortController().signal;
+  await reconciliation.since(tenantId, new Date(Date.now() - 3_600_000), notYet);
+  const noted = async (id: string) =>
+    (await database.query<{ at: Date }>('SELECT reconciled_at AS at FROM call_connections WHERE id = $1', [id]))[0]?.at;
+  expect([await noted(never), await noted(before)]).toEqual([null, last]);
+  await reconciliation.nightly(notYet);
+  const oldest = (name: string) => Math.min(...(asked[name] ?? []).map((at) => at.getTime()));
+  expect(oldest('never')).toBeLessThan(Date.now() - 7 * day);
+  expect(oldest('before')).toBeLessThan(last.getTime());
+  expect(await noted(before)).not.toEqual(last);
+});
+
 test('the carriers of workspaces that are not entitled to calling are not asked', async () => {
   await connect(await workspace(false), 'other.example');
   expect((await night(() => ({ calls: [] }))).asked).toEqual({});

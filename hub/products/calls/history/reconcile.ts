@@ -165,6 +165,7 @@ export class Reconciliation {
   async #connection(connection: ListedConnection, place: Place, outcome: ReconcileOutcome, signal: AbortSignal) {
     const { connections, now } = this.#deps;
     const end = now();
+    const firstDay = new Date(end.getTime() - firstDays * dayMs);
     const authToken = connection.authToken();
     while (place.from < end) {
       // The pages behind the first are of the day as that one was asked for.
@@ -173,7 +174,7 @@ export class Reconciliation {
         place.pages = 0;
       }
       await this.#day(connection, authToken, place, outcome, signal);
-      await connections.noteReconciled(connection.id, place.to);
+      await connections.noteReconciled(connection.id, place, firstDay);
       Object.assign(place, firstOf(place.to));
     }
   }
