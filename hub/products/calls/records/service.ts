@@ -16,7 +16,7 @@ import type { ExportFormat } from './call-lines.ts';
 import { beganAt, mergeCalls } from './merge-calls.ts';
 import type { CallEvent } from './merge-calls.ts';
 import { presentCall } from './present.ts';
-import { findCall, findCallsBySid, listCalls, sumDays } from './store.ts';
+import { countCallsSince, findCall, findCallsBySid, listCalls, sumDays } from './store.ts';
 import type { CallFilter, Place } from './store.ts';
 
 /** What an event takes up while it waits, in bytes; its texts are short. */
@@ -135,6 +135,11 @@ export class Calls {
     const row = await this.#deps.db.read(tenantId, (tx) => findCall(tx, tenantId, id));
     if (row === null) throw notFound('call', id);
     return presentCall(row);
+  }
+
+  /** How many calls of a provider began since a time; no more than a limit are counted. */
+  countSince(tenantId: string, provider: CallProvider, since: Date, limit: number): Promise<number> {
+    return this.#deps.db.read(tenantId, (tx) => countCallsSince(tx, tenantId, provider, since, limit));
   }
 
   async summary(tenantId: string): Promise<CallSummary> {

@@ -84,6 +84,22 @@ export async function findCallsBySid(
   return rows;
 }
 
+/** Calls of a provider that began since a time; counts no further than a limit. */
+export async function countCallsSince(
+  tx: Transaction,
+  tenantId: string,
+  provider: CallProvider,
+  since: Date,
+  limit: number,
+): Promise<number> {
+  const { rows } = await tx.query<{ calls: number }>(
+    'count_calls_since',
+    'SELECT count(*)::int AS calls FROM (SELECT FROM calls WHERE tenant_id = $1 AND provider = $2 AND started_at >= $3 LIMIT $4) c',
+    [tenantId, provider, since, limit],
+  );
+  return rows[0]?.calls ?? 0;
+}
+
 export interface UsageRow {
   calls: number;
   inbound: number;

@@ -6,30 +6,46 @@ export const maxCallsPerDay = 5_000;
 
 const dayMs = 86_400_000;
 
-/** Bounds how many calls of a trunk are written. */
+/** Bounds how many calls of a trunk are written, whichever process wrote those before. */
 export class CallBudget {
   readonly #clock: Clock;
+  readonly #written: (since: Date, limit: number) => Promise<number>;
   readonly #second = { beganAt: -Infinity, calls: 0 };
-  readonly #day = { beganAt: -Infinity, calls: 0, isTold: false };
+  /** In UTC. */
+  #day: { beganAt: number; before: Promise<number>; calls: number; isTold: boolean } | null = null;
 
-  constructor(clock: Clock) {
+  /** @param written how many were written since a time, but no more than a limit. */
+  constructor(clock: Clock, written: (since: Date, limit: number) => Promise<number>) {
     this.#clock = clock;
+    this.#written = written;
   }
 
-  /** Takes the place of one call. @param onSpent told, once a day, that there was none. */
-  take(onSpent: () => void): boolean {
+  /** Takes the place of one call. @param onSpent told, once a day, that there was none. @throws whatever the count of those before throws. */
+  async take(onSpent: () => void): Promise<boolean> {
     const now = this.#clock.now();
     if (now - this.#second.beganAt >= 1_000) Object.assign(this.#second, { beganAt: now, calls: 0 });
-    if (now - this.#day.beganAt >= dayMs) Object.assign(this.#day, { beganAt: now, calls: 0, isTold: false });
-    if (this.#second.calls < maxCallsPerSecond && this.#day.calls < maxCallsPerDay) {
+    const day = this.#today(now);
+    if (this.#second.calls < maxCallsPerSecond && day.calls < maxCallsPerDay) {
       this.#second.calls += 1;
-      this.#day.calls += 1;
-      return true;
+      day.calls += 1;
+      const place = day.calls;
+      if ((await day.before) + place <= maxCallsPerDay) return true;
     }
-    if (!this.#day.isTold) {
-      this.#day.isTold = true;
+    if (!day.isTold) {
+      day.isTold = true;
       onSpent();
     }
     return false;
+  }
+
+  #today(now: number) {
+    const beganAt = now - (now % dayMs);
+    if (this.#day?.beganAt === beganAt) return this.#day;
+    const before = this.#written(new Date(beganAt), maxCallsPerDay);
+    const day = { beganAt, before, calls: 0, isTold: false };
+    this.#day = day;
+    // It is counted anew for the next call.
+    before.catch(() => (this.#day = this.#day === day ? null : this.#day));
+    return day;
   }
 }

@@ -23,7 +23,11 @@ export interface OwnTrunk {
 export function createOwnTrunk(
   { db, egress, secrets, events, logger }: Platform,
   settings: TrunkSettings,
-  { calls, modes, wake }: { calls: Pick<Calls, 'merge'>; modes: SipModes; wake: (tenantId: string) => void },
+  {
+    calls,
+    modes,
+    wake,
+  }: { calls: Pick<Calls, 'merge' | 'countSince'>; modes: SipModes; wake: (tenantId: string) => void },
 ): OwnTrunk {
   const trunks = new OwnTrunks({ db, egress, secrets, modes, wake });
   modes.define('own', async (tx, tenantId, actor) => void (await trunks.leave(tx, tenantId, actor)));
@@ -40,6 +44,7 @@ export function createOwnTrunk(
         userAgent: 'Outrigger',
         contact: settings.sip.trunkContact,
         recordMissed: async (call) => void (await calls.merge(call.tenantId, toEvent(call))),
+        countMissed: (tenantId, since, limit) => calls.countSince(tenantId, 'sip_trunk', since, limit),
         onAttempt,
       }),
   };

@@ -1,7 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Events } from '../../../platform/events/events.ts';
 import { logRecovery } from '../../../platform/log-repeats.ts';
-import { CallBudget } from './call-budget.ts';
 import { claimTrunks, releaseLeases, renewLeases } from './store.ts';
 import { TrunkLine } from './trunk-line.ts';
 import type { TrunkLineDependencies } from './trunk-line.ts';
@@ -29,8 +28,6 @@ const maxClaimed = 50;
 /** Between the beginnings of trunks that were claimed together. */
 const spreadMs = 20;
 const stopTimeoutMs = 2_000;
-/** Trunks of which it is kept how many calls they brought; beyond, those that began first begin anew. */
-const maxBudgets = 10_000;
 
 /**
  * Registers the trunks of all workspaces with their carriers, each in one process at a time: under a lease in the database, which another process
@@ -40,8 +37,6 @@ export class TrunkKeeper implements AsyncDisposable {
   readonly #deps: TrunkKeeperDependencies;
   readonly #leaseMs: number;
   readonly #lines = new Map<string, TrunkLine>();
-  /** By trunk: a day is not over because the trunk is set or claimed anew. */
-  readonly #budgets = new Map<string, CallBudget>();
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
   /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
@@ -120,7 +115,7 @@ export class TrunkKeeper implements AsyncDisposable {
       for (const [index, trunk] of claimed.entries()) {
         const before = this.#lines.get(trunk.id);
         if (before !== undefined) this.#end(before);
-        const line = new TrunkLine(this.#deps, trunk, this.#budgetOf(trunk.id), index * spreadMs);
+        const line = new TrunkLine(this.#deps, trunk, index * spreadMs);
         this.#lines.set(trunk.id, line);
         void line.ended
           .catch((error: unknown) =>
@@ -134,16 +129,6 @@ export class TrunkKeeper implements AsyncDisposable {
       // Whatever was not renewed sends nothing without a number from the database.
       logger.warn({ err: error, part }, 'leases of SIP trunks could not be renewed; they are tried again');
     }
-  }
-
-  #budgetOf(trunkId: string): CallBudget {
-    const budget = this.#budgets.get(trunkId) ?? new CallBudget(this.#deps.clock);
-    this.#budgets.set(trunkId, budget);
-    for (const oldest of this.#budgets.keys()) {
-      if (this.#budgets.size <= maxBudgets) break;
-      this.#budgets.delete(oldest);
-    }
-    return budget;
   }
 
   #end(line: TrunkLine): void {

@@ -11,7 +11,7 @@ import type { RegisterOutcome } from '../../../platform/sip/register.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { answered, unreachable, unreachableReason, unreadable } from './attempt.ts';
 import { backOffMs } from './back-off.ts';
-import type { CallBudget } from './call-budget.ts';
+import { CallBudget } from './call-budget.ts';
 import { answerCarrier } from './incoming.ts';
 import type { MissedCall } from './incoming.ts';
 import { passwordPurpose } from './service.ts';
@@ -37,6 +37,8 @@ export interface TrunkLineDependencies {
   contact: { host: string; parameters: string } | null;
   /** Writes a call that nobody took. */
   recordMissed: (call: MissedCall) => Promise<void>;
+  /** How many such calls of a workspace were written since a time, but no more than a limit. */
+  countMissed: (tenantId: string, since: Date, limit: number) => Promise<number>;
   /** Told what came of each attempt. */
   onAttempt: (outcome: string) => void;
 }
@@ -57,14 +59,13 @@ export class TrunkLine {
   /** Why the connection that there was is gone, while there is no other. */
   #loss: Error | null = null;
 
-  /**
-   * @param budget of the trunk, whoever held it before.
-   * @param delayMs before it begins, so that many that were claimed at once do not begin at once.
-   */
-  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, budget: CallBudget, delayMs: number) {
+  /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
+  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
     this.#deps = dependencies;
     this.trunk = trunk;
-    this.#budget = budget;
+    this.#budget = new CallBudget(dependencies.clock, (since, limit) =>
+      dependencies.countMissed(trunk.tenant_id, since, limit),
+    );
     // What another held needs a connection of this one; what failed waits for its time.
     const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
     this.ended = this.#live(delayMs + (isWaiting ? trunk.due_ms : 0));
@@ -198,10 +199,12 @@ export class TrunkLine {
       answer: (request) =>
         answerCarrier(request, async (call) => {
           // Where calls go to the operator's server, that one knows of them.
-          if (contact !== null || !this.#mayRecord()) return;
-          await recordMissed({ tenantId: trunk.tenant_id, ...call }).catch((error: unknown) => {
+          if (contact !== null) return;
+          try {
+            if (await this.#mayRecord()) await recordMissed({ tenantId: trunk.tenant_id, ...call });
+          } catch (error) {
             logger.warn({ err: error, trunkId: trunk.id }, 'a missed call could not be recorded');
-          });
+          }
         }),
       onLost: (reason) => {
         this.#connection = null;
@@ -217,7 +220,7 @@ export class TrunkLine {
     return connection;
   }
 
-  #mayRecord(): boolean {
+  #mayRecord(): Promise<boolean> {
     const { logger } = this.#deps;
     const { id: trunkId, tenant_id: tenantId } = this.trunk;
     return this.#budget.take(() =>
