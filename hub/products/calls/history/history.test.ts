@@ -231,3 +231,16 @@ test('a line with a time at which no call can have been is refused by its field,
   });
   expect(await sids(tenantId)).toEqual(['good']);
 });
+
+test('calls of a provider are counted from a time on, and no further than a limit', async () => {
+  const tenantId = await workspace();
+  async function* pieces() {
+    yield 'provider,callSid,direction,result,startedAt,endedAt\n';
+    for (const day of ['01', '02', '03'])
+      yield `twilio,${day},inbound,missed,2026-11-${day}T00:00:00Z,2026-11-${day}T00:01:00Z\n`;
+  }
+  await importCsv(calls, tenantId, pieces(), null);
+  const since = new Date('2026-11-02T00:00:00Z');
+  const count = (provider: 'twilio' | 'sip_trunk', limit: number) => calls.countSince(tenantId, provider, since, limit);
+  expect([await count('twilio', 9), await count('twilio', 1), await count('sip_trunk', 9)]).toEqual([2, 1, 0]);
+});
