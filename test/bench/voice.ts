@@ -20,9 +20,9 @@ export async function benchVoice(args: string[]): Promise<void> {
   const read = readParts('voice', args, parts, {
     calls: 'how many calls are read; a million unless said',
     requests: 'how many requests of each combination of filters; 100 unless said',
-    rounds: 'how many registrations each way; 2,000 unless said',
+    rounds: 'how many registrations each way; 4,000 unless said',
     pairs: 'how many calls of two browsers each way; 20 unless said',
-    phones: 'how many softphones at once; 1,000 unless said',
+    phones: 'how many softphones at once; 2,000 unless said',
   });
   if (read === null) return;
   const { parts: wanted, values } = read;
@@ -35,7 +35,7 @@ export async function benchVoice(args: string[]): Promise<void> {
   if (wanted.has('relay') || wanted.has('memory')) {
     const { relay, memory } = await measureSoftphones(
       { relay: wanted.has('relay'), memory: wanted.has('memory') },
-      { rounds: count('rounds', 2_000), phones: count('phones', 1_000) },
+      { rounds: count('rounds', 4_000), phones: count('phones', 2_000) },
     );
     if (relay !== null) printTable('SIP through /sip/ws, one frame after the other, in turn', relay);
     if (memory !== null) printTable('Memory of softphones, after a collection of garbage', memory);
@@ -43,7 +43,7 @@ export async function benchVoice(args: string[]): Promise<void> {
   if (wanted.has('register') || wanted.has('set-up')) {
     const { register, setUp } = await measureSetUp(
       { register: wanted.has('register'), setUp: wanted.has('set-up') },
-      { rounds: count('rounds', 2_000), calls: count('pairs', 20) },
+      { rounds: count('rounds', 4_000), calls: count('pairs', 20) },
     );
     if (register !== null) printTable('Registrations at Kamailio, one after the other, in turn', register);
     if (setUp !== null) printTable('Calls from browser to browser at Kamailio, in turn', setUp);
