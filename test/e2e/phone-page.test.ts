@@ -23,7 +23,7 @@ import { startProxy } from '../fixtures/proxy.ts';
 import { send } from '../fixtures/requests.ts';
 import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
-import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
+import { listening, startTalkingBrowser } from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
 const pictures = process.env['PHONE_PICTURES'];
@@ -293,13 +293,40 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
       await picture(caller, `small-${size.join('x')}`);
     }
     await page.getByText('Geräte').click();
-    const choices = await page.getByRole('combobox', { name: 'Mikrofon' }).locator('option').count();
-    expect(choices).toBeGreaterThan(1);
     // With another microphone the call goes on.
     await page.getByRole('combobox', { name: 'Mikrofon' }).selectOption({ index: 1 });
     await callee.page.getByRole('button', { name: 'Keypad' }).click();
     await heardBothWays(callee.page);
     await page.getByRole('button', { name: 'Auflegen' }).click();
+  });
+
+  test('the microphone that is chosen is the one that listens, before a call and in one, and where it is gone another does and the page says so', async () => {
+    const { ann, ben } = await hirePair(hub, 'buoys');
+    await using caller = await open(ann);
+    await using callee = await open(ben);
+    const { page } = caller;
+    await Promise.all([ready(page), ready(callee.page)]);
+    await page.getByText('Devices').click();
+    const choice = page.getByRole('combobox', { name: 'Microphone' });
+    await expect.poll(() => choice.locator('option').count()).toBeGreaterThan(2);
+    const names = await choice.locator('option').allTextContents();
+    const isSent = () => page.evaluate('connections.at(-1).getSenders()[0].track.label');
+    await choice.selectOption({ index: 2 });
+    await talk(page, callee.page, ben.email);
+    expect([await listening(page), await isSent()]).toEqual([[names[2]], names[2]]);
+    await choice.selectOption({ index: 1 });
+    await expect.poll(isSent).toBe(names[1]);
+    await expect.poll(() => listening(page)).toEqual([names[1]]);
+    await heardBothWays(callee.page);
+    await page.getByRole('button', { name: 'Hang up' }).click();
+    await expect.poll(() => listening(page)).toEqual([]);
+    // As of a device that was unplugged after it was listed.
+    await page.evaluate(`document.querySelector('.settings select').lastElementChild.value = 'unplugged'`);
+    await choice.selectOption({ index: names.length - 1 });
+    await talk(page, callee.page, ben.email);
+    expect([await problem(page), await choice.inputValue()]).toEqual(['microphone-replaced', '']);
+    expect(await listening(page)).toHaveLength(1);
+    await page.getByRole('button', { name: 'Hang up' }).click();
   });
 
   test('when the session ends, so does the call at both sides, and the page says what to do', async () => {

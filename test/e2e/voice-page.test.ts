@@ -13,7 +13,15 @@ import { send } from '../fixtures/requests.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
-import { listenToPage, loudness, pieces, silenced, startTalkingBrowser } from '../fixtures/voice-tab.ts';
+import {
+  listening,
+  listenToPage,
+  loudness,
+  pieces,
+  silenced,
+  startTalkingBrowser,
+  watchMicrophones,
+} from '../fixtures/voice-tab.ts';
 
 const executable = findBrowser(undefined)?.path;
 const pictures = process.env['VOICE_PICTURES'];
@@ -70,6 +78,7 @@ async function open({ session = jwt, base = hub.url, mayListen = true, ...option
   ]);
   await context.grantPermissions(mayListen ? ['microphone'] : []);
   await listenToPage(tab.page);
+  await watchMicrophones(tab.page);
   await tab.page.goto(`${base}/voice`);
   return tab;
 }
@@ -265,6 +274,21 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await write(page, 'Good day');
     await expect.poll(() => said(page)).toEqual(['Good day', answered]);
     expect(tab.complaints).toEqual([]);
+  });
+
+  test('the microphone that is chosen is the one that listens', async () => {
+    await using tab = await open();
+    const { page } = tab;
+    await ready(page);
+    await page.getByText('Settings').click();
+    const choice = page.getByRole('combobox', { name: 'Microphone' });
+    await expect.poll(() => choice.locator('option').count()).toBeGreaterThan(2);
+    const names = await choice.locator('option').allTextContents();
+    await page.getByRole('switch', { name: 'Hands-free' }).click();
+    for (const index of [2, 1]) {
+      await choice.selectOption({ index });
+      await expect.poll(() => listening(page)).toEqual([names[index]]);
+    }
   });
 
   test('who may not, or not any more, is told so, with what was said still there', async () => {

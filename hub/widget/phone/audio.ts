@@ -1,5 +1,6 @@
 import { readDevices } from '../voice/devices.ts';
 import { listen } from '../voice/microphone.ts';
+import type { Listening } from '../voice/microphone.ts';
 import type { PhoneStore } from './state.ts';
 
 /** An `audio` element that browsers let play elsewhere than on the system's own loudspeaker. */
@@ -27,12 +28,13 @@ export class CallAudio {
   }
 
   /** Opens a microphone; the one before is closed. @throws MicrophoneError */
-  async open(deviceId: string): Promise<MediaStream> {
-    const stream = await listen(deviceId === '' ? null : deviceId);
+  async open(deviceId: string): Promise<Listening> {
+    const listening = await listen(deviceId === '' ? null : deviceId);
+    const { stream } = listening;
     this.closeMicrophone();
     this.#stream = stream;
     stream.getAudioTracks()[0]?.addEventListener('ended', () => this.#stream === stream && this.#onLost());
-    return stream;
+    return listening;
   }
 
   closeMicrophone(): void {

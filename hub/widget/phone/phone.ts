@@ -37,7 +37,7 @@ export class Phone {
     this.#store = store;
     this.#audio = new CallAudio({
       onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
-      onLost: () => void this.#speakWith(''),
+      onLost: () => void this.#microphoneLost(),
     });
     (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
       'devicechange',
@@ -160,8 +160,11 @@ export class Phone {
   }
 
   async setMicrophone(microphoneId: string): Promise<void> {
+    const { microphoneId: before, call } = this.#store.state;
     this.#store.set({ microphoneId });
-    if (this.#call !== null && this.#store.state.call?.phase === 'talking') await this.#speakWith(microphoneId);
+    if (this.#call === null || call?.phase !== 'talking') return;
+    // The call goes on with the one before.
+    if (!(await this.#speakWith(microphoneId))) this.#store.set({ microphoneId: before });
   }
 
   async setSpeaker(speakerId: string): Promise<void> {
@@ -271,8 +274,8 @@ export class Phone {
   /** The microphone; null where there is none, which the page says then. */
   async #listen(deviceId = this.#store.state.microphoneId): Promise<MediaStream | null> {
     try {
-      const stream = await this.#audio.open(deviceId);
-      this.#store.set({ microphoneProblem: null });
+      const { stream, isReplaced } = await this.#audio.open(deviceId);
+      this.#store.set(isReplaced ? { microphoneProblem: 'replaced', microphoneId: '' } : { microphoneProblem: null });
       // Browsers name devices from now on.
       void listDevices(this.#store);
       return stream;
@@ -283,10 +286,16 @@ export class Phone {
     }
   }
 
-  async #speakWith(deviceId: string): Promise<void> {
+  /** Answers whether there is such a microphone. */
+  async #speakWith(deviceId: string): Promise<boolean> {
     const track = (await this.#listen(deviceId))?.getAudioTracks()[0];
-    if (track === undefined) this.#store.set({ microphoneProblem: 'lost' });
-    else await this.#call?.speakWith(track);
+    if (track !== undefined) await this.#call?.speakWith(track);
+    return track !== undefined;
+  }
+
+  async #microphoneLost(): Promise<void> {
+    const isReplaced = await this.#speakWith('');
+    this.#store.set({ microphoneId: '', microphoneProblem: isReplaced ? 'replaced' : 'lost' });
   }
 }
 

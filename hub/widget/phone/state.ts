@@ -1,6 +1,6 @@
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { Store } from '../store.ts';
-import type { MicrophoneProblem } from '../voice/microphone.ts';
+import type { MicrophoneNotice } from '../voice/microphone.ts';
 import type { Device } from '../voice/state.ts';
 import type { Account, Person, Problem } from './hub.ts';
 import type { Language } from './language.ts';
@@ -64,7 +64,7 @@ export interface PhoneState {
   dialled: string;
   /** Whether nobody can be called by it. */
   isDialledWrong: boolean;
-  microphoneProblem: MicrophoneProblem | null;
+  microphoneProblem: MicrophoneNotice | null;
   /** Whether the browser wants a click before it plays what is heard. */
   isSoundBlocked: boolean;
   microphones: readonly Device[];

@@ -118,7 +118,10 @@ export class Ears {
         },
       });
       this.#microphone = microphone;
-      store.set({ microphone: 'open' });
+      store.set({
+        microphone: 'open',
+        ...(microphone.isReplaced ? { microphoneId: '', microphoneProblem: 'replaced' } : {}),
+      });
       onDevices();
       return microphone;
     } catch (error) {

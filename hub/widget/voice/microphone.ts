@@ -3,6 +3,16 @@ import type { CapturedBlock, CaptureOptions } from './capture/processor.ts';
 /** Why nothing can be heard. */
 export type MicrophoneProblem = 'denied' | 'absent' | 'busy' | 'insecure' | 'lost' | 'failed';
 
+/** What a page says of its microphone: also that another one listens than the one that was chosen. */
+export type MicrophoneNotice = MicrophoneProblem | 'replaced';
+
+/** What listens. */
+export interface Listening {
+  stream: MediaStream;
+  /** Whether it is that of the system, because the one that was chosen is not there. */
+  isReplaced: boolean;
+}
+
 /** What goes wrong when a microphone is opened, in one of the words above. */
 export class MicrophoneError extends Error {
   readonly problem: MicrophoneProblem;
@@ -30,12 +40,20 @@ const blockMs = 40;
 /** A microphone that is open: hands over what it hears, block by block, until it is closed. */
 export class Microphone {
   readonly sampleRate: number;
+  /** Whether it is that of the system, because the one that was chosen is not there. */
+  readonly isReplaced: boolean;
   readonly #stream: MediaStream;
   readonly #context: AudioContext;
   readonly #node: AudioWorkletNode;
 
-  private constructor(stream: MediaStream, context: AudioContext, node: AudioWorkletNode, sampleRate: number) {
+  private constructor(
+    { stream, isReplaced }: Listening,
+    context: AudioContext,
+    node: AudioWorkletNode,
+    sampleRate: number,
+  ) {
     this.#stream = stream;
+    this.isReplaced = isReplaced;
     this.#context = context;
     this.#node = node;
     this.sampleRate = sampleRate;
@@ -43,7 +61,8 @@ export class Microphone {
 
   /** Asks the person where they were not asked yet. @throws MicrophoneError */
   static async open({ processorUrl, deviceId, onBlock, onLost }: MicrophoneOptions): Promise<Microphone> {
-    const stream = await listen(deviceId);
+    const listening = await listen(deviceId);
+    const { stream } = listening;
     try {
       const { context, source } = attach(stream);
       await context.audioWorklet.addModule(processorUrl);
@@ -60,15 +79,11 @@ export class Microphone {
       source.connect(node);
       await context.resume();
       for (const track of stream.getTracks()) track.addEventListener('ended', onLost);
-      return new Microphone(stream, context, node, context.sampleRate / ratio);
+      return new Microphone(listening, context, node, context.sampleRate / ratio);
     } catch (error) {
       release(stream);
       throw new MicrophoneError('failed', error);
     }
-  }
-
-  get deviceId(): string | null {
-    return this.#stream.getAudioTracks()[0]?.getSettings().deviceId ?? null;
   }
 
   close(): void {
@@ -82,24 +97,29 @@ const release = (stream: MediaStream) => {
   for (const track of stream.getTracks()) track.stop();
 };
 
-/** Asks the person where they were not asked yet. @param deviceId null for that of the system. @throws MicrophoneError */
-export async function listen(deviceId: string | null): Promise<MediaStream> {
+/** Asks the person where they were not asked yet. @param deviceId null for that of the system, which is also taken where that one is not there. @throws MicrophoneError */
+export async function listen(deviceId: string | null): Promise<Listening> {
   // Browsers hide it from pages that came by plain http from another machine.
   if (!window.isSecureContext || (navigator.mediaDevices as MediaDevices | undefined) === undefined)
     throw new MicrophoneError('insecure');
-  const audio: MediaTrackConstraints = {
-    channelCount: 1,
-    echoCancellation: true,
-    noiseSuppression: true,
-    autoGainControl: true,
-    ...(deviceId === null ? {} : { deviceId: { ideal: deviceId } }),
-  };
+  if (deviceId !== null)
+    try {
+      // A mere wish for it browsers leave unheard, and take that of the system.
+      return { stream: await open({ deviceId: { exact: deviceId } }), isReplaced: false };
+    } catch (error) {
+      if (problemOf(error) !== 'absent') throw new MicrophoneError(problemOf(error), error);
+    }
   try {
-    return await navigator.mediaDevices.getUserMedia({ audio });
+    return { stream: await open({}), isReplaced: deviceId !== null };
   } catch (error) {
     throw new MicrophoneError(problemOf(error), error);
   }
 }
+
+const open = (wanted: MediaTrackConstraints): Promise<MediaStream> =>
+  navigator.mediaDevices.getUserMedia({
+    audio: { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true, ...wanted },
+  });
 
 function problemOf(error: unknown): MicrophoneProblem {
   switch (error instanceof DOMException ? error.name : '') {

@@ -2,7 +2,7 @@ import type { VoiceConfigChange } from '../../../shared/contract/ai/voice.ts';
 import { Store } from '../store.ts';
 import type { Person, Problem } from './hub.ts';
 import type { Language } from './language.ts';
-import type { MicrophoneProblem } from './microphone.ts';
+import type { MicrophoneNotice } from './microphone.ts';
 import type { Turn } from './turns.ts';
 
 /** Something that is told beside the talk. */
@@ -23,7 +23,7 @@ export interface VoiceState {
   problem: Problem | null;
   connection: 'connecting' | 'open' | 'lost';
   microphone: 'closed' | 'opening' | 'open';
-  microphoneProblem: MicrophoneProblem | null;
+  microphoneProblem: MicrophoneNotice | null;
   notice: Notice | null;
   /** Whether the hub finds out by itself when somebody speaks. */
   isHandsFree: boolean;

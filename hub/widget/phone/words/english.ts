@@ -89,6 +89,8 @@ export const english = {
   insecureText: 'Browsers let pages listen only over https, or on the machine of the hub itself.',
   lostTitle: 'The microphone is gone',
   lostText: 'It was unplugged or switched off. Connect it or choose another; until then nobody hears you.',
+  replacedTitle: 'Another microphone listens',
+  replacedText: 'The one that was chosen is not there; the system’s default is used.',
   failedTitle: 'The microphone could not be started',
   failedText: 'Choose another microphone, or try again.',
   signedOutTitle: 'You are not signed in',

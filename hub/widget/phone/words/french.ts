@@ -92,6 +92,8 @@ export const french: Words = {
   lostTitle: 'Le microphone a disparu',
   lostText:
     'Il a été débranché ou éteint. Rebranchez-le ou choisissez-en un autre ; d’ici là, personne ne vous entend.',
+  replacedTitle: 'Un autre microphone écoute',
+  replacedText: 'Celui qui était choisi n’est pas là ; celui du système est utilisé.',
   failedTitle: 'Le microphone n’a pas pu démarrer',
   failedText: 'Choisissez un autre microphone, ou réessayez.',
   signedOutTitle: 'Vous n’êtes pas connecté',

@@ -94,6 +94,8 @@ export const german: Words = {
   lostTitle: 'Das Mikrofon ist weg',
   lostText:
     'Es wurde abgezogen oder ausgeschaltet. Schließen Sie es an oder wählen Sie ein anderes; bis dahin hört Sie niemand.',
+  replacedTitle: 'Ein anderes Mikrofon hört zu',
+  replacedText: 'Das gewählte ist nicht da; benutzt wird die Vorgabe des Systems.',
   failedTitle: 'Das Mikrofon ließ sich nicht starten',
   failedText: 'Wählen Sie ein anderes Mikrofon, oder versuchen Sie es noch einmal.',
   signedOutTitle: 'Sie sind nicht angemeldet',

@@ -89,6 +89,8 @@ export const japanese: Words = {
   insecureText: 'ブラウザーがページに聞き取りを許すのは https か、ハブの機械そのものだけです。',
   lostTitle: 'マイクがなくなりました',
   lostText: '外されたか、電源が切れました。つなぐか別のものを選んでください。それまで相手に聞こえません。',
+  replacedTitle: '別のマイクを使っています',
+  replacedText: '選んだマイクが見つからないため、システムの既定のマイクを使っています。',
   failedTitle: 'マイクを始められませんでした',
   failedText: '別のマイクを選ぶか、もう一度試してください。',
   signedOutTitle: 'サインインしていません',

@@ -91,6 +91,8 @@ export const spanish: Words = {
   insecureText: 'Los navegadores solo dejan escuchar a las páginas por https, o en la máquina del propio hub.',
   lostTitle: 'El micrófono ya no está',
   lostText: 'Se desconectó o se apagó. Conéctelo o elija otro; hasta entonces nadie le oye.',
+  replacedTitle: 'Escucha otro micrófono',
+  replacedText: 'El que se eligió no está; se usa el predeterminado del sistema.',
   failedTitle: 'No se pudo iniciar el micrófono',
   failedText: 'Elija otro micrófono, o inténtelo de nuevo.',
   signedOutTitle: 'No ha iniciado sesión',

@@ -61,6 +61,8 @@ export const english = {
     'Browsers let pages listen only over https, or on the machine of the hub itself. You can write meanwhile.',
   lostTitle: 'The microphone is gone',
   lostText: 'It was unplugged or switched off. Connect it or choose another, then press the button again.',
+  replacedTitle: 'Another microphone listens',
+  replacedText: 'The one that was chosen is not there; the system’s default is used.',
   failedTitle: 'The microphone could not be started',
   failedText: 'Press the button again, or choose another microphone.',
   signedOutTitle: 'You are not signed in',

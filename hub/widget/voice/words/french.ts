@@ -62,6 +62,8 @@ export const french: Words = {
     'Les navigateurs ne laissent écouter que par https, ou sur la machine du hub elle-même. En attendant, vous pouvez écrire.',
   lostTitle: 'Le microphone a disparu',
   lostText: 'Il a été débranché ou éteint. Rebranchez-le ou choisissez-en un autre, puis appuyez de nouveau.',
+  replacedTitle: 'Un autre microphone écoute',
+  replacedText: 'Celui qui était choisi n’est pas là ; celui du système est utilisé.',
   failedTitle: 'Le microphone n’a pas pu démarrer',
   failedText: 'Appuyez de nouveau, ou choisissez un autre microphone.',
   signedOutTitle: 'Vous n’êtes pas connecté',

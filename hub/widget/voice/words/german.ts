@@ -66,6 +66,8 @@ export const german: Words = {
   lostTitle: 'Das Mikrofon ist weg',
   lostText:
     'Es wurde abgezogen oder ausgeschaltet. Schließen Sie es an oder wählen Sie ein anderes, und drücken Sie die Taste noch einmal.',
+  replacedTitle: 'Ein anderes Mikrofon hört zu',
+  replacedText: 'Das gewählte ist nicht da; benutzt wird die Vorgabe des Systems.',
   failedTitle: 'Das Mikrofon ließ sich nicht starten',
   failedText: 'Drücken Sie die Taste noch einmal, oder wählen Sie ein anderes Mikrofon.',
   signedOutTitle: 'Sie sind nicht angemeldet',

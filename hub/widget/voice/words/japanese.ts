@@ -61,6 +61,8 @@ export const japanese: Words = {
   insecureText: 'ブラウザーが聞き取りを許すのは https か、ハブの機械そのものだけです。その間は書くことができます。',
   lostTitle: 'マイクがなくなりました',
   lostText: '外されたか、電源が切れました。つなぐか別のものを選び、もう一度ボタンを押してください。',
+  replacedTitle: '別のマイクを使っています',
+  replacedText: '選んだマイクが見つからないため、システムの既定のマイクを使っています。',
   failedTitle: 'マイクを始められませんでした',
   failedText: 'もう一度ボタンを押すか、別のマイクを選んでください。',
   signedOutTitle: 'サインインしていません',

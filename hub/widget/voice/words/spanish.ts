@@ -62,6 +62,8 @@ export const spanish: Words = {
     'Los navegadores solo dejan escuchar por https, o en la propia máquina del hub. Mientras tanto puede escribir.',
   lostTitle: 'El micrófono ya no está',
   lostText: 'Se desconectó o se apagó. Conéctelo o elija otro, y pulse otra vez el botón.',
+  replacedTitle: 'Escucha otro micrófono',
+  replacedText: 'El que se eligió no está; se usa el predeterminado del sistema.',
   failedTitle: 'No se pudo iniciar el micrófono',
   failedText: 'Pulse otra vez el botón, o elija otro micrófono.',
   signedOutTitle: 'No ha iniciado sesión',
