@@ -365,7 +365,7 @@ const settings = {
     schema: z.enum(['refuse', 'route'], 'must be refuse or route'),
     default: 'refuse',
     description:
-      'What calls of softphones to 112, 911, 999, 110 and +1911 do: `refuse` answers them 403, `route` has the SIP server route them, whatever SIP_DIAL_ALLOW says',
+      'What calls of softphones to 112, 911, 999, 110 and +1911 do: `refuse` answers them 403, `route` has the SIP server route them, whatever SIP_DIAL_ALLOW says, which helps only where that server has a way to numbers (the one of `deploy/kamailio` has none)',
   },
   SIP_DIAL_ALLOW: {
     schema: list((item) => /^\+?[0-9*#]{1,15}$/.test(item), 'must be prefixes of numbers, such as +49,+1'),

@@ -248,6 +248,8 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await last(tab)).toBe('microphoneNeeded');
     expect(await barriers(page)).toEqual([]);
     await picture(tab, 'denied');
+    await dial(page, '112');
+    await expect.poll(() => last(tab)).toBe('emergencyNotPossible');
 
     await session.call('optOutOfHostedSip', {});
     await expect.poll(() => problem(page)).toBe('notOptedIn');

@@ -1,3 +1,4 @@
+import { isEmergencyNumber } from '../../../shared/emergency-numbers.ts';
 import type { Words } from './words/english.ts';
 
 /** How a call came to its end, by the word of the page for it. */
@@ -10,6 +11,7 @@ export type Outcome = Extract<
   | 'noAnswer'
   | 'notReachable'
   | 'noSuchNumber'
+  | 'noWayToNumbers'
   | 'numberNotAllowed'
   | 'emergencyNotPossible'
   | 'tooManyCalls'
@@ -32,6 +34,7 @@ export interface CallEnd {
 /** Refusals of the hub's own, by what it writes into them. */
 const refusals: Readonly<Record<string, Outcome>> = {
   'Emergency Calls Not Possible Here': 'emergencyNotPossible',
+  'No Way To Numbers': 'noWayToNumbers',
   'Number Not Allowed': 'numberNotAllowed',
   'Address Not Allowed': 'numberNotAllowed',
   'Too Many Calls At Once': 'tooManyCalls',
@@ -78,3 +81,7 @@ export function outcomeOf({ originator, cause, status, reason = '' }: CallEnd): 
 
 /** What a call that was answered came to. */
 export const endOf = (cause: string): Outcome => (cause === 'Terminated' ? 'callOver' : (causes[cause] ?? 'callOver'));
+
+/** What is said of a call that nobody answered: whoever is in distress hears of another phone, whatever went wrong. */
+export const toldOutcome = (outcome: Outcome, called: string | null): Outcome =>
+  outcome !== 'cancelled' && called !== null && isEmergencyNumber(called) ? 'emergencyNotPossible' : outcome;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
 import { clockOf, loadLanguage } from './language.ts';
-import { endOf, outcomeOf } from './outcomes.ts';
+import { endOf, outcomeOf, toldOutcome } from './outcomes.ts';
 import { peerOf, peerOfRecord, targetOf, userOf } from './people.ts';
 import { qualityBetween } from './quality.ts';
 import { english } from './words/english.ts';
@@ -77,6 +77,7 @@ test('each end of a call has its word, and refusals of the hub those of their ow
     outcomeOf({ originator: 'remote', cause: 'Rejected', status, reason });
   expect(refused(403, 'Emergency Calls Not Possible Here')).toBe('emergencyNotPossible');
   expect(refused(403, 'Number Not Allowed')).toBe('numberNotAllowed');
+  expect(refused(503, 'No Way To Numbers')).toBe('noWayToNumbers');
   expect(refused(403, 'Minutes Of The Day Used Up')).toBe('minutesUsedUp');
   expect(refused(486, 'Busy Here')).toBe('busy');
   expect(refused(480, '')).toBe('notReachable');
@@ -86,6 +87,14 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
   expect([endOf('Terminated'), endOf('WebRTC Error')]).toEqual(['callOver', 'noCommonSound']);
   expect([clockOf(0), clockOf(62), clockOf(3_605)]).toEqual(['0:00', '1:02', '1:00:05']);
+});
+
+test('whoever called an emergency number in vain is told to take another phone, whatever went wrong', () => {
+  for (const number of ['112', '+112', '00112', '911', '+1911', '999', '110'])
+    for (const outcome of ['noSuchNumber', 'noWayToNumbers', 'busy', 'connectionLost', 'microphoneNeeded'] as const)
+      expect(toldOutcome(outcome, number)).toBe('emergencyNotPossible');
+  expect(toldOutcome('cancelled', '112')).toBe('cancelled');
+  expect([toldOutcome('busy', '+49112'), toldOutcome('busy', null)]).toEqual(['busy', 'busy']);
 });
 
 test('every language says everything that English does, with the same values in it, and in words of its own', async () => {

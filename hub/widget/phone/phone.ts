@@ -7,6 +7,7 @@ import type { EndedCall } from './call.ts';
 import { readAccount, readCalls, readColleagues, readPerson } from './hub.ts';
 import type { Account, Person, Problem } from './hub.ts';
 import { Line } from './line.ts';
+import { toldOutcome } from './outcomes.ts';
 import { peerOf, targetOf } from './people.ts';
 import type { Peer } from './people.ts';
 import { Ringer } from './ringer.ts';
@@ -249,10 +250,12 @@ export class Phone {
   }
 
   #ended(peer: Peer, { outcome, seconds, isMissed }: EndedCall): void {
+    const called = this.#store.state.call?.direction === 'outbound' && seconds === null ? peer.user : null;
+    const last = { peer, outcome: toldOutcome(outcome, called), seconds };
     this.#call = null;
     this.#ringer.stop();
     this.#audio.close();
-    this.#store.set({ call: null, last: isMissed ? null : { peer, outcome, seconds } });
+    this.#store.set({ call: null, last: isMissed ? null : last });
     if (isMissed) this.#missed(peer);
     setTimeout(() => void this.readCalls(), recordedMs);
   }

@@ -1,3 +1,5 @@
+import { isEmergencyNumber } from '../../../../shared/emergency-numbers.ts';
+
 /** Where a person may call. */
 export interface DialRules {
   domain: string;
@@ -11,7 +13,6 @@ export type DialDecision =
   | { kind: 'allowed'; uri: string; dialled: string; isCounted: boolean }
   | { kind: 'refused'; reason: string; dialled: string };
 
-const emergencyNumbers = new Set(['112', '911', '999', '110', '1911']);
 const maxShownLength = 64;
 
 const refused = (reason: string, dialled: string): DialDecision => ({
@@ -31,7 +32,7 @@ export function decideDial(uri: string, workspace: string, { domain, emergency, 
   const number = toNumber(user);
   if (number !== null) {
     const target = `sip:${number}@${domain}`;
-    if (emergencyNumbers.has(number.replace(/^\+/, '')))
+    if (isEmergencyNumber(number))
       return emergency === 'route'
         ? { kind: 'allowed', uri: target, dialled: number, isCounted: false }
         : refused('Emergency Calls Not Possible Here', number);

@@ -46,6 +46,7 @@ export const english = {
   noAnswer: 'Nobody answered',
   notReachable: 'Cannot be reached right now',
   noSuchNumber: 'There is nobody at that number',
+  noWayToNumbers: 'This hub has no way to phone numbers yet. Ask whoever runs it.',
   numberNotAllowed: 'This phone may not call that number. Ask whoever runs this hub.',
   emergencyNotPossible: 'This phone can’t call emergency services. Call from another phone now.',
   tooManyCalls: 'Too many calls at once. Wait until one of them has ended.',

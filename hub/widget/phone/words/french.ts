@@ -48,6 +48,7 @@ export const french: Words = {
   noAnswer: 'Personne n’a répondu',
   notReachable: 'Injoignable pour le moment',
   noSuchNumber: 'Il n’y a personne à ce numéro',
+  noWayToNumbers: 'Ce hub n’a pas encore d’accès aux numéros de téléphone. Demandez à qui l’exploite.',
   numberNotAllowed: 'Ce téléphone n’a pas le droit d’appeler ce numéro. Demandez à qui exploite ce hub.',
   emergencyNotPossible: 'Ce téléphone ne peut pas appeler les secours. Appelez maintenant d’un autre téléphone.',
   tooManyCalls: 'Trop d’appels à la fois. Attendez que l’un d’eux soit terminé.',

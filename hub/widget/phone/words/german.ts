@@ -48,6 +48,7 @@ export const german: Words = {
   noAnswer: 'Niemand hat abgenommen',
   notReachable: 'Gerade nicht erreichbar',
   noSuchNumber: 'Unter dieser Nummer ist niemand',
+  noWayToNumbers: 'Dieser Hub hat noch keinen Weg zu Telefonnummern. Fragen Sie, wer ihn betreibt.',
   numberNotAllowed: 'Dieses Telefon darf diese Nummer nicht anrufen. Fragen Sie, wer diesen Hub betreibt.',
   emergencyNotPossible: 'Dieses Telefon kann keinen Notruf wählen. Rufen Sie jetzt von einem anderen Telefon an.',
   tooManyCalls: 'Zu viele Gespräche auf einmal. Warten Sie, bis eines davon beendet ist.',

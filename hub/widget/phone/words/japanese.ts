@@ -47,6 +47,7 @@ export const japanese: Words = {
   noAnswer: '誰も出ませんでした',
   notReachable: '今はつながりません',
   noSuchNumber: 'その番号には誰もいません',
+  noWayToNumbers: 'このハブからはまだ電話番号にかけられません。運営者に尋ねてください。',
   numberNotAllowed: 'この電話からその番号にはかけられません。ハブの運営者に尋ねてください。',
   emergencyNotPossible: 'この電話から緊急通報はできません。今すぐ別の電話からかけてください。',
   tooManyCalls: '同時の通話が多すぎます。どれかが終わるまでお待ちください。',

@@ -48,6 +48,7 @@ export const spanish: Words = {
   noAnswer: 'Nadie contestó',
   notReachable: 'No está disponible ahora',
   noSuchNumber: 'No hay nadie en ese número',
+  noWayToNumbers: 'Este hub aún no tiene salida a números de teléfono. Pregunte a quien lo opera.',
   numberNotAllowed: 'Este teléfono no puede llamar a ese número. Pregunte a quien opera este hub.',
   emergencyNotPossible: 'Este teléfono no puede llamar a emergencias. Llame ahora desde otro teléfono.',
   tooManyCalls: 'Demasiadas llamadas a la vez. Espere a que termine una de ellas.',
