@@ -23,7 +23,9 @@ export const userOf = (own: string, memberId: string): string =>
 
 /** A number without what people write between its digits; null for what is none. */
 function numberOf(text: string): string | null {
-  const bare = text.replaceAll(/[-. ()/\u00a0]/g, '');
+  // As in +49 (0)30, where the 0 is only for callers of that country; in Italy everybody dials it.
+  const international = text.replace(/^(\s*(?:\+|00)(?!39)[1-9][0-9]{0,2}[-. /\u00a0]*)\(0\)/, '$1');
+  const bare = international.replaceAll(/[-. ()/\u00a0]/g, '');
   return /^\+?[0-9*#]{1,32}$/.test(bare) ? bare : null;
 }
 

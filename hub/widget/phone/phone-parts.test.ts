@@ -16,6 +16,10 @@ test('whoever is written, as a number with separators, as an email or as an addr
   const user = 'w2f0c8e1b7a6d5943-019c0000000070008000000000000008';
   for (const [text, found] of [
     ['+49 (30) 123-45.67', '+49301234567'],
+    ['+49 (0)30 1234567', '+49301234567'],
+    ['0049(0)30 1234567', '0049301234567'],
+    ['+39 (0)6 1234567', '+39061234567'],
+    ['(0)30 1234567', '0301234567'],
     ['tel:+4930123', '+4930123'],
     ['sip:+4930123@sip.example.com;transport=udp', '+4930123'],
     ['ben@HARBOUR.example ', user],
