@@ -5,7 +5,17 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
-import { heardBothWays, hirePair, openPhonePage, phase, problem, ready, talk, ways } from '../fixtures/phone-page.ts';
+import {
+  dial,
+  heardBothWays,
+  hirePair,
+  openPhonePage,
+  phase,
+  problem,
+  ready,
+  talk,
+  ways,
+} from '../fixtures/phone-page.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { startProxy } from '../fixtures/proxy.ts';
@@ -61,6 +71,25 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
 
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+
+      // Of two pages one answers, or declines, and the other says so.
+      await using second = await openPhonePage(browser, { base: hub.url, session: ben.jwt });
+      await ready(second.page);
+      const told = () => second.page.locator('.last').getAttribute('data-outcome');
+      await dial(here, ben.email);
+      await expect.poll(() => phase(second.page)).toBe('incoming');
+      await there.getByRole('button', { name: 'Answer' }).click();
+      await expect.poll(told).toBe('answeredElsewhere');
+      await there.getByRole('button', { name: 'Hang up' }).click();
+      await expect.poll(() => phase(here)).toBe(null);
+      await dial(here, ben.email);
+      await expect.poll(() => phase(second.page)).toBe('incoming');
+      await there.getByRole('button', { name: 'Reject' }).click();
+      await expect.poll(told).toBe('youDeclined');
+      expect(await second.page.locator('.missed').count()).toBe(0);
+      await expect.poll(() => phase(here)).toBe(null);
+      await second.page.close();
+
       await talk(there, here, ann.email);
       await hub.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);

@@ -1,6 +1,6 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
 import { Meter } from './meter.ts';
-import { endOf, outcomeOf } from './outcomes.ts';
+import { endOf, outcomeOf, outcomeOfIncoming } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Quality } from './quality.ts';
 import type { CallView } from './state.ts';
@@ -68,12 +68,11 @@ export class Call {
     session.on('ended', ({ cause }) => this.#end(endOf(cause), false));
     session.on('failed', ({ originator, cause, message }) => {
       const answer = message as { status_code?: number; reason_phrase?: string; getHeader?: (name: string) => string };
-      const isIncoming = session.direction === 'incoming';
-      // One that was taken at another phone of the same person.
-      const isTaken = isIncoming && /cause\s*=\s*200/i.test(answer?.getHeader?.('Reason') ?? '');
       const { status_code: status, reason_phrase: reason } = answer ?? {};
-      const outcome = outcomeOf({ originator: String(originator), cause, status, reason });
-      this.#end(outcome, isIncoming && !this.#isDeclined && !isTaken);
+      const end = { originator: String(originator), cause, status, reason };
+      if (session.direction === 'outgoing') return this.#end(outcomeOf(end), false);
+      const outcome = outcomeOfIncoming(end, this.#isDeclined, answer?.getHeader?.('Reason'));
+      this.#end(outcome, outcome !== 'youDeclined' && outcome !== 'answeredElsewhere');
     });
   }
 

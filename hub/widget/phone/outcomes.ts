@@ -7,6 +7,8 @@ export type Outcome = Extract<
   | 'callOver'
   | 'cancelled'
   | 'declined'
+  | 'youDeclined'
+  | 'answeredElsewhere'
   | 'busy'
   | 'noAnswer'
   | 'notReachable'
@@ -77,6 +79,14 @@ const causes: Readonly<Record<string, Outcome>> = {
 export function outcomeOf({ originator, cause, status, reason = '' }: CallEnd): Outcome {
   if (originator === 'local' && cause === 'Canceled') return 'cancelled';
   return refusals[reason] ?? statuses[status ?? 0] ?? causes[cause] ?? 'callFailed';
+}
+
+/** What a call that came and was not taken here came to. @param takenBack the `Reason` (RFC 3326) by which it was. */
+export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, takenBack = ''): Outcome {
+  const status = Number(/cause\s*=\s*([0-9]{3})/i.exec(takenBack)?.[1] ?? 0);
+  if (status === 200) return 'answeredElsewhere';
+  // Declined at another phone of the same person, too.
+  return isDeclined || status >= 600 ? 'youDeclined' : outcomeOf(end);
 }
 
 /** What a call that was answered came to. */

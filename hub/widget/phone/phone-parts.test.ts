@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
 import { clockOf, loadLanguage } from './language.ts';
-import { endOf, outcomeOf, toldOutcome } from './outcomes.ts';
+import { endOf, outcomeOf, outcomeOfIncoming, toldOutcome } from './outcomes.ts';
 import { peerOf, peerOfRecord, targetOf, userOf } from './people.ts';
 import { qualityBetween } from './quality.ts';
 import { english } from './words/english.ts';
@@ -91,6 +91,18 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
   expect([endOf('Terminated'), endOf('WebRTC Error')]).toEqual(['callOver', 'noCommonSound']);
   expect([clockOf(0), clockOf(62), clockOf(3_605)]).toEqual(['0:00', '1:02', '1:00:05']);
+});
+
+test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {
+  const cancelled = { originator: 'remote', cause: 'Canceled' };
+  for (const [isDeclined, takenBack, outcome] of [
+    [false, 'SIP;cause=200;text="Call completed elsewhere"', 'answeredElsewhere'],
+    [false, 'SIP ;cause=603', 'youDeclined'],
+    [false, 'Q.850;cause=16', 'cancelled'],
+    [false, undefined, 'cancelled'],
+    [true, undefined, 'youDeclined'],
+  ] as const)
+    expect(outcomeOfIncoming(cancelled, isDeclined, takenBack)).toBe(outcome);
 });
 
 test('whoever called an emergency number in vain is told to take another phone, whatever went wrong', () => {

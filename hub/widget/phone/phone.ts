@@ -90,7 +90,7 @@ export class Phone {
     const { dialled, account, colleagues } = this.#store.state;
     if (account === null) return;
     const user = targetOf(dialled, { domain: account.domain, colleagues });
-    if (user === null) this.#store.set({ isDialledWrong: true });
+    if (user === null) this.#store.set({ isDialledWrong: true, last: null });
     else await this.callPeer(peerOf(user, '', colleagues));
   }
 

@@ -43,6 +43,8 @@ export const arabic: Words = {
   callOver: 'انتهت المكالمة',
   cancelled: 'تُركت المكالمة',
   declined: 'رُفضت المكالمة',
+  youDeclined: 'رفضتَ المكالمة',
+  answeredElsewhere: 'رُدّ عليها في مكان آخر',
   busy: 'الخط مشغول',
   noAnswer: 'لم يرد أحد',
   notReachable: 'لا يمكن الوصول إليه الآن',

@@ -42,6 +42,8 @@ export const english = {
   callOver: 'Call ended',
   cancelled: 'Call given up',
   declined: 'The call was declined',
+  youDeclined: 'You declined',
+  answeredElsewhere: 'Answered elsewhere',
   busy: 'The line is busy',
   noAnswer: 'Nobody answered',
   notReachable: 'Cannot be reached right now',

@@ -44,6 +44,8 @@ export const french: Words = {
   callOver: 'Appel terminé',
   cancelled: 'Appel abandonné',
   declined: 'L’appel a été refusé',
+  youDeclined: 'Vous avez refusé',
+  answeredElsewhere: 'Pris ailleurs',
   busy: 'La ligne est occupée',
   noAnswer: 'Personne n’a répondu',
   notReachable: 'Injoignable pour le moment',

@@ -44,6 +44,8 @@ export const german: Words = {
   callOver: 'Gespräch beendet',
   cancelled: 'Anruf aufgegeben',
   declined: 'Der Anruf wurde abgelehnt',
+  youDeclined: 'Sie haben abgelehnt',
+  answeredElsewhere: 'Woanders angenommen',
   busy: 'Besetzt',
   noAnswer: 'Niemand hat abgenommen',
   notReachable: 'Gerade nicht erreichbar',

@@ -43,6 +43,8 @@ export const japanese: Words = {
   callOver: '通話が終わりました',
   cancelled: '呼び出しをやめました',
   declined: '断られました',
+  youDeclined: 'あなたが断りました',
+  answeredElsewhere: '別のところで応答しました',
   busy: '話し中です',
   noAnswer: '誰も出ませんでした',
   notReachable: '今はつながりません',

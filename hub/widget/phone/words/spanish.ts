@@ -44,6 +44,8 @@ export const spanish: Words = {
   callOver: 'Llamada terminada',
   cancelled: 'Llamada abandonada',
   declined: 'La llamada fue rechazada',
+  youDeclined: 'Usted la rechazó',
+  answeredElsewhere: 'Contestada en otro lugar',
   busy: 'La línea está ocupada',
   noAnswer: 'Nadie contestó',
   notReachable: 'No está disponible ahora',
