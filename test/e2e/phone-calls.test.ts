@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -71,6 +71,15 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
 
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+      // In the list it came to one and went out from the other.
+      const listed = async (page: Page) => {
+        const row = page.getByRole('region', { name: 'Recent calls' }).locator('li').first();
+        return [await row.getByRole('img').getAttribute('aria-label'), await row.locator('p').first().textContent()];
+      };
+      await expect.poll(() => there.locator('.way').count(), { timeout: 8_000 }).toBe(1);
+      await expect.poll(() => here.locator('.way').count(), { timeout: 8_000 }).toBe(1);
+      expect(await listed(there)).toEqual(['Incoming', ann.email]);
+      expect(await listed(here)).toEqual(['Outgoing', ben.email]);
 
       // Of two pages one answers, or declines, and the other says so.
       await using second = await openPhonePage(browser, { base: hub.url, session: ben.jwt });

@@ -95,7 +95,7 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect(await said(caller)).toBe(`${ben.email}: Connected`);
     await heardBothWays(here, there);
     await expect.poll(() => here.locator('.quality').getAttribute('data-quality'), { timeout: 8_000 }).toBe('good');
-    expect(await here.locator('.quality').innerText()).toMatch(/Delay \d+ ms · jitter \d+ ms · lost [\d.]+ %/);
+    expect(await here.locator('.quality').innerText()).toMatch(/Delay \d+\sms · jitter \d+\sms · lost [\d.]+\s%/);
     await picture(caller, 'quality');
 
     await here.getByRole('button', { name: 'Mute' }).click();

@@ -18,6 +18,10 @@ export interface Language {
   words: Words;
   /** Puts values into a text of `words`. */
   say: (text: string, values: Record<string, string | number>) => string;
+  /** A length of time as clocks show it, such as `1:02` or `1:00:05`. */
+  clock: (seconds: number) => string;
+  /** Leads from whoever called to whom they called. */
+  arrow: '→' | '←';
   /** The time of a day, with the day where it is not today. */
   time: (at: Date) => string;
 }
@@ -25,6 +29,13 @@ export interface Language {
 function languageOf(locale: Locale, words: Words, wanted: readonly string[]): Language {
   const variant = variantOf(locale, wanted);
   const numbers = new Intl.NumberFormat(variant);
+  const whole = new Intl.NumberFormat(variant, { useGrouping: false });
+  const two = new Intl.NumberFormat(variant, { minimumIntegerDigits: 2 });
+  const clock = (seconds: number) => {
+    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+    const rest = two.format(Math.floor(seconds) % 60);
+    return hours > 0 ? `${whole.format(hours)}:${two.format(minutes)}:${rest}` : `${whole.format(minutes)}:${rest}`;
+  };
   const today = new Intl.DateTimeFormat(variant, { hour: 'numeric', minute: '2-digit' });
   const other = new Intl.DateTimeFormat(variant, {
     day: 'numeric',
@@ -37,6 +48,8 @@ function languageOf(locale: Locale, words: Words, wanted: readonly string[]): La
     direction: directionOf(locale),
     words,
     say: (text, values) => fillIn(text, values, numbers),
+    clock,
+    arrow: directionOf(locale) === 'rtl' ? '←' : '→',
     time: (at) => (at.toDateString() === new Date().toDateString() ? today : other).format(at),
   };
 }
@@ -44,12 +57,4 @@ function languageOf(locale: Locale, words: Words, wanted: readonly string[]): La
 /** Loads a language; English, which is here, where that fails. */
 export async function loadLanguage(locale: Locale, wanted: readonly string[]): Promise<Language> {
   return languageOf(...(await loadWords(locale, english, others)), wanted);
-}
-
-/** A length of time as clocks show it, such as `1:02` or `1:00:05`. */
-export function clockOf(seconds: number): string {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-  const rest = two(Math.floor(seconds) % 60);
-  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }

@@ -1,3 +1,5 @@
+import type { CallRecord } from '../../../shared/contract/calls/records.ts';
+
 /** Somebody of the workspace, and the SIP user that they are. */
 export interface Colleague {
   id: string;
@@ -53,8 +55,33 @@ export function peerOf(user: string, displayName: string, colleagues: readonly C
   return { user, name: displayName || number, number: displayName === '' ? '' : number };
 }
 
-/** The other side of a call that a carrier told of. */
-export function peerOfRecord(address: string | null, directory: Directory): Peer {
+/** A call of the workspace as the person who looks at it sees it. */
+export interface SeenCall {
+  way: 'inbound' | 'outbound' | 'between';
+  /** Whom a click calls: the other side, or the colleague who called somebody else. */
+  peer: Peer;
+  /** Whom that colleague called; null for calls of one's own, and of carriers. */
+  other: Peer | null;
+}
+
+/** Who a call was with. @param own the SIP user of the person who looks. */
+export function seenCallOf(
+  { direction, fromId, toId }: Pick<CallRecord, 'direction' | 'fromId' | 'toId'>,
+  own: string,
+  directory: Directory,
+): SeenCall {
+  const from = fromId === null ? null : targetOf(fromId, directory);
+  if (toId !== null && targetOf(toId, directory) === own)
+    return { way: 'inbound', peer: peerOfRecord(fromId, directory), other: null };
+  if (from === own) return { way: 'outbound', peer: peerOfRecord(toId, directory), other: null };
+  if (from !== null && person.test(from))
+    return { way: 'between', peer: peerOfRecord(fromId, directory), other: peerOfRecord(toId, directory) };
+  const way = direction === 'inbound' ? 'inbound' : 'outbound';
+  return { way, peer: peerOfRecord(way === 'inbound' ? fromId : toId, directory), other: null };
+}
+
+/** Somebody by the address of a record. */
+function peerOfRecord(address: string | null, directory: Directory): Peer {
   if (address === null) return { user: null, name: '', number: '' };
   const user = targetOf(address, directory);
   if (user === null) return { user: null, name: address, number: '' };

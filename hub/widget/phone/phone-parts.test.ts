@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
-import { clockOf, loadLanguage } from './language.ts';
+import { loadLanguage } from './language.ts';
 import { endOf, outcomeOf, outcomeOfIncoming, toldOutcome } from './outcomes.ts';
-import { peerOf, peerOfRecord, targetOf, userOf } from './people.ts';
+import { nameOf } from './parts/names.ts';
+import { peerOf, seenCallOf, targetOf, userOf } from './people.ts';
 import { qualityBetween } from './quality.ts';
 import { english } from './words/english.ts';
 
@@ -45,9 +46,35 @@ test('a colleague is known by their account and not by the name that somebody gi
     number: '+4930123',
   });
   expect(peerOf(own, '', colleagues)).toMatchObject({ name: '' });
-  expect(peerOfRecord('+4930123', directory)).toEqual({ user: '+4930123', name: '+4930123', number: '' });
-  expect(peerOfRecord('sip:a@elsewhere.example', directory)).toMatchObject({ user: null });
-  expect(peerOfRecord(null, directory)).toMatchObject({ user: null, name: '' });
+});
+
+test('a call among colleagues comes in for whom it was, goes out for whoever made it, and names both for anybody else', () => {
+  const { user, email } = colleagues[0] as (typeof colleagues)[0];
+  const third = { id: '', email: 'cleo@harbour.example', user: userOf(own, '019c0000-0000-7000-8000-000000000009') };
+  const all = { ...directory, colleagues: [...colleagues, third] };
+  const seen = (fromId: string | null, toId: string | null, direction: 'inbound' | 'outbound' | null = 'outbound') =>
+    seenCallOf({ direction, fromId, toId }, own, all);
+  expect(seen(user, own)).toMatchObject({ way: 'inbound', peer: { user, name: email }, other: null });
+  expect(seen(own, user)).toMatchObject({ way: 'outbound', peer: { user, name: email }, other: null });
+  expect(seen(user, third.user)).toMatchObject({ way: 'between', peer: { user }, other: { name: third.email } });
+  expect(seen(user, '+4930123')).toMatchObject({ way: 'between', peer: { user }, other: { name: '+4930123' } });
+  // Of a carrier, by what it says of the direction.
+  expect(seen('+4930123', '+4940', 'inbound')).toEqual({
+    way: 'inbound',
+    peer: { user: '+4930123', name: '+4930123', number: '' },
+    other: null,
+  });
+  expect(seen('+4940', '+4930123')).toMatchObject({ way: 'outbound', peer: { user: '+4930123' } });
+  expect(seen('sip:a@elsewhere.example', '+4940', 'inbound').peer).toMatchObject({ user: null });
+  expect(seen(null, null, null)).toMatchObject({ way: 'outbound', peer: { user: null, name: '' } });
+});
+
+test('numbers stay as they are in a language that is written from right to left, and times have its digits', async () => {
+  const number = peerOf('+4930123', '', []);
+  const [latin, arabic] = [await loadLanguage('en', ['en']), await loadLanguage('ar', ['ar-EG'])];
+  expect([nameOf(number, latin), nameOf(number, arabic)]).toEqual(['+4930123', '\u2068+4930123\u2069']);
+  expect([0, 62, 3_605].map((seconds) => latin.clock(seconds))).toEqual(['0:00', '1:02', '1:00:05']);
+  expect(arabic.clock(3_605)).toBe('١:٠٠:٠٥');
 });
 
 test('a call sounds good without loss, worse with loss and delay, and silent where nothing arrives', () => {
@@ -90,7 +117,6 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'system', cause: 'Connection Error' })).toBe('connectionLost');
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
   expect([endOf('Terminated'), endOf('WebRTC Error')]).toEqual(['callOver', 'noCommonSound']);
-  expect([clockOf(0), clockOf(62), clockOf(3_605)]).toEqual(['0:00', '1:02', '1:00:05']);
 });
 
 test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {

@@ -1,4 +1,3 @@
-import { clockOf } from '../language.ts';
 import type { CallView, PhoneState } from '../state.ts';
 import { nameOf } from './names.ts';
 
@@ -38,5 +37,5 @@ export function lastText(
   language: PhoneState['language'],
 ): string {
   const text = language.words[outcome];
-  return `${nameOf(peer, language)}: ${seconds === null ? text : `${text} · ${clockOf(seconds)}`}`;
+  return `${nameOf(peer, language)}: ${seconds === null ? text : `${text} · ${language.clock(seconds)}`}`;
 }

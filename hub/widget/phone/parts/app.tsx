@@ -61,8 +61,8 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
           </div>
           <div class="lists">
             <MissedCalls phone={phone} state={state} />
-            <RecentCalls phone={phone} state={state} />
             <People phone={phone} state={state} />
+            <RecentCalls phone={phone} state={state} />
           </div>
         </div>
       )}

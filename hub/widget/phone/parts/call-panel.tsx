@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Level } from '../../parts/level.tsx';
-import { clockOf } from '../language.ts';
+import type { Language } from '../language.ts';
 import type { CallView } from '../state.ts';
 import { phaseText } from './announcements.tsx';
 import { CallIcon, HangUpIcon, HoldIcon, KeypadIcon, MuteIcon } from './icons.tsx';
@@ -21,13 +21,13 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
   useLayoutEffect(() => heading.current?.focus(), [isIncoming]);
   return (
     <section class="call" aria-labelledby="peer" data-phase={phase}>
-      <h2 id="peer" ref={heading} tabIndex={-1} dir="auto">
+      <h2 id="peer" ref={heading} tabIndex={-1}>
         {nameOf(peer, language)}
       </h2>
       {peer.number !== '' && <p dir="ltr">{peer.number}</p>}
       <p class="phase">
         {isIncoming ? words.incoming : phaseText(call, words)}
-        {isTalking && <Clock since={call.since} />}
+        {isTalking && <Clock since={call.since} language={language} />}
       </p>
       {isTalking && !isKeypadOpen && <Quality call={call} words={words} say={language.say} />}
       {isTalking && !isKeypadOpen && (
@@ -84,7 +84,7 @@ export function CallPanel({ phone, state, call }: PartProps & { call: CallView }
 const secondMs = 1_000;
 
 /** For how long is talked already; not read out, since it changes each second. */
-function Clock({ since }: { since: number }) {
+function Clock({ since, language }: { since: number; language: Language }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), secondMs);
@@ -92,7 +92,7 @@ function Clock({ since }: { since: number }) {
   }, []);
   return (
     <span class="clock" aria-live="off">
-      {clockOf(Math.max(0, now - since) / secondMs)}
+      {language.clock(Math.max(0, now - since) / secondMs)}
     </span>
   );
 }

@@ -19,4 +19,5 @@ export const KeypadIcon = () => (
   <Icon look="dots" path="M6 6h.01M12 6h.01M18 6h.01M6 12h.01M12 12h.01M18 12h.01M6 18h.01M12 18h.01M18 18h.01" />
 );
 export const InboundIcon = () => <Icon path="M18 6 7 17M7 9v8h8" />;
+export const BetweenIcon = () => <Icon path="M4 12h16M14 6l6 6-6 6" />;
 export const OutboundIcon = () => <Icon path="M6 18 17 7M9 7h8v8" />;

@@ -1,28 +1,30 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
-import { clockOf } from '../language.ts';
-import { peerOf, peerOfRecord } from '../people.ts';
-import type { Peer } from '../people.ts';
+import { peerOf, seenCallOf } from '../people.ts';
+import type { Peer, SeenCall } from '../people.ts';
 import { canCall } from '../state.ts';
-import { CallIcon, InboundIcon, OutboundIcon } from './icons.tsx';
+import { BetweenIcon, CallIcon, InboundIcon, OutboundIcon } from './icons.tsx';
 import { nameOf } from './names.ts';
 import type { PartProps } from './part-props.ts';
 
 interface RowProps extends PartProps {
   peer: Peer;
+  /** Whom they called, where that is not the person who looks. */
+  other?: Peer | null;
   detail: ComponentChildren;
   icon?: ComponentChildren;
 }
 
 /** Somebody who can be called by a click. */
-function Row({ phone, state, peer, detail, icon }: RowProps) {
+function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
   const { language } = state;
   const name = nameOf(peer, language);
   return (
     <li>
       {icon}
       <div class="who">
-        <p dir="auto">{name}</p>
+        <p>{other === null ? name : `${name} ${language.arrow} ${nameOf(other, language)}`}</p>
         <p class="soft">{detail}</p>
       </div>
       {peer.user !== null && (
@@ -62,6 +64,24 @@ export function MissedCalls({ phone, state }: PartProps) {
   );
 }
 
+/** So many of a list are shown at first. */
+const shownFirst = 8;
+
+/** The first of a list, and the others on demand. */
+function Fold({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <ul>{isOpen ? rows : rows.slice(0, shownFirst)}</ul>
+      {!isOpen && rows.length > shownFirst && (
+        <button type="button" class="more" onClick={() => setOpen(true)}>
+          {more}
+        </button>
+      )}
+    </>
+  );
+}
+
 const results = {
   missed: 'resultMissed',
   busy: 'resultBusy',
@@ -69,24 +89,50 @@ const results = {
   voicemail: 'resultVoicemail',
   cancelled: 'resultCancelled',
 } as const;
+const declinedStatus = 603;
+
+/** The word for what became of a call; null for one that was answered, or lasts. */
+function resultWordOf({ result, sipCode }: CallRecord, way: SeenCall['way']) {
+  if (result === null || result === 'answered') return null;
+  if (sipCode === declinedStatus) return 'resultDeclined';
+  // To whoever was called it does not matter why they did not come to speak.
+  return way === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
+}
+
+const ways = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
 
 /** Calls of the workspace, as its carriers told them. */
 export function RecentCalls({ phone, state }: PartProps) {
   const { records, account, colleagues, language } = state;
   const { words } = language;
   const directory = { domain: account?.domain ?? '', colleagues };
-  const detailOf = ({ startedAt, result, durationSecs }: CallRecord) => (
-    <>
-      {language.time(new Date(startedAt))}
-      {result === 'answered' && ` · ${clockOf(durationSecs)}`}
-      {result !== null && result !== 'answered' && (
-        <>
-          {' · '}
-          <span class={result === 'missed' ? 'bad' : ''}>{words[results[result]]}</span>
-        </>
-      )}
-    </>
-  );
+  const rowOf = (record: CallRecord) => {
+    const { way, peer, other } = seenCallOf(record, account?.user ?? '', directory);
+    const word = resultWordOf(record, way);
+    const Icon = ways[way];
+    return (
+      <Row
+        key={record.id}
+        phone={phone}
+        state={state}
+        peer={peer}
+        other={other}
+        detail={
+          <>
+            {language.time(new Date(record.startedAt))}
+            {record.result === 'answered' && ` · ${language.clock(record.durationSecs)}`}
+            {word !== null && ' · '}
+            {word !== null && <span class={word === 'resultMissed' ? 'bad' : ''}>{words[word]}</span>}
+          </>
+        }
+        icon={
+          <span class="way" role="img" aria-label={words[way]}>
+            <Icon />
+          </span>
+        }
+      />
+    );
+  };
   return (
     <section class="list" aria-labelledby="recent">
       <div class="top">
@@ -101,25 +147,7 @@ export function RecentCalls({ phone, state }: PartProps) {
             ? words.noCalls
             : words.recentHint}
       </p>
-      <ul>
-        {(records ?? []).map((record) => {
-          const isInbound = record.direction === 'inbound';
-          return (
-            <Row
-              key={record.id}
-              phone={phone}
-              state={state}
-              peer={peerOfRecord(isInbound ? record.fromId : record.toId, directory)}
-              detail={detailOf(record)}
-              icon={
-                <span class="way" role="img" aria-label={isInbound ? words.inbound : words.outbound}>
-                  {isInbound ? <InboundIcon /> : <OutboundIcon />}
-                </span>
-              }
-            />
-          );
-        })}
-      </ul>
+      <Fold rows={(records ?? []).map(rowOf)} more={words.more} />
     </section>
   );
 }
@@ -133,11 +161,12 @@ export function People({ phone, state }: PartProps) {
       <div class="top">
         <h2 id="people">{language.words.people}</h2>
       </div>
-      <ul>
-        {colleagues.map(({ id, user }) => (
+      <Fold
+        rows={colleagues.map(({ id, user }) => (
           <Row key={id} phone={phone} state={state} peer={peerOf(user, '', colleagues)} detail="" />
         ))}
-      </ul>
+        more={language.words.more}
+      />
     </section>
   );
 }

@@ -4,4 +4,9 @@ import type { Peer } from '../people.ts';
 /** Keeps a text in its own direction from turning those around it. */
 export const isolated = (text: string): string => `\u2068${text}\u2069`;
 
-export const nameOf = ({ name }: Peer, { words }: Language): string => name || words.nobody;
+/** How somebody is called, in its own direction wherever it stands. */
+export function nameOf({ name }: Peer, { words, direction }: Language): string {
+  if (name === '') return words.nobody;
+  const isPlain = direction === 'ltr' && /^[\u0020-\u024f]*$/.test(name);
+  return isPlain ? name : isolated(name);
+}
