@@ -332,6 +332,28 @@ describe('a softphone', () => {
       .toBe(false);
   });
 
+  test('is kept when the SIP server sends what nobody can read, and hears what is no UTF-8', async () => {
+    const phone = await open(await workspaceWithPhones());
+    await phone.register();
+    const before = server.messages.length;
+    const invite = (callId: string, subject: string) =>
+      Buffer.from(
+        `INVITE sip:${phone.user}@sip.example.com SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.1;branch=z9hG4bK1\r\nFrom: <sip:a@sip.example.com>;tag=a\r\nTo: <sip:${phone.user}@sip.example.com>\r\nCall-ID: ${callId}\r\nCSeq: 1 INVITE\r\nSubject: ${subject}\r\nContent-Length: 0\r\n\r\n`,
+        'latin1',
+      );
+    server.send(phone.user, invite('controls', 'a\0\x01b\rc'));
+    await expect
+      .poll(() => server.messages.slice(before))
+      .toMatchObject([{ status: 400, headers: expect.arrayContaining([['call-id', 'controls']]) }]);
+    server.send(phone.user, Buffer.from('nothing\0\r\n\r\n'));
+    server.send(phone.user, invite('latin', 'Gr\xfc\xdfe'));
+    expect(await phone.wait('INVITE')).toMatchObject({ headers: expect.arrayContaining([['call-id', 'latin']]) });
+    expect(phone.closed).toBeNull();
+    phone.socket.send(invite('own', 'Gr\xfc\xdfe'), { binary: true });
+    await expect.poll(() => phone.closed).toBe(1007);
+    expect(JSON.stringify(server.messages.slice(before))).not.toContain('"own"');
+  });
+
   test('calls so many numbers at once, over all processes, however many are asked for at the same time', async () => {
     const workspace = await workspaceWithPhones();
     const dials = await dialsOf(workspace.tenantId);

@@ -71,6 +71,8 @@ export class SipSocket implements Socket {
 
   #open(): void {
     const socket = new WebSocket(this.url, 'sip');
+    // What JsSIP reads beside text.
+    socket.binaryType = 'arraybuffer';
     this.#socket = socket;
     this.hasOpened = false;
     let openedAt = 0;

@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import {
   endOfHead,
   headerOf,
   headersOf,
+  parseHead,
   parseMessage,
   SipSyntaxError,
   writeMessage,
@@ -18,6 +20,7 @@ export const isKeepAlive = (frame: Buffer): boolean => frame.length <= 4 && /^[\
  * @throws SipSyntaxError.
  */
 export function readFrame(frame: Buffer): SipMessage {
+  if (!isUtf8(frame)) throw new SipSyntaxError('a frame must be UTF-8');
   const message = parseMessage(frame);
   const end = endOfHead(frame);
   if (end === null || end.bodyAt !== end.headBytes + 4 || end.bodyAt + message.body.length !== frame.length)
@@ -25,6 +28,23 @@ export function readFrame(frame: Buffer): SipMessage {
   if (/(^|[^\r])\n|\r(?!\n)/.test(frame.toString('latin1', 0, end.headBytes)))
     throw new SipSyntaxError('a line must end with CRLF');
   return message;
+}
+
+// oxlint-disable-next-line no-control-regex
+const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\r(?!\n)/g;
+
+/** What a request that can't be read is answered; null for what is none, or says too little to be answered. */
+export function refuseUnreadable(frame: Buffer): Buffer | null {
+  const end = endOfHead(frame);
+  if (end === null) return null;
+  try {
+    const request = parseHead(frame.toString('utf8', 0, end.headBytes).replaceAll(controls, ' '));
+    const isWhole = ['via', 'from', 'to', 'call-id', 'cseq'].every((name) => headerOf(request, name) !== undefined);
+    if (request.kind !== 'request' || request.method === 'ACK' || !isWhole) return null;
+    return refuse({ ...request, body: Buffer.alloc(0) }, 400, 'Bad Request');
+  } catch {
+    return null;
+  }
 }
 
 /** The frame of a request with another address that it asks for. */

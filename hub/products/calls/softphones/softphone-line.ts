@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { headersOf, parseMessage, SipSyntaxError } from '../../../platform/sip/message.ts';
@@ -8,7 +9,7 @@ import type { RingingCall } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
 import type { HeldCall, HeldCalls } from './held-calls.ts';
 import { findForeign } from './own-name.ts';
-import { cancel, isKeepAlive, readFrame, refuse, withAddress } from './sip-frames.ts';
+import { cancel, isKeepAlive, readFrame, refuse, refuseUnreadable, withAddress } from './sip-frames.ts';
 
 export interface SoftphoneLineOptions {
   browser: WebSocket;
@@ -60,7 +61,7 @@ export class SoftphoneLine {
     const { browser, upstream } = options;
     this.#calls = new CallsOfLine(options.hold);
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
-    upstream.on('message', (data) => this.#guard(() => this.#fromServer(data as Buffer)));
+    upstream.on('message', (data) => this.#fromServer(data as Buffer));
     browser.on('close', () => void this.#leave());
     upstream.on('close', () => browser.close(sipCloseCodes.tryAgain, 'the SIP server is away'));
     upstream.on('error', () => upstream.terminate());
@@ -212,7 +213,8 @@ export class SoftphoneLine {
 
   #fromServer(frame: Buffer): void {
     if (isKeepAlive(frame)) return;
-    const message = parseMessage(frame);
+    const message = this.#readFromServer(frame);
+    if (message === null) return;
     this.#calls.follow(message, false);
     this.#send(this.#options.browser, frame);
     const callId = callIdOf(message);
@@ -220,6 +222,18 @@ export class SoftphoneLine {
       if (message.method === 'BYE') this.#toldOfEnd.get(callId)?.();
     } else if (answersInvite(message) && message.status >= 300) this.#toldOfEnd.get(callId)?.();
     else if (answersInvite(message) && message.status >= 200) this.#endLate(callId);
+  }
+
+  /** Null for what can't be read: whoever is called by it has not deserved to be cut off. */
+  #readFromServer(frame: Buffer): SipMessage | null {
+    try {
+      return parseMessage(frame);
+    } catch (error) {
+      if (!(error instanceof SipSyntaxError)) throw error;
+      const refusal = refuseUnreadable(frame);
+      if (refusal !== null) this.#send(this.#options.upstream, refusal);
+      return null;
+    }
   }
 
   /** Somebody answered while the call was taken back. */
@@ -235,7 +249,8 @@ export class SoftphoneLine {
 
   #send(side: WebSocket, frame: Buffer): void {
     if (side.readyState !== side.OPEN) return;
-    if (side.bufferedAmount <= maxUnsentBytes) side.send(frame, { binary: false });
+    // What is no UTF-8 goes as binary (RFC 7118): as text it would end the connection.
+    if (side.bufferedAmount <= maxUnsentBytes) side.send(frame, { binary: !isUtf8(frame) });
     else if (this.#ending === null) {
       void this.end(sipCloseCodes.tryAgain, 'one side does not read');
       // Whoever reads nothing would not read of its end either.
