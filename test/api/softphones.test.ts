@@ -320,7 +320,8 @@ describe('a softphone', () => {
     const phone = await open(workspace);
     await phone.register();
     phone.socket.pause();
-    const text = `OPTIONS sip:a@b SIP/2.0\r\nCall-ID: ${'x'.repeat(14_000)}\r\n\r\n`;
+    const who = 'From: <sip:a@b>;tag=a\r\nTo: <sip:a@b>\r\nCall-ID: a\r\nCSeq: 1 OPTIONS';
+    const text = `OPTIONS sip:a@b SIP/2.0\r\n${who}\r\nSubject: ${'x'.repeat(14_000)}\r\n\r\n`;
     await expect
       .poll(
         () => {
@@ -330,6 +331,28 @@ describe('a softphone', () => {
         { timeout: 10_000 },
       )
       .toBe(false);
+  });
+
+  test.each([
+    { From: '<sip:OWN@sip.example.com>' },
+    { From: '<sip:OWN@sip.example.com>;tag=a;TAG=b' },
+    { From: '<sip:OWN@sip.example.com>;tag="a"' },
+    { To: '<sip:+4930@sip.example.com>\r\n ;a=b' },
+    { To: '<sip:+4930@sip.example.com>;x=";tag=a";tag=b' },
+    { 'Call-ID': 'a b' },
+    { 'Call-ID': 'a\r\n b' },
+    { 'Call-ID': '\r\n ab' },
+    { 'Call-ID': 'ü' },
+    { 'Call-ID': 'a@b@c' },
+    { 'Call-ID': 'x'.repeat(256) },
+    { CSeq: '1 BYE' },
+  ])('is answered 400 to a call that two servers could know by two names: %j', async (headers) => {
+    const phone = await open(await workspaceWithPhones());
+    const own = JSON.parse(JSON.stringify(headers).replaceAll('OWN', phone.user)) as Record<string, string>;
+    const before = server.messages.length;
+    phone.request('INVITE', 'sip:+4930@sip.example.com', own);
+    await phone.wait(400);
+    expect(server.messages).toHaveLength(before);
   });
 
   test('is kept when the SIP server sends what nobody can read, and hears what is no UTF-8', async () => {
@@ -345,6 +368,8 @@ describe('a softphone', () => {
     await expect
       .poll(() => server.messages.slice(before))
       .toMatchObject([{ status: 400, headers: expect.arrayContaining([['call-id', 'controls']]) }]);
+    server.send(phone.user, invite('two-tags', 'a').toString('latin1').replace('tag=a', 'tag=a;tag=b'));
+    await expect.poll(() => server.messages.at(-1)).toMatchObject({ status: 400 });
     server.send(phone.user, Buffer.from('nothing\0\r\n\r\n'));
     server.send(phone.user, invite('latin', 'Gr\xfc\xdfe'));
     expect(await phone.wait('INVITE')).toMatchObject({ headers: expect.arrayContaining([['call-id', 'latin']]) });

@@ -1,7 +1,7 @@
-import { parseAddress } from '../../../platform/sip/header-values.ts';
 import { headerOf } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest, SipResponse } from '../../../platform/sip/message.ts';
 import type { SipDialog } from '../../../platform/sip/sip-server.ts';
+import { callIdOf, isInDialog, methodOf, tagOf } from './dialog-identifiers.ts';
 import type { HeldCall } from './held-calls.ts';
 import { addressOf } from './own-name.ts';
 
@@ -30,14 +30,7 @@ export const maxCallsOfLine = 16;
 /** Call-IDs of requests that may be answered yet. */
 const maxAnswerable = 256;
 
-export const tagOf = (message: SipMessage, name: 'from' | 'to'): string =>
-  parseAddress(headerOf(message, name) ?? '').parameters.get('tag') ?? '';
-
-export const callIdOf = (message: SipMessage): string => headerOf(message, 'call-id') ?? '';
-
-export const isInDialog = (message: SipMessage): boolean => tagOf(message, 'to') !== '';
-
-export const answersInvite = (message: SipMessage): boolean => /\sINVITE$/i.test(headerOf(message, 'cseq') ?? '');
+export const answersInvite = (message: SipMessage): boolean => methodOf(message) === 'INVITE';
 
 /** The calls that a softphone has, as what goes by tells; bounded, whatever goes by. */
 export class CallsOfLine {

@@ -10,7 +10,7 @@ import {
   writeMessage,
 } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import { isInDialog } from './calls-of-line.ts';
+import { isInDialog } from './dialog-identifiers.ts';
 
 /** Whether a frame asks whether somebody is there (RFC 5626), or says so. */
 export const isKeepAlive = (frame: Buffer): boolean => frame.length <= 4 && /^[\r\n]*$/.test(frame.toString('latin1'));
@@ -46,6 +46,10 @@ export function refuseUnreadable(frame: Buffer): Buffer | null {
     return null;
   }
 }
+
+/** Whether a header goes on in another line, which not every server joins in the same way. */
+export const isFolded = (frame: Buffer): boolean =>
+  /\r\n[ \t]/.test(frame.toString('latin1', 0, endOfHead(frame)?.headBytes));
 
 /** The frame of a request with another address that it asks for. */
 export function withAddress(frame: Buffer, { method, uri: before }: SipRequest, uri: string): Buffer {

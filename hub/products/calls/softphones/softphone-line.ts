@@ -4,12 +4,13 @@ import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { headersOf, parseMessage, SipSyntaxError } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
 import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
-import { answersInvite, callIdOf, CallsOfLine, isInDialog, tagOf } from './calls-of-line.ts';
+import { answersInvite, CallsOfLine } from './calls-of-line.ts';
 import type { RingingCall } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
+import { callIdOf, findUnclear, isInDialog, tagOf } from './dialog-identifiers.ts';
 import type { HeldCall, HeldCalls } from './held-calls.ts';
 import { findForeign } from './own-name.ts';
-import { cancel, isKeepAlive, readFrame, refuse, refuseUnreadable, withAddress } from './sip-frames.ts';
+import { cancel, isFolded, isKeepAlive, readFrame, refuse, refuseUnreadable, withAddress } from './sip-frames.ts';
 
 export interface SoftphoneLineOptions {
   browser: WebSocket;
@@ -151,8 +152,11 @@ export class SoftphoneLine {
       void this.end(sipCloseCodes.foreign, `${foreign} is not yours`);
       return;
     }
-    if (message.kind === 'request') this.#ask(frame, message);
-    else if (this.#calls.isAnswerable(callIdOf(message))) this.#pass(frame, message);
+    const unclear = isFolded(frame) ? 'a folded line' : findUnclear(message);
+    if (message.kind === 'request') {
+      if (unclear === null) this.#ask(frame, message);
+      else this.#refuse(message, 400, `Bad Request: ${unclear}`);
+    } else if (unclear === null && this.#calls.isAnswerable(callIdOf(message))) this.#pass(frame, message);
   }
 
   #ask(frame: Buffer, request: SipRequest): void {
@@ -227,7 +231,10 @@ export class SoftphoneLine {
   /** Null for what can't be read: whoever is called by it has not deserved to be cut off. */
   #readFromServer(frame: Buffer): SipMessage | null {
     try {
-      return parseMessage(frame);
+      const message = parseMessage(frame);
+      const unclear = findUnclear(message);
+      if (unclear !== null) throw new SipSyntaxError(`${unclear} could be read in two ways`);
+      return message;
     } catch (error) {
       if (!(error instanceof SipSyntaxError)) throw error;
       const refusal = refuseUnreadable(frame);

@@ -1,0 +1,47 @@
+import { parseAddress } from '../../../platform/sip/header-values.ts';
+import { headerOf, headersOf } from '../../../platform/sip/message.ts';
+import type { SipMessage } from '../../../platform/sip/message.ts';
+
+export const tagOf = (message: SipMessage, name: 'from' | 'to'): string =>
+  parseAddress(headerOf(message, name) ?? '').parameters.get('tag') ?? '';
+
+export const callIdOf = (message: SipMessage): string => headerOf(message, 'call-id') ?? '';
+
+export const isInDialog = (message: SipMessage): boolean => tagOf(message, 'to') !== '';
+
+/** The method of the request that a message is, or answers. */
+export const methodOf = (message: SipMessage): string =>
+  message.kind === 'request' ? message.method : (/\s(\S+)$/.exec(headerOf(message, 'cseq') ?? '')?.[1] ?? '');
+
+/** The tags of both sides in one form, whichever of them says so. */
+export const pairOf = (one: string, other: string): string => [one, other].toSorted().join(' ');
+
+const maxLength = 255;
+const callId = /^[\w.!%*+`'~()<>:\\"/[\]?{}-]+(?:@[\w.!%*+`'~()<>:\\"/[\]?{}-]+)?$/;
+const address = /^(?:"(?:[^"\\]|\\.)*"[ \t]*<[^<>"]*>|[^<>";]*<[^<>"]*>|[^<>"\s;,]+)((?:;[^<>",]*(?:"[^"\\]*")?)*)$/;
+const tag = /;[ \t]*tag(?![\w.!%*+`'~-])/gi;
+const oneTag = /;[ \t]*tag=[\w.!%*+`'~-]{1,255}[ \t]*(?=;|$)/i;
+
+/**
+ * Finds the header by which a call is known and which two servers could read in two ways, so that one of them would not find the call that the other
+ * means; null where there is none.
+ */
+export function findUnclear(message: SipMessage): string | null {
+  const [id = '', ...moreIds] = headersOf(message, 'call-id');
+  if (moreIds.length > 0 || id.length > maxLength || !callId.test(id)) return 'Call-ID';
+  const [sequence = '', ...moreSequences] = headersOf(message, 'cseq');
+  const [, method] = /^\d{1,10}[ \t]+(\S+)$/.exec(sequence) ?? [];
+  if (moreSequences.length > 0 || method !== methodOf(message)) return 'CSeq';
+  if (tagsOf(headersOf(message, 'from')) !== 1) return 'From';
+  const tags = tagsOf(headersOf(message, 'to'));
+  const takes = message.kind === 'response' && method === 'INVITE' && message.status >= 200 && message.status < 300;
+  return tags === 1 || (tags === 0 && !takes) ? null : 'To';
+}
+
+/** How many tags values of From or To have; NaN where they can't be read in one way. */
+function tagsOf([value, ...more]: string[]): number {
+  const parameters = value === undefined || more.length > 0 ? undefined : address.exec(value)?.[1];
+  if (parameters === undefined) return Number.NaN;
+  const count = [...parameters.matchAll(tag)].length;
+  return count === 0 || (count === 1 && oneTag.test(parameters)) ? count : Number.NaN;
+}
