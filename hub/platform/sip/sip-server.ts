@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import { parseAddress, splitOutside } from './header-values.ts';
 import { maxMessageBytes } from './message.ts';
 
 export interface SipServerSettings {
@@ -16,6 +17,14 @@ export interface SipDialog {
   callId: string;
   fromTag: string;
   toTag: string;
+}
+
+/** Where the two sides of a call are. */
+export interface SipSides {
+  /** Their addresses, as Contact. */
+  targets: string[];
+  /** Addresses of servers by way of which they are reached, in lower case; those without parameters stand for any. */
+  routes: string[];
 }
 
 interface RpcAnswer {
@@ -91,6 +100,27 @@ export class SipServer {
         dialog: { callId: each['call-id'], fromTag: each.caller.tag, toTag: each.callee.tag },
         startedAt: new Date(each.init_ts * 1_000),
       }));
+  }
+
+  /** Where the sides of a call are; null where it does not last. @throws Error where the server does not answer within a second. */
+  async sidesOf({ callId, fromTag }: SipDialog): Promise<SipSides | null> {
+    const { result, error } = await this.#ask('dlg.dlg_list', [callId, fromTag]);
+    if (error !== undefined) return null;
+    const known = (Array.isArray(result) ? result[0] : result) as Record<string, Record<string, unknown>> | undefined;
+    const sides = [known?.['caller'], known?.['callee']];
+    const all = (name: string) => sides.map((side) => String(side?.[name] ?? '')).filter((value) => value !== '');
+    const own = [
+      ...all('socket').map((socket) => socket.replace(/^\w+:/, '')),
+      this.domain,
+      new URL(this.#settings.wsUrl).host,
+    ];
+    const others = all('route_set').flatMap((set) => splitOutside(set, ',').map((value) => parseAddress(value).uri));
+    return {
+      targets: all('contact'),
+      routes: [...own.flatMap((host) => [`sip:${host}`, `sip:${host.replace(/:5060$/, '')}`]), ...others].map((uri) =>
+        uri.toLowerCase(),
+      ),
+    };
   }
 
   /** Forgets where the phones of a user are, so that no call reaches them. @throws Error where the server does not answer within a second. */

@@ -1,9 +1,12 @@
-import { headerOf } from '../../../platform/sip/message.ts';
+import { createHash } from 'node:crypto';
+import { headerOf, headersOf } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest, SipResponse } from '../../../platform/sip/message.ts';
-import type { SipDialog } from '../../../platform/sip/sip-server.ts';
-import { callIdOf, isInDialog, methodOf, tagOf } from './dialog-identifiers.ts';
+import type { SipDialog, SipSides } from '../../../platform/sip/sip-server.ts';
+import { callIdOf, isInDialog, methodOf, pairOf, tagOf } from './dialog-identifiers.ts';
 import type { HeldCall } from './held-calls.ts';
 import { addressOf } from './own-name.ts';
+import { RemoteSide } from './remote-side.ts';
+import { refuse } from './sip-frames.ts';
 
 interface Call {
   fromTag: string;
@@ -14,8 +17,14 @@ interface Call {
   isOwn: boolean;
   /** What asked for it; null where another softphone had it before. */
   invite: SipRequest | null;
+  /** What the softphone called, in the place of which its INVITE has the address that it went to. */
+  asked: string | null;
   /** Where it is kept; null until it was answered, where it does not count. */
   held: HeldCall | null;
+  /** Who answers on the other side, by their tags. */
+  remotes: Map<string, RemoteSide>;
+  /** When it began. */
+  at: number;
 }
 
 /** A call that nobody answered yet. */
@@ -25,26 +34,42 @@ export interface RingingCall {
   isOwn: boolean;
 }
 
-/** Calls that one softphone has at a time. */
-export const maxCallsOfLine = 16;
-/** Call-IDs of requests that may be answered yet. */
-const maxAnswerable = 256;
+/** Where a request goes: to an address, to a call that there is not, or elsewhere than to the other side of its call. */
+export type Direction = { kind: 'to'; uri: string } | { kind: 'unknown' } | { kind: 'elsewhere' };
+
+/** Calls that one softphone has at a time, and those with calls to emergency numbers. */
+const [maxCalls, maxCallsInDistress] = [16, 256];
+/** Requests that may be answered yet, refused calls whose ACK is to come, and sides that may answer one call. */
+const [maxAnswerable, maxRefused, maxRemotes] = [256, 64, 16];
+
+/** Longer than the SIP server waits for a softphone to answer. */
+const maxRingMs = 240_000;
 
 export const answersInvite = (message: SipMessage): boolean => methodOf(message) === 'INVITE';
 
 /** The calls that a softphone has, as what goes by tells; bounded, whatever goes by. */
 export class CallsOfLine {
   readonly #calls = new Map<string, Call>();
-  readonly #answerable = new Set<string>();
+  /** The final status that each has got; 0 until then. */
+  readonly #answerable = new Map<string, number>();
+  /** Where the ACK of calls goes that the other side refused. */
+  readonly #refused = new Map<string, Pick<Call, 'asked' | 'invite'>>();
   readonly #hold: (dialog: SipDialog) => HeldCall;
+  readonly #now: () => number;
 
   /** @param hold keeps a call that was answered. */
-  constructor(hold: (dialog: SipDialog) => HeldCall) {
+  constructor(hold: (dialog: SipDialog) => HeldCall, now: () => number) {
     this.#hold = hold;
+    this.#now = now;
   }
 
   get isFull(): boolean {
-    return this.#calls.size >= maxCallsOfLine;
+    return this.#calls.size >= maxCalls;
+  }
+
+  /** Also where somebody in distress calls. */
+  get isOverfull(): boolean {
+    return this.#calls.size >= maxCallsInDistress;
   }
 
   /** Those that were answered. */
@@ -64,35 +89,99 @@ export class CallsOfLine {
     return this.#calls.get(callId)?.calledAs ?? undefined;
   }
 
-  /** Whether the other side asked something under this Call-ID, so that there is something to answer. */
-  isAnswerable(callId: string): boolean {
-    return this.#answerable.has(callId);
+  /** Whether there is a call under this Call-ID, so that another can't have it. */
+  has(callId: string): boolean {
+    return this.#calls.has(callId);
   }
 
-  /** Goes on with a call that another softphone of the same person had. */
-  takeUp({ callId, fromTag, toTag }: SipDialog, held: HeldCall): void {
-    this.#calls.set(callId, { fromTag, toTag, calledAs: null, isOwn: false, invite: null, held });
+  /** What the other side is answered where this softphone can't have its call; null where it can. */
+  refuse(message: SipMessage): Buffer | null {
+    if (message.kind === 'response' || message.method !== 'INVITE' || isInDialog(message)) return null;
+    if (this.has(callIdOf(message))) return refuse(message, 482, 'Call-ID In Use');
+    // Of what was never answered nobody tells that it is over.
+    for (const [callId, { isOwn, toTag, at }] of this.#calls)
+      if (!isOwn && toTag === null && at < this.#now() - maxRingMs) this.end(callId);
+    return this.isFull ? refuse(message, 486, 'Busy Here') : null;
   }
 
-  /** Follows what is passed on. @param isOwn whether the softphone sent it. @param held of an INVITE that counts. */
-  follow(message: SipMessage, isOwn: boolean, held: HeldCall | null = null): void {
+  /** Whether a response of the softphone answers what it was asked, and agrees with what it answered before. */
+  mayAnswer(response: SipResponse): boolean {
+    const before = this.#answerable.get(keyOf(response));
+    return before !== undefined && (before === 0 || before === response.status);
+  }
+
+  /** Where a request goes that the softphone sends in a call, or of an INVITE of its own. */
+  directionOf(request: SipRequest): Direction {
+    const callId = callIdOf(request);
+    const call = this.#calls.get(callId);
+    const isAck = request.method === 'ACK';
+    const asked = call?.toTag === null && call.isOwn ? call : this.#refused.get(callId);
+    // Of an INVITE that nobody took, the address is that of the INVITE.
+    if (
+      (isAck || request.method === 'CANCEL') &&
+      asked?.invite &&
+      [asked.asked, asked.invite.uri].includes(request.uri)
+    )
+      return headersOf(request, 'route').length === 0 ? { kind: 'to', uri: asked.invite.uri } : { kind: 'elsewhere' };
+    if (call === undefined || (request.method === 'BYE' && call.toTag === null)) return { kind: 'unknown' };
+    const remote = remoteOf(call, request);
+    if (remote === undefined) return { kind: 'unknown' };
+    const uri = remote.targetLike(request.uri);
+    return uri !== null && remote.leads(request) ? { kind: 'to', uri } : { kind: 'elsewhere' };
+  }
+
+  /** Goes on with a call that another softphone of the same person had. @param sides as the SIP server knows them. */
+  takeUp({ callId, fromTag, toTag }: SipDialog, held: HeldCall, sides: SipSides): void {
+    const remote = new RemoteSide(sides);
+    const remotes = new Map([fromTag, toTag].map((tag) => [tag, remote]));
+    this.#calls.set(callId, {
+      ...{ fromTag, toTag, held, remotes },
+      ...{ calledAs: null, isOwn: false, invite: null, asked: null, at: this.#now() },
+    });
+  }
+
+  /**
+   * Follows what is passed on. @param isOwn whether the softphone sent it. @param begun of an INVITE: what the softphone called, and where it is kept if
+   * it counts.
+   */
+  follow(message: SipMessage, isOwn: boolean, begun: { asked: string; held: HeldCall | null } | null = null): void {
     const callId = callIdOf(message);
     if (message.kind === 'response') {
-      this.#followResponse(callId, message);
+      if (isOwn) this.#followAnswer(callId, message);
+      else this.#followResponse(callId, message);
       return;
     }
-    if (!isOwn) this.#expectAnswer(callId);
-    if (message.method === 'BYE') this.end(callId);
-    if (message.method !== 'INVITE' || isInDialog(message) || this.isFull) return;
-    this.end(callId);
-    this.#calls.set(callId, {
+    if (!isOwn) this.#expectAnswer(message);
+    if (isInDialog(message)) {
+      if (!isOwn) this.#followRemote(callId, message);
+      return;
+    }
+    if (message.method !== 'INVITE') return;
+    const call: Call = {
       fromTag: tagOf(message, 'from'),
       toTag: null,
       calledAs: isOwn ? null : (addressOf(headerOf(message, 'to') ?? '')?.address ?? null),
       isOwn,
       invite: message,
-      held,
-    });
+      asked: begun?.asked ?? null,
+      held: begun?.held ?? null,
+      remotes: new Map(),
+      at: this.#now(),
+    };
+    if (!isOwn) learn(call, message, call.fromTag);
+    this.#calls.set(callId, call);
+  }
+
+  /** A call that the softphone took leave of and that the other side has not said to be over; null where there is none. */
+  left(response: SipResponse): SipDialog | null {
+    if (response.status < 300 || methodOf(response) !== 'BYE') return null;
+    const callId = callIdOf(response);
+    return this.answered.find((dialog) => dialog.callId === callId && isOf(response, dialog)) ?? null;
+  }
+
+  /** A call that was answered, while nothing said that it is over. */
+  lasting({ callId, toTag }: SipDialog): SipDialog | null {
+    return this.answered.find((dialog) => dialog.callId === callId && dialog.toTag === toTag) ?? null;
   }
 
   end(callId: string): void {
@@ -106,20 +195,78 @@ export class CallsOfLine {
     this.#calls.clear();
   }
 
+  /** The softphone answers. */
+  #followAnswer(callId: string, message: SipResponse): void {
+    const key = keyOf(message);
+    if (message.status >= 200) this.#answerable.set(key, message.status);
+    const call = this.#calls.get(callId);
+    if (call?.invite && !call.isOwn && keyOf(call.invite) === key) this.#settle(callId, call, message);
+  }
+
+  /** The other side, or the SIP server, answers. */
   #followResponse(callId: string, message: SipResponse): void {
     const call = this.#calls.get(callId);
-    if (call === undefined || message.status < 200 || !answersInvite(message) || call.toTag !== null) return;
-    if (message.status >= 300) return this.end(callId);
-    call.toTag = tagOf(message, 'to');
+    if (call === undefined) return;
+    const [method, to] = [methodOf(message), tagOf(message, 'to')];
+    if (method === 'BYE' && message.status >= 200 && message.status < 300 && isOf(message, call))
+      return this.end(callId);
+    if ((method === 'INVITE' || method === 'UPDATE') && message.status < 300) learn(call, message, to);
+    if (call.isOwn && method === 'INVITE' && headerOf(message, 'cseq') === headerOf(call.invite as SipRequest, 'cseq'))
+      this.#settle(callId, call, message);
+  }
+
+  /** The other side asks. */
+  #followRemote(callId: string, message: SipRequest): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    if (message.method === 'BYE' && isOf(message, call)) this.end(callId);
+    if (message.method === 'INVITE' || message.method === 'UPDATE') learn(call, message, tagOf(message, 'from'));
+  }
+
+  #settle(callId: string, call: Call, { status, ...rest }: SipResponse): void {
+    if (status < 200 || call.toTag !== null) return;
+    if (status >= 300) {
+      if (call.isOwn) keep(this.#refused, callId, call, maxRefused);
+      return this.end(callId);
+    }
+    call.toTag = tagOf({ status, ...rest }, 'to');
     const dialog = { callId, fromTag: call.fromTag, toTag: call.toTag };
     if (call.held === null) call.held = this.#hold(dialog);
     else call.held.answered(dialog);
   }
 
-  #expectAnswer(callId: string): void {
-    this.#answerable.delete(callId);
-    this.#answerable.add(callId);
-    if (this.#answerable.size > maxAnswerable)
-      this.#answerable.delete(this.#answerable.values().next().value as string);
+  #expectAnswer(request: SipRequest): void {
+    if (request.method !== 'ACK') keep(this.#answerable, keyOf(request), 0, maxAnswerable);
   }
+}
+
+/** By what a SIP server knows which request is answered. */
+function keyOf(message: SipMessage): string {
+  const known = [callIdOf(message), tagOf(message, 'from'), headerOf(message, 'cseq'), ...headersOf(message, 'via')];
+  return createHash('sha256').update(known.join('\n')).digest('base64');
+}
+
+const isOf = (message: SipMessage, { fromTag, toTag }: Pick<Call, 'fromTag' | 'toTag'>): boolean =>
+  toTag !== null && pairOf(tagOf(message, 'from'), tagOf(message, 'to')) === pairOf(fromTag, toTag);
+
+/** To whom a request of the softphone speaks in a call. */
+function remoteOf(call: Call, request: SipRequest): RemoteSide | undefined {
+  const [local, remote] = [tagOf(request, 'from'), tagOf(request, 'to')];
+  const isMine =
+    call.invite === null ? isOf(request, call) : call.isOwn ? local === call.fromTag : local === (call.toTag ?? local);
+  return isMine ? call.remotes.get(remote) : undefined;
+}
+
+function learn({ remotes }: Call, message: SipMessage, tag: string): void {
+  const known = remotes.get(tag);
+  if (known === undefined && (tag === '' || remotes.size >= maxRemotes)) return;
+  const remote = known ?? new RemoteSide();
+  remotes.set(tag, remote);
+  remote.learn(message);
+}
+
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > most) map.delete(map.keys().next().value as string);
 }

@@ -10,7 +10,7 @@ import {
   writeMessage,
 } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import { isInDialog } from './dialog-identifiers.ts';
+import { findUnclear, isInDialog } from './dialog-identifiers.ts';
 
 /** Whether a frame asks whether somebody is there (RFC 5626), or says so. */
 export const isKeepAlive = (frame: Buffer): boolean => frame.length <= 4 && /^[\r\n]*$/.test(frame.toString('latin1'));
@@ -28,6 +28,17 @@ export function readFrame(frame: Buffer): SipMessage {
   if (/(^|[^\r])\n|\r(?!\n)/.test(frame.toString('latin1', 0, end.headBytes)))
     throw new SipSyntaxError('a line must end with CRLF');
   return message;
+}
+
+/** What the SIP server sends; null for what nobody can read, or not in one way: a softphone is not cut off for what others say. */
+export function readFromServer(frame: Buffer): SipMessage | null {
+  try {
+    const message = parseMessage(frame);
+    return findUnclear(message) === null ? message : null;
+  } catch (error) {
+    if (!(error instanceof SipSyntaxError)) throw error;
+    return null;
+  }
 }
 
 // oxlint-disable-next-line no-control-regex

@@ -97,7 +97,7 @@ export class SoftphoneDoors implements Disposable {
       now: this.#options.now,
     });
     this.#hold(line, socket, tenantId);
-    for (const { dialog, call } of await calls.takeUp(owner)) line.takeUp(dialog, call);
+    await this.#takeUp(line, server, await calls.takeUp(owner));
     opened.onRevoked((code) => void line.end(sipCloseCodes.revoked, code));
     this.#followStop(stopping);
     // What happened while it was connected was told to nobody.
@@ -105,6 +105,22 @@ export class SoftphoneDoors implements Disposable {
       this.#recheck(tenantId),
       opened.authenticate().catch(() => line.end(sipCloseCodes.revoked, 'unauthenticated')),
     ]);
+  }
+
+  async #takeUp(
+    line: SoftphoneLine,
+    server: SipServer,
+    found: Awaited<ReturnType<HeldCalls['takeUp']>>,
+  ): Promise<void> {
+    const sides = await Promise.all(found.map(({ dialog }) => server.sidesOf(dialog))).catch((error: unknown) => {
+      for (const { call } of found) call.left();
+      throw error;
+    });
+    for (const [at, { dialog, call }] of found.entries()) {
+      const known = sides[at];
+      if (known) line.takeUp(dialog, call, known);
+      else call.left();
+    }
   }
 
   #hold(line: SoftphoneLine, socket: WebSocket, tenantId: string): void {

@@ -1,22 +1,33 @@
 import { isUtf8 } from 'node:buffer';
 import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/sockets.ts';
-import { headersOf, parseMessage, SipSyntaxError } from '../../../platform/sip/message.ts';
+import { headersOf, SipSyntaxError } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import type { SipDialog, SipServer, SipSides } from '../../../platform/sip/sip-server.ts';
 import { answersInvite, CallsOfLine } from './calls-of-line.ts';
 import type { RingingCall } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
 import { callIdOf, findUnclear, isInDialog, tagOf } from './dialog-identifiers.ts';
 import type { HeldCall, HeldCalls } from './held-calls.ts';
+import { HungUpCalls } from './hung-up-calls.ts';
 import { findForeign } from './own-name.ts';
-import { cancel, isFolded, isKeepAlive, readFrame, refuse, refuseUnreadable, withAddress } from './sip-frames.ts';
+import {
+  cancel,
+  isFolded,
+  isKeepAlive,
+  readFrame,
+  readFromServer,
+  refuse,
+  refuseUnreadable,
+  withAddress,
+} from './sip-frames.ts';
+import { framesASecond, SoftphoneLimits } from './softphone-limits.ts';
 
 export interface SoftphoneLineOptions {
   browser: WebSocket;
   /** The connection to the SIP server that was opened in the same name. */
   upstream: WebSocket;
-  server: Pick<SipServer, 'end'>;
+  server: Pick<SipServer, 'end' | 'knows'>;
   /** `user@domain`. */
   address: string;
   decide: (uri: string) => DialDecision;
@@ -29,12 +40,10 @@ export interface SoftphoneLineOptions {
 }
 
 const methods = ['REGISTER', 'INVITE', 'ACK', 'CANCEL', 'BYE', 'OPTIONS', 'INFO', 'UPDATE', 'PRACK', 'NOTIFY'];
+/** Those that begin something. */
+const outOfCalls = ['REGISTER', 'INVITE', 'OPTIONS'];
 /** What may wait for a side that does not read, in bytes. */
 const maxUnsentBytes = 512 * 1024;
-/** New calls that a softphone may ask for in a minute. */
-const maxDialsAMinute = 30;
-/** Frames that a softphone may send at once, and in a second from then on. */
-const [framesAtOnce, framesASecond] = [200, 50];
 /** Refused calls whose ACK is to come. */
 const maxRefused = 64;
 const endTimeoutMs = 1_200;
@@ -48,11 +57,11 @@ const pong = Buffer.from('\r\n');
 export class SoftphoneLine {
   readonly #options: SoftphoneLineOptions;
   readonly #calls: CallsOfLine;
+  readonly #hungUp: HungUpCalls;
+  readonly #limits: SoftphoneLimits;
   readonly #refused = new Set<string>();
   /** Calls that are ended, and whom to tell that the softphone knows. */
   readonly #toldOfEnd = new Map<string, () => void>();
-  #dials: number[] = [];
-  #frames = { left: framesAtOnce, at: 0 };
   #ending: Promise<void> | null = null;
   /** What came while it is found out whether a call may begin; null while nothing is. */
   #waiting: Buffer[] | null = null;
@@ -60,7 +69,9 @@ export class SoftphoneLine {
   constructor(options: SoftphoneLineOptions) {
     this.#options = options;
     const { browser, upstream } = options;
-    this.#calls = new CallsOfLine(options.hold);
+    this.#calls = new CallsOfLine(options.hold, options.now);
+    this.#hungUp = new HungUpCalls(options.server, this.#calls);
+    this.#limits = new SoftphoneLimits(options.now);
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
     upstream.on('message', (data) => this.#fromServer(data as Buffer));
     browser.on('close', () => void this.#leave());
@@ -80,8 +91,8 @@ export class SoftphoneLine {
   }
 
   /** Goes on with a call that another softphone of the same person had. */
-  takeUp(dialog: SipDialog, held: HeldCall): void {
-    this.#calls.takeUp(dialog, held);
+  takeUp(dialog: SipDialog, held: HeldCall, sides: SipSides): void {
+    this.#calls.takeUp(dialog, held, sides);
   }
 
   async #endCalls(): Promise<void> {
@@ -111,6 +122,7 @@ export class SoftphoneLine {
   async #leave(): Promise<void> {
     if (this.#ending === null) for (const call of this.#calls.ringing) this.#giveUp(call);
     else await this.#ending;
+    this.#hungUp[Symbol.dispose]();
     this.#calls.leave();
     this.#options.upstream.close();
   }
@@ -138,7 +150,7 @@ export class SoftphoneLine {
       this.#waiting.push(frame);
       return;
     }
-    if (!this.#mayTalk()) {
+    if (!this.#limits.mayTalk()) {
       void this.end(sipCloseCodes.tooMany, `more than ${framesASecond} messages in a second`);
       return;
     }
@@ -156,18 +168,28 @@ export class SoftphoneLine {
     if (message.kind === 'request') {
       if (unclear === null) this.#ask(frame, message);
       else this.#refuse(message, 400, `Bad Request: ${unclear}`);
-    } else if (unclear === null && this.#calls.isAnswerable(callIdOf(message))) this.#pass(frame, message);
+    } else if (unclear === null && this.#calls.mayAnswer(message)) this.#pass(frame, message);
   }
 
   #ask(frame: Buffer, request: SipRequest): void {
     const { method } = request;
     if (!methods.includes(method)) return this.#refuse(request, 405, 'Method Not Allowed');
     if (method === 'ACK' && this.#refused.delete(callIdOf(request))) return;
-    if (isInDialog(request) || method === 'CANCEL') return this.#pass(frame, request);
+    if (isInDialog(request) || method === 'CANCEL') return this.#askInCall(frame, request);
+    if (!outOfCalls.includes(method)) return this.#refuse(request, 481, 'Call Does Not Exist');
     if (headersOf(request, 'route').length > 0) return this.#refuse(request, 403, 'Route Not Allowed');
     if (method !== 'INVITE') return this.#pass(frame, request);
-    if (this.#calls.isFull || !this.#mayDial()) return this.#refuse(request, 403, 'Too Many Calls');
+    if (this.#calls.has(callIdOf(request))) return this.#refuse(request, 482, 'Call-ID In Use');
+    if (this.#calls.isFull || !this.#limits.mayDial()) return this.#refuse(request, 403, 'Too Many Calls');
     this.#dial(frame, request);
+  }
+
+  #askInCall(frame: Buffer, request: SipRequest): void {
+    const direction = this.#calls.directionOf(request);
+    if (direction.kind === 'unknown') return this.#refuse(request, 481, 'Call Does Not Exist');
+    if (direction.kind === 'elsewhere')
+      return this.#refuseDial(request, { dialled: request.uri, reason: 'Address Not Of This Call' });
+    this.#pass(withAddress(frame, request, direction.uri), request);
   }
 
   #dial(frame: Buffer, request: SipRequest): void {
@@ -175,7 +197,11 @@ export class SoftphoneLine {
     const decision = decide(request.uri);
     if (decision.kind === 'refused') return this.#refuseDial(request, decision);
     const pass = (held: HeldCall | null) =>
-      this.#pass(withAddress(frame, request, decision.uri), { ...request, uri: decision.uri }, held);
+      this.#pass(
+        withAddress(frame, request, decision.uri),
+        { ...request, uri: decision.uri },
+        { asked: request.uri, held },
+      );
     if (!decision.isCounted) return pass(null);
     this.#waiting = [];
     browser.pause();
@@ -210,37 +236,25 @@ export class SoftphoneLine {
     this.#send(this.#options.browser, refuse(request, status, reason));
   }
 
-  #pass(frame: Buffer, message: SipMessage, held: HeldCall | null = null): void {
-    this.#calls.follow(message, true, held);
+  #pass(frame: Buffer, message: SipMessage, begun?: { asked: string; held: HeldCall | null }): void {
+    this.#calls.follow(message, true, begun);
     this.#send(this.#options.upstream, frame);
   }
 
   #fromServer(frame: Buffer): void {
     if (isKeepAlive(frame)) return;
-    const message = this.#readFromServer(frame);
-    if (message === null) return;
+    const message = readFromServer(frame);
+    const answer = message === null ? refuseUnreadable(frame) : this.#calls.refuse(message);
+    if (answer !== null) this.#send(this.#options.upstream, answer);
+    if (message === null || answer !== null) return;
+    const callId = callIdOf(message);
     this.#calls.follow(message, false);
     this.#send(this.#options.browser, frame);
-    const callId = callIdOf(message);
     if (message.kind === 'request') {
       if (message.method === 'BYE') this.#toldOfEnd.get(callId)?.();
     } else if (answersInvite(message) && message.status >= 300) this.#toldOfEnd.get(callId)?.();
     else if (answersInvite(message) && message.status >= 200) this.#endLate(callId);
-  }
-
-  /** Null for what can't be read: whoever is called by it has not deserved to be cut off. */
-  #readFromServer(frame: Buffer): SipMessage | null {
-    try {
-      const message = parseMessage(frame);
-      const unclear = findUnclear(message);
-      if (unclear !== null) throw new SipSyntaxError(`${unclear} could be read in two ways`);
-      return message;
-    } catch (error) {
-      if (!(error instanceof SipSyntaxError)) throw error;
-      const refusal = refuseUnreadable(frame);
-      if (refusal !== null) this.#send(this.#options.upstream, refusal);
-      return null;
-    }
+    else this.#hungUp.ask(this.#calls.left(message));
   }
 
   /** Somebody answered while the call was taken back. */
@@ -263,21 +277,6 @@ export class SoftphoneLine {
       // Whoever reads nothing would not read of its end either.
       side.terminate();
     }
-  }
-
-  #mayTalk(): boolean {
-    const now = this.#options.now();
-    const since = Math.max(0, now - this.#frames.at) / 1_000;
-    this.#frames = { left: Math.min(framesAtOnce, this.#frames.left + since * framesASecond) - 1, at: now };
-    return this.#frames.left >= 0;
-  }
-
-  #mayDial(): boolean {
-    const now = this.#options.now();
-    this.#dials = this.#dials.filter((at) => at > now - 60_000);
-    if (this.#dials.length >= maxDialsAMinute) return false;
-    this.#dials.push(now);
-    return true;
   }
 
   #expectAck(callId: string): void {
