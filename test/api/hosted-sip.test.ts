@@ -125,6 +125,29 @@ describe('hosted SIP', () => {
     await hub.client(adminKey).call('putEntitlements', { params, body: { business_calling: true } });
   });
 
+  test('gives the SIP server one view and one function, and no function of the hub to everybody', async () => {
+    const notOfPostgres = `nspname !~ '^(pg_|information_schema$)'`;
+    const { rows: relations } = await observer.query<{ name: string }>(
+      `SELECT format('%s.%s', nspname, relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE ${notOfPostgres} AND has_schema_privilege('outrigger_sip', n.oid, 'USAGE') AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
+         AND (has_any_column_privilege('outrigger_sip', c.oid, 'SELECT, INSERT, UPDATE, REFERENCES') OR has_table_privilege('outrigger_sip', c.oid, 'DELETE, TRUNCATE, TRIGGER, MAINTAIN'))`,
+    );
+    expect(relations).toEqual([{ name: 'public.sip_subscriber' }]);
+    const { rows: functions } = await observer.query<{ name: string; is_open: boolean; is_sip: boolean }>(
+      `SELECT proname AS name, has_function_privilege('public', p.oid, 'EXECUTE') AS is_open, has_function_privilege('outrigger_sip', p.oid, 'EXECUTE') AS is_sip
+       FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+       WHERE ${notOfPostgres} AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')`,
+    );
+    expect(functions.length).toBeGreaterThan(10);
+    expect(functions.filter((each) => each.is_open)).toEqual([]);
+    expect(functions.filter((each) => each.is_sip).map(({ name }) => name)).toEqual(['report_sip_call']);
+    await observer.query('BEGIN; SET LOCAL ROLE outrigger_sip; CREATE TEMP TABLE mine (id uuid)');
+    const fire =
+      'CREATE TRIGGER t AFTER DELETE ON mine REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_removed_workspaces()';
+    await expect(observer.query(fire)).rejects.toThrow('permission denied for function');
+    await observer.query('ROLLBACK');
+  });
+
   test('and an own trunk exclude each other, whichever came last', async () => {
     await register();
     await optIn();

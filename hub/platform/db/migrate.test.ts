@@ -79,6 +79,27 @@ test('a database that is at the newest schema is left as it is', async () => {
   expect(await applied()).toBe(before);
 });
 
+test('whoever owns neither database nor schema public migrates it, and is told once what its owner may close', async () => {
+  const [owner, name] = [`migrator_${process.pid}`, new URL(database.url).pathname.slice(1)];
+  await database.query(
+    `DROP SCHEMA public CASCADE; DROP SCHEMA drizzle CASCADE; CREATE SCHEMA public; GRANT ALL ON SCHEMA public TO PUBLIC;
+     CREATE ROLE ${owner} LOGIN PASSWORD 'p' CREATEROLE; GRANT outrigger_app, outrigger_system TO ${owner} WITH ADMIN OPTION; GRANT CREATE ON DATABASE ${name} TO ${owner}`,
+  );
+  try {
+    const url = Object.assign(new URL(database.url), { username: owner, password: 'p' }).href;
+    const notices: string[] = [];
+    const onNotice = (line: string) => notices.push(line);
+    await migrateDatabase(url, { onNotice });
+    await migrateDatabase(url, { onNotice });
+    expect(notices).toEqual([
+      expect.stringContaining(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`),
+      expect.stringContaining('REVOKE CREATE ON SCHEMA public FROM PUBLIC'),
+    ]);
+  } finally {
+    await database.query(`DROP OWNED BY ${owner} CASCADE; DROP ROLE ${owner}`);
+  }
+});
+
 test('writers go on while an index is built', async () => {
   await writeMigrations(buildIndex);
   const older = await connect();

@@ -16,6 +16,8 @@ const migrationLock = 0x6f757472;
 /** What another session's lock or transaction caused, so that the same migration may go through later. */
 const passingCodes = new Set(['55P03', '40P01', '40001']);
 
+const raisedWarning = '01000';
+
 export interface MigrateOptions {
   folder?: string;
   /** How long a migration may stand in the queue for a table: everybody who comes after it waits as long. */
@@ -28,7 +30,7 @@ export interface MigrateOptions {
   backoffMs?: number;
   /** How long to wait for another process that migrates. */
   turnTimeoutMs?: number;
-  /** Told in a line why a migration is tried again. */
+  /** Told in a line why a migration is tried again, and what one warns of. */
   onNotice?: (message: string) => void;
   signal?: AbortSignal;
 }
@@ -65,6 +67,10 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
   });
   // Without a listener a connection that dies would end the process.
   client.on('error', () => undefined);
+  client.on('notice', ({ code, message }) => {
+    // What statements warn of by themselves has codes of its own.
+    if (code === raisedWarning && message !== undefined) onNotice?.(message);
+  });
   await client.connect();
   try {
     // A limit that the server sets for requests would end the build of a large index, each time anew.

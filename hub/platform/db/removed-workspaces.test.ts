@@ -78,6 +78,22 @@ test('of a workspace that is removed nothing is left in any table, and nothing o
   expect(await rowsOf(kept.tenantId)).toMatchObject(before);
 });
 
+test('a workspace that is there loses nothing, whoever wrote it into the list of removed ones', async () => {
+  const { api, tenantId } = await hub.workspace();
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  await api.call('runAutomationWorkflow', { params: { id }, body: {} });
+  await hub.database.query(
+    "insert into removed_workspaces (tenant_id, removed_at) values ($1, now() - interval '1 hour')",
+    [tenantId],
+  );
+  await removeLeftovers(hub.app.db, lookedAfter);
+  const { removed_workspaces: remembered, ...kept } = await rowsOf(tenantId);
+  expect(remembered).toBeUndefined();
+  expect(kept).toMatchObject({ runs: 1, flows: 1 });
+});
+
 test('every table that holds a workspace without referring to it is looked after when that is removed', async () => {
   const loose = await hub.database.query<{ name: string }>(
     `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'

@@ -136,9 +136,16 @@ const leftoversSeconds = 600;
 /** Removes what removed workspaces left, in small batches; part of the sweep. */
 export async function removeLeftovers(db: Database, tables: readonly string[], stopping?: AbortSignal): Promise<void> {
   const turn = newTurn(stopping);
+  // Nothing goes on the word of the list alone: one that is there loses nothing, whoever wrote it down.
+  await db.systemStatement(
+    'forget_living_workspaces',
+    'DELETE FROM removed_workspaces r USING tenants t WHERE t.id = r.tenant_id',
+    [],
+  );
   const removed = await db.systemStatement<{ tenant_id: string; is_over: boolean }>(
     'list_removed_workspaces',
-    'SELECT tenant_id, removed_at < now() - make_interval(secs => $1) AS is_over FROM removed_workspaces ORDER BY removed_at LIMIT 100',
+    `SELECT tenant_id, removed_at < now() - make_interval(secs => $1) AS is_over FROM removed_workspaces r
+     WHERE NOT EXISTS (SELECT FROM tenants t WHERE t.id = r.tenant_id) ORDER BY removed_at LIMIT 100`,
     [leftoversSeconds],
   );
   for (const { tenant_id: tenantId, is_over: isOver } of removed) {

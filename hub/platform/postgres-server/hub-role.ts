@@ -67,7 +67,7 @@ export async function prepareDatabase(
         }
       }
       await inside.query(takeOver);
-      // What the first migrations promised for tables to come holds for those of their new owner.
+      // What the first migrations promised for what is to come holds for those of their new owner.
       if (await exists('SELECT 1 FROM pg_roles WHERE rolname = $1', 'outrigger_app')) {
         await inside.query(
           `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO ${workRoles.join(', ')}`,
@@ -75,6 +75,7 @@ export async function prepareDatabase(
         await inside.query(
           `ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} IN SCHEMA public GRANT USAGE ON SEQUENCES TO ${workRoles.join(', ')}`,
         );
+        await inside.query(`ALTER DEFAULT PRIVILEGES FOR ROLE ${hubUser} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC`);
       }
       await inside.query(`ALTER DATABASE ${database} OWNER TO ${hubUser}`);
       await inside.query('COMMIT');

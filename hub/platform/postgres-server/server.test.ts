@@ -39,6 +39,12 @@ async function expectToServe(url: string): Promise<void> {
   const { rows: tables } = await sign(url, async (client) => {
     // Tables to come are open to both roles, as those of the first migrations are.
     await client.query('CREATE TABLE public.later (id bigserial PRIMARY KEY, tenant_id uuid)');
+    await client.query(`CREATE FUNCTION public.later() RETURNS int LANGUAGE sql AS 'SELECT 1'`);
+    const { rows } = await client.query(
+      `SELECT has_function_privilege('public', 'public.later()', 'EXECUTE') OR has_schema_privilege('public', 'public', 'CREATE') OR has_database_privilege('public', 'outrigger', 'TEMPORARY') AS is_open,
+         has_database_privilege('outrigger_system', 'outrigger', 'TEMPORARY') AS can_probe`,
+    );
+    expect(rows).toEqual([{ is_open: false, can_probe: true }]);
     return client.query<{ owner: string; ok: boolean }>(
       `SELECT pg_get_userbyid(c.relowner) AS owner, has_table_privilege('outrigger_app', 'public.later', 'INSERT') AND has_sequence_privilege('outrigger_system', 'public.later_id_seq', 'USAGE') AS ok
        FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S', 'p')`,
