@@ -6,6 +6,7 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
@@ -27,7 +28,7 @@ let events: PostgresEvents;
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 12, applicationName: 'test', onError: () => undefined });
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();

@@ -5,6 +5,7 @@ import { entitlementNames } from '../../shared/contract/define.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { StatementRecorder } from '../../test/fixtures/statements.ts';
 import { Database, DatabaseOutage } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
@@ -29,7 +30,7 @@ let events: PostgresEvents;
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,

@@ -10,6 +10,7 @@ import { AppError } from '../../shared/errors.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { createCursors } from '../platform/cursor.ts';
 import { Database } from '../platform/db/database.ts';
 import { createEgress } from '../platform/egress/egress.ts';
@@ -44,7 +45,7 @@ beforeAll(async () => {
     lockTimeoutMs: 200,
     queryTimeoutMs: 1_000,
   });
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
   const entitlements = Object.fromEntries(entitlementNames.map((name) => [name, true]));
   await database.query('insert into tenants (id, name, entitlements) values ($1, $2, $3)', [
     tenantId,

@@ -5,6 +5,7 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
@@ -25,7 +26,7 @@ let events: PostgresEvents;
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
   await database.query(`insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true}')`, [
     tenantId,
   ]);

@@ -65,8 +65,8 @@ async function openTracing(settings: TracingSettings, logger: Logger): Promise<T
 }
 
 // Loaded only where there is a Redis.
-const connectRedisEvents = async (url: string, logger: Logger) =>
-  (await import('./events/redis-events.ts')).RedisEvents.connect(url, logger);
+const connectRedisEvents = async (url: string, secrets: Secrets, logger: Logger) =>
+  (await import('./events/redis-events.ts')).RedisEvents.connect(url, secrets, logger);
 const openRedisCounts = async (url: string, logger: Logger) =>
   (await import('./rate-limiter/redis-counts.ts')).createRedisCounts(url, logger);
 
@@ -110,8 +110,8 @@ export async function openPlatform(
   const events = publishAfterCommit(
     stack.use(
       redisUrl === null
-        ? await PostgresEvents.connect(databaseUrl, logger)
-        : await connectRedisEvents(redisUrl, logger).catch(unreachable),
+        ? await PostgresEvents.connect(databaseUrl, secrets, logger)
+        : await connectRedisEvents(redisUrl, secrets, logger).catch(unreachable),
     ),
   );
   const live = stack.use(new LiveTopics(events));

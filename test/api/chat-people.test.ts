@@ -6,6 +6,7 @@ import { VisitorSessions } from '../../hub/products/chat/visitor-page/sessions.t
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { testSecrets } from '../fixtures/secrets.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -17,7 +18,7 @@ let tenantId: string;
 let events: PostgresEvents;
 beforeAll(async () => {
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
-  events = await PostgresEvents.connect(hub.database.url, pino({ level: 'silent' }));
+  events = await PostgresEvents.connect(hub.database.url, testSecrets, pino({ level: 'silent' }));
   workspace = await hub.workspace();
   ({ tenantId, session: agents } = workspace);
   chat = hub.client(workspace.keys.chat);

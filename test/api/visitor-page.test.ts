@@ -6,6 +6,7 @@ import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { testSecrets } from '../fixtures/secrets.ts';
 import { chatScene, expectRefused, sendFile } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
@@ -464,7 +465,7 @@ describe('marks', () => {
 
   test('of typing are told to whoever looks on, and kept nowhere', async () => {
     const visitor = await scene.visitor();
-    await using other = await PostgresEvents.connect(hub.database.url, pino({ level: 'silent' }));
+    await using other = await PostgresEvents.connect(hub.database.url, testSecrets, pino({ level: 'silent' }));
     const heard: unknown[] = [];
     other.subscribe(`chat:${scene.tenantId}`, (payload) => heard.push(payload));
     // The hub tells another process from when it knows of it on.

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../shared/json.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger } from '../logger.ts';
+import { createSecrets } from '../secrets.ts';
+import { packEvent } from './events.ts';
 import type { Events, EventsOptions } from './events.ts';
 
 export interface EventsBackend {
@@ -11,6 +13,8 @@ export interface EventsBackend {
   restart: () => Promise<void>;
   /** Sends a text on the channel of the events, as anybody who may use the store can. */
   send: (text: string) => Promise<void>;
+  /** What goes over that channel from now on, until the test ends. */
+  overhear: () => Promise<string[]>;
   /** Lets the listening connections fall silent without ending; answers how to let them go on. */
   silence: () => Promise<() => void>;
   /** The longest text that the channel carries. */
@@ -22,6 +26,7 @@ export function eventsConformance({
   connect: connectLogged,
   restart,
   send,
+  overhear,
   silence,
   maxTextLength,
 }: EventsBackend): void {
@@ -142,6 +147,21 @@ export function eventsConformance({
     await expect.poll(() => heard).toEqual([{ n: 1 }]);
     expect(lines).toHaveLength(1);
     expect(lines[0]).not.toContain('hello');
+  });
+
+  test('nobody who has not the key of the installation reads an event, or is believed one', async () => {
+    await using here = await connect();
+    await using there = await connect();
+    const channel = await overhear();
+    const heard: JsonObject[] = [];
+    using _topic = here.subscribe('topic', (payload) => heard.push(payload));
+    const from = '01890a5d-ac96-774b-bcce-b302099a8057';
+    await send(JSON.stringify({ from, topic: 'topic', payload: { text: 'forged' } }));
+    await send(packEvent(createSecrets(Buffer.alloc(32)), from, 'topic', { text: 'forged' }));
+    await there.publish('topic', { text: 'confidential' });
+    await expect.poll(() => heard).toEqual([{ text: 'confidential' }]);
+    expect(channel.length).toBeGreaterThan(2);
+    expect(channel.slice(2).join()).not.toMatch(/topic|confidential/);
   });
 
   test('a listener that throws keeps no event from the others', async () => {

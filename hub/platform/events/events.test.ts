@@ -1,9 +1,11 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
 import type { TestRedis } from '../../../test/fixtures/redis.ts';
+import { testSecrets } from '../../../test/fixtures/secrets.ts';
 import { eventsConformance } from './conformance.ts';
 import { PostgresEvents } from './postgres-events.ts';
 import { RedisEvents } from './redis-events.ts';
@@ -19,12 +21,21 @@ describe('events over PostgreSQL', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
   eventsConformance({
-    connect: (logger, options) => PostgresEvents.connect(database.url, logger, options),
+    connect: (logger, options) => PostgresEvents.connect(database.url, testSecrets, logger, options),
     restart: async () => {
       for (const { pid } of await listeners()) await database.query('select pg_terminate_backend($1)', [pid]);
     },
     send: async (text) => {
       await database.query("select pg_notify('outrigger_events', $1)", [text]);
+    },
+    overhear: async () => {
+      const client = new Client({ connectionString: database.url });
+      await client.connect();
+      onTestFinished(() => client.end());
+      const heard: string[] = [];
+      client.on('notification', ({ payload }) => heard.push(payload ?? ''));
+      await client.query('LISTEN outrigger_events');
+      return heard;
     },
     silence: async () => {
       const pids = (await listeners()).map(({ pid }) => pid);
@@ -44,12 +55,20 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
   });
   afterAll(() => redis[Symbol.asyncDispose]());
   eventsConformance({
-    connect: (logger, options) => RedisEvents.connect(redis.url, logger, options),
+    connect: (logger, options) => RedisEvents.connect(redis.url, testSecrets, logger, options),
     restart: () => redis.restart(),
     send: async (text) => {
       const client = new Redis(redis.url);
       await client.publish('outrigger:events', text);
       client.disconnect();
+    },
+    overhear: async () => {
+      const client = new Redis(redis.url);
+      onTestFinished(() => client.disconnect());
+      const heard: string[] = [];
+      client.on('message', (_channel, text) => heard.push(text));
+      await client.subscribe('outrigger:events');
+      return heard;
     },
     silence: async () => {
       redis.pause();

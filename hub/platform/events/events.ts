@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
+import type { Secrets } from '../secrets.ts';
 
 export type EventListener = (payload: JsonObject) => void;
 /** Hears of all topics that begin alike; `rest` is what comes after that. */
@@ -23,7 +24,7 @@ export interface Events extends AsyncDisposable {
 /** NOTIFY carries less than 8,000 bytes; what is larger goes without its payload, and its listener looks for itself. */
 const maxMessageBytes = 7_500;
 
-/** What an adapter carries between processes. Whoever may use the store may send on its channel, so that anything may come in. */
+/** What an adapter carries between processes. Whoever may use the store may hear and send on its channel, whatever rights they have else: so it is sealed. */
 const envelope = z.object({
   from: z.uuid(),
   topic: z.string().min(1).max(200),
@@ -31,16 +32,21 @@ const envelope = z.object({
 });
 export type Envelope = z.output<typeof envelope>;
 
+const sealPurpose = 'event';
+
 /** The message that carries an event; one that is too large to carry wakes without its payload. */
-export function packEvent(from: string, topic: string, payload: JsonObject): string {
-  const message = JSON.stringify({ from, topic, payload });
-  return Buffer.byteLength(message) <= maxMessageBytes ? message : JSON.stringify({ from, topic, payload: {} });
+export function packEvent(secrets: Secrets, from: string, topic: string, payload: JsonObject): string {
+  const pack = (carried: JsonObject) =>
+    `${from} ${secrets.seal(sealPurpose, JSON.stringify({ from, topic, payload: carried }))}`;
+  const message = pack(payload);
+  return message.length <= maxMessageBytes ? message : pack({});
 }
 
-function unpackEvent(text: string): Envelope | null {
+/** What a message carries; null where no process of this installation sent it. */
+export function unpackEvent(secrets: Secrets, text: string): Envelope | null {
   if (text.length > maxMessageBytes) return null;
   try {
-    return envelope.safeParse(JSON.parse(text)).data ?? null;
+    return envelope.safeParse(JSON.parse(secrets.open(sealPurpose, text.slice(text.indexOf(' ') + 1)))).data ?? null;
   } catch {
     return null;
   }
@@ -51,9 +57,11 @@ export class LocalEvents {
   readonly #listeners = new Map<string, Set<EventListener>>();
   readonly #families = new Map<string, Set<FamilyListener>>();
   readonly #reconnect = new Set<() => void>();
+  readonly #secrets: Secrets;
   readonly #logger: Logger;
 
-  constructor(logger: Logger) {
+  constructor(secrets: Secrets, logger: Logger) {
+    this.#secrets = secrets;
     this.#logger = logger;
   }
 
@@ -67,8 +75,8 @@ export class LocalEvents {
   /** Delivers what another process sent, and answers it; ignores what this one did, and what is no event. */
   receive(text: string, ownId: string): Envelope | null {
     // What comes back of one's own is most of all, and need not be read.
-    if (text.startsWith(`{"from":"${ownId}"`)) return null;
-    const received = unpackEvent(text);
+    if (text.startsWith(ownId)) return null;
+    const received = unpackEvent(this.#secrets, text);
     if (received === null)
       this.#logger.warn(
         { part: 'channel of the events', bytes: text.length },

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../../test/fixtures/secrets.ts';
 import { Database } from '../db/database.ts';
 import { noteWritten } from '../db/transaction.ts';
 import { newId } from '../ids.ts';
@@ -18,7 +19,8 @@ const events: PostgresEvents[] = [];
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
-  for (let index = 0; index < 2; index += 1) events.push(await PostgresEvents.connect(database.url, logger));
+  for (let index = 0; index < 2; index += 1)
+    events.push(await PostgresEvents.connect(database.url, testSecrets, logger));
 });
 afterAll(async () => {
   await Promise.all(events.map((each) => each[Symbol.asyncDispose]()));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
 import type { Logger } from '../logger.ts';
+import type { Secrets } from '../secrets.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { Envelope, EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
@@ -20,6 +21,7 @@ const presenceTopic = 'hub-presence';
  */
 export class PostgresEvents implements Events {
   readonly #url: string;
+  readonly #secrets: Secrets;
   readonly #logger: Logger;
   readonly #local: LocalEvents;
   readonly #options: Required<EventsOptions>;
@@ -38,17 +40,23 @@ export class PostgresEvents implements Events {
   /** Whether nobody answered yet since it was asked who is there: who did not know of this process may have told it nothing. */
   #isUnanswered = true;
 
-  private constructor(url: string, logger: Logger, options: EventsOptions) {
+  private constructor(url: string, secrets: Secrets, logger: Logger, options: EventsOptions) {
     this.#url = url;
+    this.#secrets = secrets;
     this.#logger = logger;
-    this.#local = new LocalEvents(logger);
+    this.#local = new LocalEvents(secrets, logger);
     this.#options = { ...defaultEventsOptions, ...options };
     this.#renewal = setInterval(() => this.#renew(), this.#options.presenceMs / 3);
     this.#renewal.unref();
   }
 
-  static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<PostgresEvents> {
-    const events = new PostgresEvents(url, logger, options);
+  static async connect(
+    url: string,
+    secrets: Secrets,
+    logger: Logger,
+    options: EventsOptions = {},
+  ): Promise<PostgresEvents> {
+    const events = new PostgresEvents(url, secrets, logger, options);
     await events.#connect();
     return events;
   }
@@ -72,7 +80,8 @@ export class PostgresEvents implements Events {
   }
 
   async #send(topic: string, payload: JsonObject): Promise<void> {
-    if (this.#outgoing.push(packEvent(this.#processId, topic, payload)) > maxWaiting) this.#outgoing.shift();
+    if (this.#outgoing.push(packEvent(this.#secrets, this.#processId, topic, payload)) > maxWaiting)
+      this.#outgoing.shift();
     await this.#flush();
   }
 

@@ -4,6 +4,8 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../../test/fixtures/secrets.ts';
+import { unpackEvent } from './events.ts';
 import { PostgresEvents } from './postgres-events.ts';
 
 let database: TestDatabase;
@@ -13,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 const connect = () =>
-  PostgresEvents.connect(database.url, pino({ level: 'silent' }), { answerMs: 150, presenceMs: 900 });
+  PostgresEvents.connect(database.url, testSecrets, pino({ level: 'silent' }), { answerMs: 150, presenceMs: 900 });
 
 /** What really goes over the channel. */
 async function overhear(): Promise<string[]> {
@@ -21,7 +23,7 @@ async function overhear(): Promise<string[]> {
   await client.connect();
   onTestFinished(() => client.end());
   const heard: string[] = [];
-  client.on('notification', ({ payload }) => heard.push((JSON.parse(payload ?? '{}') as { topic: string }).topic));
+  client.on('notification', ({ payload }) => heard.push(unpackEvent(testSecrets, payload ?? '')?.topic ?? ''));
   await client.query('LISTEN outrigger_events');
   return heard;
 }

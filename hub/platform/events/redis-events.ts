@@ -3,6 +3,7 @@ import { Redis } from 'ioredis';
 import type { JsonObject } from '../../../shared/json.ts';
 import { connectRedis } from '../connect-redis.ts';
 import type { Logger } from '../logger.ts';
+import type { Secrets } from '../secrets.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
@@ -12,14 +13,16 @@ const channel = 'outrigger:events';
 export class RedisEvents implements Events {
   readonly #publisher: Redis;
   readonly #subscriber: Redis;
+  readonly #secrets: Secrets;
   readonly #logger: Logger;
   readonly #local: LocalEvents;
   readonly #processId = randomUUID();
   #beat: NodeJS.Timeout | undefined;
 
-  private constructor(url: string, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
+  private constructor(url: string, secrets: Secrets, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
+    this.#secrets = secrets;
     this.#logger = logger;
-    this.#local = new LocalEvents(logger);
+    this.#local = new LocalEvents(secrets, logger);
     // Whoever tells of something must not wait for a Redis that is away.
     this.#publisher = new Redis(url, {
       maxRetriesPerRequest: 1,
@@ -31,9 +34,14 @@ export class RedisEvents implements Events {
     this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
   }
 
-  static async connect(url: string, logger: Logger, options: EventsOptions = {}): Promise<RedisEvents> {
+  static async connect(
+    url: string,
+    secrets: Secrets,
+    logger: Logger,
+    options: EventsOptions = {},
+  ): Promise<RedisEvents> {
     const ping = { ...defaultEventsOptions, ...options };
-    const events = new RedisEvents(url, logger, ping);
+    const events = new RedisEvents(url, secrets, logger, ping);
     try {
       const onError = (error: Error) =>
         logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error');
@@ -71,7 +79,7 @@ export class RedisEvents implements Events {
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
     try {
-      await this.#publisher.publish(channel, packEvent(this.#processId, topic, payload));
+      await this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, topic, payload));
     } catch (error) {
       this.#logger.warn({ err: error, part: 'redis' }, 'an event did not reach the other processes');
     }

@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../../shared/errors.ts';
+import { testSecrets } from '../../../test/fixtures/secrets.ts';
 import { LocalEvents } from '../events/events.ts';
 import type { Events } from '../events/events.ts';
 import { LiveStreams } from './live-streams.ts';
@@ -22,7 +23,7 @@ const visitors = { refused: async () => new Map<string, AppError>() };
 const right = { right: 'read', isDownload: false };
 
 function localEvents(): Events {
-  const local = new LocalEvents(pino({ level: 'silent' }));
+  const local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
   return {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { testSecrets } from '../../../test/fixtures/secrets.ts';
 import { LocalEvents } from '../../platform/events/events.ts';
 import type { Events } from '../../platform/events/events.ts';
 import type { HandOut, NodeCommands } from './commands.ts';
@@ -18,7 +19,7 @@ let events: Events;
 let commands: NodeCommands;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-  local = new LocalEvents(pino({ level: 'silent' }));
+  local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
   looks = [];
   events = {
     publish: async (topic, payload) => local.deliver(topic, payload),

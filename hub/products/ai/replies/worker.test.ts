@@ -4,6 +4,7 @@ import { startHub } from '../../../../test/fixtures/hub.ts';
 import type { TestHub } from '../../../../test/fixtures/hub.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { chatScene } from '../../../../test/fixtures/visitor.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
@@ -42,7 +43,7 @@ test('a process that has all its places taken goes on as soon as one is free', a
     applicationName: 'test',
     onError: () => undefined,
   });
-  await using events = await PostgresEvents.connect(database.url, logger);
+  await using events = await PostgresEvents.connect(database.url, testSecrets, logger);
   const held: (() => void)[] = [];
   let most = 0;
   let underWay = 0;

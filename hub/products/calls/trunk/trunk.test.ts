@@ -8,6 +8,7 @@ import { makeCertificate } from '../../../../test/fixtures/certificates.ts';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { startRegistrar } from '../../../../test/fixtures/sip-registrar.ts';
 import type { RegistrarOptions, SipRegistrar } from '../../../../test/fixtures/sip-registrar.ts';
 import { Database } from '../../../platform/db/database.ts';
@@ -53,7 +54,7 @@ beforeAll(async () => {
   setDefaultCACertificates([...getCACertificates('default'), certificates.right.cert, certificates.wrong.cert]);
   database = await acquireDatabase();
   db = open(database.url);
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { LiveTopics } from '../../../platform/events/live-topics.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
@@ -23,7 +24,7 @@ let tenantId: string;
 beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 8, applicationName: 'test', onError: () => undefined });
-  events = await PostgresEvents.connect(database.url, logger);
+  events = await PostgresEvents.connect(database.url, testSecrets, logger);
   processes = Array.from({ length: 2 }, () => {
     const live = new LiveTopics(events, { lookMs: [5], tellEveryMs: 5 });
     return { live, events: new WorkspaceEvents({ db, live }) };
