@@ -103,13 +103,6 @@ describe('hosted SIP', () => {
     expect(JSON.stringify(data)).not.toContain(password);
   });
 
-  test('answers credentials so that nobody keeps them', async () => {
-    const headers = { authorization: `Bearer ${workspace.jwt}` };
-    const answer = await send(hub.url, 'POST', '/sip/our-sip/opt-in', { headers });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-  });
-
   test('lets the SIP server read accounts of entitled workspaces, and nothing else; nobody of the hub reads them so', async () => {
     await optIn();
     for (const relation of ['hosted_sip', 'users', 'tenants', 'sip_trunks', 'sip_reports'])

@@ -2,17 +2,27 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../../shared/contract/api.ts';
+import { takes } from '../../shared/contract/define.ts';
+import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
-import { send } from '../fixtures/requests.ts';
+import { pathOf, send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
 beforeAll(async () => {
-  hub = await startHub();
+  hub = await startHub({
+    SIGN_UP: 'open',
+    SIP_DOMAIN: 'sip.example.com',
+    SIP_WS_URL: 'ws://127.0.0.1:9',
+    SIP_RPC_URL: 'http://127.0.0.1:9',
+    SIP_SHARED_SECRET: 'x'.repeat(32),
+  });
   workspace = await hub.workspace();
 });
 afterAll(() => hub[Symbol.asyncDispose]());
@@ -161,6 +171,61 @@ describe('Idempotency-Key', () => {
     );
     expect(rows.some(({ text }) => text.includes(pairingCode))).toBe(false);
     expect((await post('/v1/automations/nodes', 'ten', {})).body).toEqual(first.body);
+  });
+
+  test('shows what is shown once, to whoever asks again, too, so that nobody on the way keeps it', async () => {
+    const { tenantId, jwt, email, password, keys } = await hub.workspace();
+    const asked: string[] = [];
+    const ask = async (id: string, field: string, body: unknown, token?: string, ids: Record<string, string> = {}) => {
+      const operation = operations.find((each) => each.id === id) as Operation;
+      const answers: Answer[] = [];
+      for (let time = 0; time < 2; time += 1)
+        answers.push(
+          await send(hub.url, 'POST', pathOf(operation, { tenantId, ...ids }), {
+            headers: { 'idempotency-key': id, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+            ...(body === undefined ? {} : { body }),
+          }),
+        );
+      const replayed = takes(operation, 'token', 'session') ? 'true' : null;
+      expect([
+        id,
+        answers.map(({ headers }) => [headers.get('cache-control'), headers.get('idempotency-replayed')]),
+      ]).toEqual([
+        id,
+        [
+          ['no-store', null],
+          ['no-store', replayed],
+        ],
+      ]);
+      expect([id, Object.keys(answers[0]?.body ?? {})]).toEqual([id, expect.arrayContaining([field])]);
+      asked.push(id);
+      return answers[0]?.body as Record<string, string>;
+    };
+    await ask('signUp', 'token', { email: 'once@example.org', password, workspaceName: 'once' });
+    await ask('logIn', 'token', { email, password });
+    await ask('redeemSignInLink', 'token', { code: await hub.app.identity.createSignInCode('once') });
+    const key = { name: 'k', product: 'ai', environment: 'live', permissions: ['ai:invoke'] };
+    await ask('createApiToken', 'key', key, jwt);
+    const address = { url: 'https://example.org/', events: ['message.created'] };
+    const webhook = await ask('createWebhook', 'secret', address, jwt);
+    await ask('rotateWebhookSecret', 'secret', {}, jwt, { id: webhook['id'] as string });
+    const connection = await ask('createCallConnection', 'secret', { provider: 'kamailio', name: 'k' }, jwt);
+    await ask('rotateCallConnection', 'secret', {}, jwt, { id: connection['id'] as string });
+    await ask('optIntoHostedSip', 'credentials', undefined, jwt);
+    const { pairingCode } = await ask('createAutomationNode', 'pairingCode', {}, keys.automations);
+    const device = { name: 'x', platform: 'linux', arch: 'x64', osVersion: '1', appVersion: '1', capabilities: [] };
+    await ask('claimAutomationNode', 'deviceSecret', { pairingCode, device });
+    const { siteKey, visitorToken } = await ask('createChatSession', 'visitorToken', { externalId: 'once' }, keys.chat);
+    const visitor = await ask('openVisitorSession', 'token', { siteKey, token: visitorToken });
+    await ask('renewVisitorSession', 'token', undefined, visitor['token']);
+    const shown = /"(secret|password|key|visitorToken|pairingCode|deviceSecret|credentials)":\{/;
+    const showing = operations.filter(({ method, response }) => {
+      const schema = JSON.stringify(z.toJSONSchema(response, { unrepresentable: 'any', io: 'output' }));
+      return method === 'POST' && shown.test(schema);
+    });
+    // What is called a key there is that of a conversation, and opting out shows no credentials.
+    const others = ['createAutomationSession', 'optOutOfHostedSip'];
+    expect(showing.map(({ id }) => id).filter((id) => !asked.includes(id))).toEqual(others);
   });
 
   test.each([

@@ -172,6 +172,8 @@ async function carryOut(
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;
 
+  // What it answers may be shown this once.
+  if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
   const idempotent = idempotentRequest(operation, request, principal, input);
   if (idempotent === null) {
     const answered = answer(options, route, operationRequest);

@@ -16,9 +16,6 @@ const personOf = ({ principal, baseUrl }: Asked) => ({
 export const hostedSipRoutes = (hosted: HostedSips) =>
   implement(resource, {
     getHostedSip: (request) => hosted.status(personOf(request)),
-    optIntoHostedSip: async (request) => {
-      request.raw.response.set('Cache-Control', 'no-store');
-      return hosted.optIn(personOf(request));
-    },
+    optIntoHostedSip: (request) => hosted.optIn(personOf(request)),
     optOutOfHostedSip: (request) => hosted.optOut(personOf(request)),
   });
