@@ -5233,6 +5233,7 @@ export interface Operations {
         provider: 'twilio' | 'telnyx' | 'kamailio';
         connectionId: string;
       };
+      body: Record<string, unknown>;
     };
     answer: CarrierEventReceived;
   };

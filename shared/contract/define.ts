@@ -102,14 +102,16 @@ interface OperationShape {
   multipart?: boolean;
   /** The body is bytes, which the handler reads itself. */
   upload?: boolean;
+  /** Content types of a body of any shape, which the handler reads itself. */
+  bodyTypes?: readonly string[];
   response: z.ZodType;
   /**
    * The request must ask to become a WebSocket with this subprotocol, or with any or none where it is null; answered with 101. Frames have at most so many bytes.
    * With `tokenInQuery` a session may be named by the query's `token`.
    */
   socket?: { protocol: string | null; maxFrameBytes: number; tokenInQuery?: boolean };
-  /** Content type of an answer that is bytes rather than JSON; the handler writes it. */
-  binaryResponse?: string;
+  /** Content type of an answer that is bytes rather than JSON, or those that it may have; the handler writes it. */
+  binaryResponse?: string | readonly string[];
   /** What the data of each event of a stream holds. */
   streamedEvent?: z.ZodType;
   /** Whether the events of a stream have ids, after which `Last-Event-ID` goes on. */

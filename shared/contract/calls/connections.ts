@@ -148,6 +148,7 @@ export const callConnections = defineResource({
       provider: z.enum(carriers, `must be one of ${carriers.join(', ')}`),
       connectionId: id,
     }),
+    bodyTypes: ['application/json', 'application/x-www-form-urlencoded'],
     response: named('CarrierEventReceived', z.object({ received: z.literal(true) })),
     errors: ['carrier_signature_invalid', 'payload_too_large', 'rate_limited', 'unavailable'],
   },

@@ -123,5 +123,6 @@ export const ownTrunks = defineResource({
     description:
       'The hub takes the registration back at the carrier. `id` is that of the trunk, as the audit log has it.',
     response: deleted,
+    errors: ['not_found'],
   },
 });

@@ -184,7 +184,7 @@ export const callRecords = defineResource({
       format: z.enum(['json', 'csv'], 'must be json or csv').default('json'),
       ...filters,
     }),
-    binaryResponse: 'application/json',
+    binaryResponse: ['application/json', 'text/csv'],
     response: z.unknown(),
   },
   streamCalls: {

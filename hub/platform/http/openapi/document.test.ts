@@ -84,6 +84,17 @@ describe('the OpenAPI document', () => {
     expect(() => new Examples(() => undefined).of({ type: 'string' }, 'ofTomorrow')).toThrow('"ofTomorrow"');
   });
 
+  test('names every content type that is taken and answered, and every error', () => {
+    const of = (id: string) => described.find(({ operationId }) => operationId === id) as (typeof described)[number];
+    const typesOf = (body: Body | undefined) => Object.keys(body?.content ?? {});
+    expect(typesOf(of('exportCalls').responses['200'])).toEqual(['application/json', 'text/csv']);
+    expect(typesOf(of('receiveCarrierEvent').requestBody)).toEqual([
+      'application/json',
+      'application/x-www-form-urlencoded',
+    ]);
+    expect(Object.keys(of('removeOwnTrunk').responses)).toContain('404');
+  });
+
   test('names its schemas, and says each once', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining([

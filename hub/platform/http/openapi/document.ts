@@ -122,8 +122,13 @@ const multipartResult = {
   },
 };
 
+const contentOf = (types: readonly string[], content: Json): Json =>
+  Object.fromEntries(types.map((type) => [type, content]));
+
 function requestOf(operation: Operation, components: SchemaComponents): Json | null {
   if (operation.upload === true) return { required: false, content: { 'application/octet-stream': bytes } };
+  if (operation.bodyTypes !== undefined)
+    return { required: true, content: contentOf(operation.bodyTypes, { schema: { type: 'object' } }) };
   if (operation.body === undefined) return null;
   return {
     required: operation.bodyOptional !== true,
@@ -135,13 +140,13 @@ function requestOf(operation: Operation, components: SchemaComponents): Json | n
 }
 
 function answerOf(operation: Operation, components: SchemaComponents): Json {
-  if (operation.binaryResponse !== undefined && operation.streamedEvent !== undefined)
+  const types = operation.binaryResponse === undefined ? [] : [operation.binaryResponse].flat();
+  if (operation.streamedEvent !== undefined)
     return {
       description: `The events, each as the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON as shown here`,
-      content: { [operation.binaryResponse]: { schema: components.describe(operation.streamedEvent, 'output') } },
+      content: contentOf(types, { schema: components.describe(operation.streamedEvent, 'output') }),
     };
-  if (operation.binaryResponse !== undefined)
-    return { description: 'The bytes', content: { [operation.binaryResponse]: bytes } };
+  if (types.length > 0) return { description: 'The bytes', content: contentOf(types, bytes) };
   return {
     description: 'OK',
     content: { 'application/json': { schema: components.describe(operation.response, 'output') } },
