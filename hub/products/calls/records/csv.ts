@@ -1,7 +1,7 @@
 /** CSV as spreadsheets and exports write it (RFC 4180). */
 
 /** What a cell said before it was defused. */
-export const fromCell = (cell: string): string => (cell.startsWith("'") ? cell.slice(1) : cell);
+export const fromCell = (cell: string): string => cell.replaceAll(/^'|(?<=[;\t\r\n])'(?=['"]*[=+\-@\t\r])/g, '');
 
 const maxRecordLength = 64 * 1024;
 
