@@ -22,7 +22,7 @@ export type CallResult = (typeof callResults)[number];
 
 /** After so many hours without a word, a call that did not end is closed as failed. */
 export const silentCallHours = 4;
-/** Exports that one session, and one workspace, may begin a minute. */
+/** Exports that one person may begin a minute, however often they are signed in. */
 export const exportsPerMinute = 5;
 
 const direction = z.enum(callDirections, `must be one of ${callDirections.join(', ')}`);
@@ -179,7 +179,7 @@ export const callRecords = defineResource({
     ...member,
     path: '/calls/export',
     summary: 'Export calls as JSON or CSV',
-    description: `An array of calls, or CSV by RFC 4180 with their fields as columns, streamed; those that began last come first. In CSV what a spreadsheet might take for a formula, a cell or what follows \`;\`, a tab or a line break in one, begins with an apostrophe, which the import takes away again; numbers stay as they are, \`+15005550006\` too. ${exportsPerMinute} a minute. An export that fails on its way ends without its end: the array stays open, the connection breaks.`,
+    description: `An array of calls, or CSV by RFC 4180 with their fields as columns, streamed; those that began last come first. In CSV what a spreadsheet might take for a formula, a cell or what follows \`;\`, a tab or a line break in one, begins with an apostrophe, which the import takes away again; numbers stay as they are, \`+15005550006\` too. ${exportsPerMinute} a minute for each person. An export that fails on its way ends without its end: the array stays open, the connection breaks.`,
     query: z.strictObject({
       format: z.enum(['json', 'csv'], 'must be json or csv').default('json'),
       ...filters,

@@ -23,7 +23,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
     listCalls: ({ principal, query }) => calls.listAfterCall(principal.tenantId, query),
     getCallSummary: ({ principal }) => calls.summary(principal.tenantId),
     async exportCalls({ principal, query: { format, ...filter }, signal, refused, raw: { request, response } }) {
-      const state = await rateLimiter.take(`call-export:${principal.sessionId}`, {
+      const state = await rateLimiter.take(`call-export:${principal.user.id}`, {
         limit: exportsPerMinute,
         windowSeconds: 60,
       });
