@@ -316,7 +316,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
         'Call-ID': `r${at}`,
         Contact: `<sip:a@b${at}.invalid;transport=ws>;+sip.instance="<urn:uuid:softphone-${at}>"`,
       });
-    await caller.wait(503);
+    expect(await caller.wait(503)).toMatchObject({ reason: 'Service Unavailable' });
   });
 
   test('is examined by the doctor, which says what is wrong', async () => {

@@ -101,7 +101,7 @@ test('every table that holds a workspace without referring to it is looked after
        select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confrelid = 'tenants'::regclass)
      order by 1`,
   );
-  // Those that go with a run, a node, a conversation or a webhook, the list of bytes to be removed, which a workspace adds to as it goes, the log of events, which no row outlives, and the list of removed workspaces itself.
+  // Those that go with a run, a node, a conversation or a webhook, the list of bytes to be removed, which a workspace adds to as it goes, the log of events, which no row outlives, calls to be ended of workspaces that left, and the list of removed workspaces itself.
   const others = [
     'chat_messages',
     'chat_unused_blobs',
@@ -110,6 +110,7 @@ test('every table that holds a workspace without referring to it is looked after
     'removed_workspaces',
     'run_logs',
     'run_steps',
+    'sip_farewells',
     'webhook_attempts',
     'webhook_deliveries',
     'workspace_events',
