@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { OwnTrunk } from '../../../../shared/contract/calls/own-trunk.ts';
 import { makeCertificate } from '../../../../test/fixtures/certificates.ts';
 import { fastClock } from '../../../../test/fixtures/fast-clock.ts';
@@ -17,7 +17,7 @@ import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
 import { newId } from '../../../platform/ids.ts';
 import { createSecrets } from '../../../platform/secrets.ts';
 import { SipModes } from '../sip-mode/index.ts';
-import { unreachable } from './attempt.ts';
+import { answered, unreachable } from './attempt.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
 import { CallBudget, maxCallsPerDay } from './call-budget.ts';
 import type { MissedCall } from './incoming.ts';
@@ -128,6 +128,26 @@ test('waits 5 s after a failure, twice as long each time and 10 min at most, and
     [540_000, 600_000],
   ]);
   expect([3_600, 600, 60, 1].map(renewalMs)).toEqual([3_540_000, 540_000, 30_000, 5_000]);
+});
+
+test('waits longer after each failure in a row, whether nobody answered or the carrier refused', () => {
+  const counts = (failures: number) => ({ failures, refused_credentials: 0 });
+  const refusal = {
+    kind: 'refused',
+    code: 503,
+    reason: 'Busy',
+    isCredentials: false,
+    retryAfterSeconds: null,
+  } as const;
+  for (const [failures, leastMs, mostMs] of [
+    [0, 4_500, 5_500],
+    [2, 18_000, 22_000],
+    [20, 540_000, 600_000],
+  ] as const)
+    for (const { nextMs } of [unreachable(counts(failures), 'timeout'), answered(counts(failures), refusal)]) {
+      expect(nextMs).toBeGreaterThanOrEqual(leastMs);
+      expect(nextMs).toBeLessThanOrEqual(mostMs);
+    }
 });
 
 describe('a trunk', () => {
@@ -254,6 +274,22 @@ describe('a trunk', () => {
     expect(registrar.requests.slice(after).every(({ headers }) => headers['user-agent'] === 'the second')).toBe(true);
     expect(registrar.bindings.size).toBe(1);
     await first[Symbol.asyncDispose]();
+  });
+
+  test("is nobody's for 30 s at most, when the process that held it is gone", async () => {
+    await set({ port: 9 });
+    const beats = vi.spyOn(globalThis, 'setInterval');
+    onTestFinished(() => beats.mockRestore());
+    await using _keeper = keep({}, { leaseMs: undefined, beatMs: undefined });
+    const left = async () => {
+      const [row] = await database.query<{ ms: number | null }>(
+        'SELECT (extract(epoch FROM lease_expires_at - now()) * 1000)::float AS ms FROM sip_trunks',
+      );
+      return row?.ms ?? 0;
+    };
+    await expect.poll(left).toBeGreaterThan(0);
+    const [beatMs] = beats.mock.calls.flatMap(([, ms]) => ms ?? []);
+    expect((await left()) + (beatMs as number)).toBeLessThanOrEqual(30_000);
   });
 
   test('is numbered and written by its newest holder alone', async () => {
