@@ -700,7 +700,7 @@ describe('records', () => {
   });
 });
 
-test('a change of a call is told live at every process, once, and after a break from where it was', async () => {
+test('a change of a call, and nothing else of its workspace, is told live at every process, once, and after a break from where it was', async () => {
   const { workspace, kamailio } = await scene();
   const [, second, third] = hubs as [TestHub, TestHub, TestHub];
   const stream = await openStream(`${second.url}/calls/live`, workspace.jwt);
@@ -710,8 +710,13 @@ test('a change of a call is told live at every process, once, and after a break 
   const states = (of: typeof stream) => of.received.slice(1).map(({ data }) => (data['call'] as CallRecord).state);
   for (const url of [hub.url, third.url])
     await kamailio.carrier.send(url, kamailio.url, { ...call, event: 'ringing', at });
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'beside', stepsJson: [{ type: 'log', message: 'x' }] },
+  });
+  await workspace.api.call('runAutomationWorkflow', { params: { id }, body: {} });
   await kamailio.carrier.send(third.url, kamailio.url, { ...call, event: 'answered', at: at + 2 });
-  await expect.poll(() => states(stream)).toEqual(['ringing', 'in_progress']);
+  await expect.poll(() => stream.received.map(({ event }) => event)).toEqual(['ready', 'call', 'call']);
+  expect(states(stream)).toEqual(['ringing', 'in_progress']);
   const { items } = await workspace.session.call('listCalls');
   expect(stream.received.at(-1)?.data['call']).toEqual(items[0]);
   stream.end();
