@@ -72,6 +72,35 @@ test('the page loads nothing inline, holds nothing of anybody, is framed nowhere
 });
 
 describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () => {
+  test('a call is heard, and rings, on the loudspeaker that was chosen, and on that of the system where it is refused', async () => {
+    const { ann, ben } = await hirePair(hub, 'loudspeakers');
+    await using tab = await open(ann);
+    const { page } = tab;
+    await ready(page);
+    await page.evaluate(`(() => {
+      window.sinks = [];
+      HTMLMediaElement.prototype.setSinkId = async (id) => {
+        if (id === 'unplugged') throw new DOMException('', 'NotFoundError');
+        sinks.push(['call', id]);
+      };
+      AudioContext.prototype.setSinkId = async (id) => void sinks.push(['ring', id]);
+      const devices = ['headset', 'unplugged'].map((id) => ({ kind: 'audiooutput', deviceId: id, label: id }));
+      navigator.mediaDevices.enumerateDevices = async () => devices;
+      navigator.mediaDevices.dispatchEvent(new Event('devicechange'));
+    })()`);
+    const sinks = () => page.evaluate('sinks');
+    await page.getByText('Devices').click();
+    const chosen = page.getByRole('combobox', { name: 'Loudspeaker' });
+    await chosen.selectOption('headset');
+    await expect.poll(sinks).toEqual([['call', 'headset']]);
+    await using callee = await open(ben);
+    await ready(callee.page);
+    await dial(callee.page, ann.email);
+    await expect.poll(sinks).toContainEqual(['ring', 'headset']);
+    await chosen.selectOption('unplugged');
+    await expect.poll(() => chosen.inputValue()).toBe('');
+  });
+
   test('two people call each other, hear each other, mute, hold, send keys and hang up', async () => {
     const { ann, ben } = await hirePair(hub, 'harbour');
     await using caller = await open(ann);
