@@ -1,4 +1,5 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
+import { Breakage } from './breakage.ts';
 import { Meter } from './meter.ts';
 import { endOf, outcomeOf, outcomeOfIncoming } from './outcomes.ts';
 import type { Outcome } from './outcomes.ts';
@@ -20,6 +21,8 @@ export interface CallOptions {
   onSound: (stream: MediaStream) => void;
   onLevels: (levels: { microphone: number; answer: number }) => void;
   onEnd: (ended: EndedCall) => void;
+  /** No sound found its way for so long that the call is to be ended. */
+  onBroken: () => void;
   /** The browser found no way for its audio, so that nobody was asked yet. */
   onStuck?: () => void;
 }
@@ -44,6 +47,8 @@ export class Call {
   #renewal: ReturnType<typeof setTimeout> | undefined;
   #renewalsLeft = renewals;
   #isRenewedByOther = false;
+  readonly #breakage = new Breakage();
+  #isOver = false;
 
   constructor(options: CallOptions) {
     this.#options = options;
@@ -65,7 +70,7 @@ export class Call {
     // It has nobody to wait for: all ways are of this machine, and known at once.
     session.on('icecandidate', ({ ready }) => setTimeout(ready, gatheringMs));
     session.on('reinvite', () => (this.#isRenewedByOther = true));
-    session.on('ended', ({ cause }) => this.#end(endOf(cause), false));
+    session.on('ended', ({ cause }) => this.#end(this.#isOver ? 'connectionBroken' : endOf(cause), false));
     session.on('failed', ({ originator, cause, message }) => {
       const answer = message as { status_code?: number; reason_phrase?: string; getHeader?: (name: string) => string };
       const { status_code: status, reason_phrase: reason } = answer ?? {};
@@ -155,7 +160,7 @@ export class Call {
     this.#meter = new Meter({
       connection,
       onLevels: this.#options.onLevels,
-      onQuality: (quality: Quality) => this.#talkedSince !== null && this.#options.onChange({ quality }),
+      onQuality: (quality: Quality) => this.#judge(connection, quality),
     });
     connection.addEventListener('track', ({ streams, track }) =>
       this.#options.onSound(streams[0] ?? new MediaStream([track])),
@@ -164,6 +169,17 @@ export class Call {
     connection.addEventListener('iceconnectionstatechange', () => {
       if (connection.iceConnectionState === 'failed') this.renew();
     });
+  }
+
+  #judge({ iceConnectionState: way }: RTCPeerConnection, quality: Quality): void {
+    if (this.#talkedSince === null) return;
+    const { local, remote } = this.session.isOnHold();
+    const isBroken = way !== 'connected' && way !== 'completed' && quality.verdict === 'silent' && !local && !remote;
+    const breakage = this.#breakage.note(isBroken, performance.now());
+    this.#options.onChange({ quality, isBroken: breakage !== 'none' });
+    if (breakage !== 'over' || this.#isOver) return;
+    this.#isOver = true;
+    this.#options.onBroken();
   }
 
   #talk(): void {

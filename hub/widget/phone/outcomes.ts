@@ -5,6 +5,7 @@ import type { Words } from './words/english.ts';
 export type Outcome = Extract<
   keyof Words,
   | 'callOver'
+  | 'connectionBroken'
   | 'cancelled'
   | 'declined'
   | 'youDeclined'
@@ -90,7 +91,10 @@ export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, takenBack =
 }
 
 /** What a call that was answered came to. */
-export const endOf = (cause: string): Outcome => (cause === 'Terminated' ? 'callOver' : (causes[cause] ?? 'callOver'));
+export function endOf(cause: string): Outcome {
+  const outcome = causes[cause];
+  return outcome === 'connectionLost' ? 'connectionBroken' : (outcome ?? 'callOver');
+}
 
 /** What is said of a call that nobody answered: whoever is in distress hears of another phone, whatever went wrong. */
 export const toldOutcome = (outcome: Outcome, called: string | null): Outcome =>

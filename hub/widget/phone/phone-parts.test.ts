@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { Breakage } from './breakage.ts';
 import { loadLanguage } from './language.ts';
 import { endOf, outcomeOf, outcomeOfIncoming, toldOutcome } from './outcomes.ts';
 import { nameOf } from './parts/names.ts';
@@ -103,6 +104,13 @@ test('a call sounds good without loss, worse with loss and delay, and silent whe
   );
 });
 
+test('a way that is broken is told after 30 seconds and ends the call after 60, counted anew once something came', () => {
+  const breakage = new Breakage();
+  const at = (seconds: number, isBroken = true) => breakage.note(isBroken, seconds * 1000);
+  expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'told', 'told']);
+  expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'told', 'over']);
+});
+
 test('each end of a call has its word, and refusals of the hub those of their own', () => {
   const refused = (status: number, reason: string) =>
     outcomeOf({ originator: 'remote', cause: 'Rejected', status, reason });
@@ -116,7 +124,11 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'local', cause: 'Canceled' })).toBe('cancelled');
   expect(outcomeOf({ originator: 'system', cause: 'Connection Error' })).toBe('connectionLost');
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
-  expect([endOf('Terminated'), endOf('WebRTC Error')]).toEqual(['callOver', 'noCommonSound']);
+  expect(['Terminated', 'WebRTC Error', 'Request Timeout'].map(endOf)).toEqual([
+    'callOver',
+    'noCommonSound',
+    'connectionBroken',
+  ]);
 });
 
 test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {

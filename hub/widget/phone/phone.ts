@@ -1,20 +1,19 @@
 import type { RTCSession } from 'jssip/lib/RTCSession.js';
 import type { LevelListeners } from '../parts/level.tsx';
-import { MicrophoneError } from '../voice/microphone.ts';
 import { CallAudio, listDevices } from './audio.ts';
 import { Call } from './call.ts';
 import type { EndedCall } from './call.ts';
 import { readAccount, readCalls, readColleagues, readPerson } from './hub.ts';
 import type { Account, Person, Problem } from './hub.ts';
 import { Line } from './line.ts';
+import { MicrophoneChoice } from './microphone-choice.ts';
 import { toldOutcome } from './outcomes.ts';
+import type { Outcome } from './outcomes.ts';
 import { peerOf, targetOf } from './people.ts';
 import type { Peer } from './people.ts';
 import { Ringer } from './ringer.ts';
 import { canCall, withMissed } from './state.ts';
 import type { CallView, PhoneStore } from './state.ts';
-
-/** Who wants to know how loud it is, from 0 to 1. */
 
 /** How long before what was not readable is read again, in milliseconds. */
 const readAgainMs = 5_000;
@@ -25,6 +24,7 @@ const recordedMs = 1_500;
 export class Phone {
   readonly #store: PhoneStore;
   readonly #audio: CallAudio;
+  readonly #microphone: MicrophoneChoice;
   readonly #ringer = new Ringer();
   /** How loud it is here and at the other side. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
@@ -38,8 +38,9 @@ export class Phone {
     this.#store = store;
     this.#audio = new CallAudio({
       onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
-      onLost: () => void this.#microphoneLost(),
+      onLost: () => void this.#microphone.replace(this.#call),
     });
+    this.#microphone = new MicrophoneChoice(store, this.#audio);
     (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
       'devicechange',
       () => void listDevices(store),
@@ -97,7 +98,7 @@ export class Phone {
   async callPeer(peer: Peer): Promise<void> {
     if (!canCall(this.#store.state) || peer.user === null) return;
     this.#show('outbound', peer, 'opening');
-    const stream = await this.#listen();
+    const stream = await this.#microphone.listen();
     const line = this.#line;
     if (this.#store.state.call === null || line === null) return this.#audio.close();
     if (stream === null) return this.#ended(peer, { outcome: 'microphoneNeeded', seconds: null, isMissed: false });
@@ -111,7 +112,7 @@ export class Phone {
     if (this.#store.state.call?.phase !== 'incoming' || call === null) return;
     this.#ringer.stop();
     this.#change({ phase: 'connecting' });
-    const stream = await this.#listen();
+    const stream = await this.#microphone.listen();
     // The caller may have given up meanwhile.
     if (this.#call !== call) return;
     if (stream !== null) this.#line?.answer(call.session, stream);
@@ -122,7 +123,7 @@ export class Phone {
   }
 
   /** Ends the call, or does not take it. */
-  hangUp(): void {
+  hangUp(outcome: Outcome = 'callOver'): void {
     const { call: view, connection } = this.#store.state;
     const call = this.#call;
     if (view === null) return;
@@ -133,7 +134,7 @@ export class Phone {
     this.#toEnd = call;
     this.#call = null;
     const seconds = Math.round((Date.now() - view.since) / 1000);
-    this.#ended(view.peer, { outcome: 'callOver', seconds, isMissed: false });
+    this.#ended(view.peer, { outcome, seconds, isMissed: false });
   }
 
   toggleMute(): void {
@@ -160,12 +161,8 @@ export class Phone {
     this.#audio.resume();
   }
 
-  async setMicrophone(microphoneId: string): Promise<void> {
-    const { microphoneId: before, call } = this.#store.state;
-    this.#store.set({ microphoneId });
-    if (this.#call === null || call?.phase !== 'talking') return;
-    // The call goes on with the one before.
-    if (!(await this.#speakWith(microphoneId))) this.#store.set({ microphoneId: before });
+  async setMicrophone(id: string): Promise<void> {
+    await this.#microphone.choose(id, this.#store.state.call?.phase === 'talking' ? this.#call : null);
   }
 
   async setSpeaker(speakerId: string): Promise<void> {
@@ -240,6 +237,7 @@ export class Phone {
         this.levels.microphone(microphone);
         this.levels.answer(answer);
       },
+      onBroken: () => this.#call === call && this.hangUp('connectionBroken'),
       onEnd: (ended) => {
         if (this.#call === call) this.#ended(peer, ended);
         if (this.#toEnd === call) this.#toEnd = null;
@@ -265,40 +263,21 @@ export class Phone {
   }
 
   #show(direction: CallView['direction'], peer: Peer, phase: CallView['phase']): void {
-    const fresh = { since: 0, isMuted: false, isHeld: false, isHeldByOther: false, digits: '', quality: null };
+    const fresh = {
+      since: 0,
+      isMuted: false,
+      isHeld: false,
+      isHeldByOther: false,
+      isBroken: false,
+      digits: '',
+      quality: null,
+    };
     this.#store.set({ call: { direction, peer, phase, ...fresh }, last: null, microphoneProblem: null });
   }
 
   #change(change: Partial<CallView>): void {
     const { call } = this.#store.state;
     if (call !== null) this.#store.set({ call: { ...call, ...change } });
-  }
-
-  /** The microphone; null where there is none, which the page says then. */
-  async #listen(deviceId = this.#store.state.microphoneId): Promise<MediaStream | null> {
-    try {
-      const { stream, isReplaced } = await this.#audio.open(deviceId);
-      this.#store.set(isReplaced ? { microphoneProblem: 'replaced', microphoneId: '' } : { microphoneProblem: null });
-      // Browsers name devices from now on.
-      void listDevices(this.#store);
-      return stream;
-    } catch (error) {
-      const problem = error instanceof MicrophoneError ? error.problem : 'failed';
-      this.#store.set({ microphoneProblem: problem });
-      return null;
-    }
-  }
-
-  /** Answers whether there is such a microphone. */
-  async #speakWith(deviceId: string): Promise<boolean> {
-    const track = (await this.#listen(deviceId))?.getAudioTracks()[0];
-    if (track !== undefined) await this.#call?.speakWith(track);
-    return track !== undefined;
-  }
-
-  async #microphoneLost(): Promise<void> {
-    const isReplaced = await this.#speakWith('');
-    this.#store.set({ microphoneId: '', microphoneProblem: isReplaced ? 'replaced' : 'lost' });
   }
 }
 

@@ -18,6 +18,8 @@ export interface CallView {
   isMuted: boolean;
   isHeld: boolean;
   isHeldByOther: boolean;
+  /** Whether no sound found its way for long. */
+  isBroken: boolean;
   /** Keys that were sent. */
   digits: string;
   quality: Quality | null;

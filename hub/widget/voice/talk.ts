@@ -20,8 +20,6 @@ export interface TalkOptions {
   processorUrl: string;
 }
 
-/** Who wants to know how loud it is, from 0 to 1. */
-
 /** An answer of which nothing came for so long is none, in milliseconds: the hub gives up sooner. */
 const awaitMs = 30_000;
 

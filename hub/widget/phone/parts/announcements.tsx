@@ -25,9 +25,13 @@ function textOf({ call, last, language }: PhoneState): string {
 }
 
 /** What a call does now. */
-export function phaseText({ phase, isHeld, isHeldByOther }: CallView, words: PhoneState['language']['words']): string {
+export function phaseText(
+  { phase, isHeld, isHeldByOther, isBroken }: CallView,
+  words: PhoneState['language']['words'],
+): string {
   if (phase === 'connecting') return words.pickingUp;
   if (phase !== 'talking') return words[phase];
+  if (isBroken) return words.broken;
   return isHeld ? words.held : isHeldByOther ? words.heldByOther : words.talking;
 }
 

@@ -100,9 +100,9 @@ function Clock({ since, language }: { since: number; language: Language }) {
 type QualityProps = { call: CallView } & Pick<PartProps['state']['language'], 'words' | 'say'>;
 
 /** How the call sounds, and by which measures. */
-function Quality({ call: { quality, isHeld, isHeldByOther }, words, say }: QualityProps) {
-  // Whoever is on hold hears nothing, and nothing is wrong with it.
-  if (quality === null || ((isHeld || isHeldByOther) && quality.verdict === 'silent')) return null;
+function Quality({ call: { quality, isHeld, isHeldByOther, isBroken }, words, say }: QualityProps) {
+  // Whoever is on hold hears nothing, and nothing is wrong with it; where the way is broken that is said already.
+  if (quality === null || ((isHeld || isHeldByOther || isBroken) && quality.verdict === 'silent')) return null;
   const { verdict, lostPercent: lost, jitterMs: jitter, roundTripMs } = quality;
   const measures =
     roundTripMs === null
