@@ -201,10 +201,20 @@ describe('what carriers send', () => {
         sipCode: 486,
         hangupBy: 'callee',
         reason: 'Busy Here',
-        mosScore: 9,
+        mosScore: '1.25',
       },
     ])
       expect((await kamailio.carrier.send(hub.url, kamailio.url, message)).status).toBe(200);
+    const odd = await kamailio.carrier.send(hub.url, kamailio.url, {
+      ...sip,
+      event: 'quality',
+      at: at(9),
+      mosScore: 9,
+    });
+    expect([odd.status, odd.body.details]).toEqual([
+      400,
+      [{ path: 'body.mosScore', message: 'must be a number from 1 to 5' }],
+    ]);
     const { data } = await api.call('listVoiceCalls');
     const bySid = Object.fromEntries(data.map((record) => [record.callSid, record]));
     expect(data.length).toBe(6);
@@ -251,7 +261,7 @@ describe('what carriers send', () => {
       result: 'busy',
       reason: 'Busy Here',
       hangupBy: 'callee',
-      mosScore: null,
+      mosScore: 1.25,
       startedAt: at(0),
       endedAt: at(20),
     });
@@ -428,6 +438,15 @@ describe('records', () => {
     const bySession = { authorization: `Bearer ${acme.jwt}` };
     expect(await refused('/v1/voice/calls?result=lost', byKey)).toEqual([400, 'validation_failed']);
     expect(await refused(`/calls?cursor=${all[0]?.id}`, bySession)).toEqual([400, 'invalid_cursor']);
+    const span = 'from=2026-03-02T00:00:00Z&to=2026-03-01T00:00:00Z';
+    for (const [path, headers] of [
+      [`/v1/voice/calls?${span}`, byKey],
+      [`/calls?${span}`, bySession],
+      [`/calls/export?${span}`, bySession],
+    ] as const) {
+      const { status, body } = await send(hub.url, 'GET', path, { headers });
+      expect([status, body.details]).toMatchObject([400, [{ path: 'query.from' }, { path: 'query.to' }]]);
+    }
     expect(await refused('/v1/voice/calls?cursor=abc', byKey)).toEqual([400, 'invalid_cursor']);
     expect(await refused(`/v1/voice/calls/${all[0]?.id}`, { 'x-api-key': acme.keys.voice as string })).toEqual([
       404,
@@ -501,6 +520,25 @@ describe('records', () => {
       `twilio,CA2,outbound,"@a,b","line\r\nbreak",busy,${at},${at},`,
       `twilio,CA3,outbound,-5.5,''quoted,failed,${at},${at},`,
     ]);
+    // Of some calls it is not known which way they went.
+    const { url, secret } = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'K' } });
+    const kamailio = kamailioStandIn(secret as string);
+    await kamailio.send(hub.url, url, {
+      callId: 'K1',
+      event: 'ended',
+      at,
+      sipCode: 200,
+      durationSecs: 9,
+      mosScore: 4.3,
+    });
+    await kamailio.send(hub.url, url, {
+      callId: 'K2',
+      event: 'ended',
+      at,
+      sipCode: 486,
+      from: '+4930',
+      hangupBy: 'callee',
+    });
     const read = async (query: string) =>
       send(hub.url, 'GET', `/calls/export${query}`, { headers: { authorization: `Bearer ${jwt}` } });
     const json = await read('');
@@ -521,7 +559,7 @@ describe('records', () => {
       })(),
       null,
     );
-    expect(outcome).toEqual({ read: 3, changed: 3, skipped: 0, old: 0, refused: 0, problems: [] });
+    expect(outcome).toEqual({ read: 5, changed: 5, skipped: 0, old: 0, refused: 0, problems: [] });
     const withoutIds = (calls: readonly CallRecord[]) =>
       calls.map((call) => ({ ...call, id: null })).toSorted((one, two) => (one.callSid < two.callSid ? -1 : 1));
     expect(withoutIds((await target.session.call('listCalls')).items)).toEqual(withoutIds(items));

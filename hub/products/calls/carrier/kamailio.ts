@@ -42,7 +42,14 @@ const message = z.object(
     sipCode: whole(100, 699).nullish(),
     reason: words(200).nullish(),
     hangupBy: oneOf(['caller', 'callee']).nullish(),
-    mosScore: z.unknown().optional(),
+    mosScore: z
+      .unknown()
+      .optional()
+      .transform((value, context) => {
+        const score = mosOf(value);
+        if (score === null && value !== undefined && value !== null) context.addIssue('must be a number from 1 to 5');
+        return score;
+      }),
   },
   'must be an object',
 );
@@ -78,7 +85,7 @@ export function readKamailioEvent(body: unknown): CallEvent {
     answeredAt: data.answeredAt ?? (data.event === 'answered' ? data.at : null),
     endedAt: isOver ? (data.endedAt ?? data.at) : null,
     machine: data.result === 'voicemail',
-    mosScore: mosOf(data.mosScore),
+    mosScore: data.mosScore ?? null,
   };
 }
 

@@ -21,8 +21,9 @@ export interface ImportOutcome {
   problems: { line: number; message: string }[];
 }
 
-const empty = z.literal('').transform(() => null);
-const optional = <Schema extends z.ZodType>(schema: Schema) => z.union([empty, schema]).default(null);
+/** Of a cell that may be empty, or whose column is not there. */
+const optional = <Schema extends z.ZodType>(schema: Schema) =>
+  z.preprocess((cell) => cell || null, schema.nullable()).default(null);
 const time = instant.transform((value) => new Date(value)).refine((at) => isCallTime(at.getTime()), callTimeRule);
 const whole = (least: number, most: number) =>
   z
@@ -36,7 +37,7 @@ const lineSchema = z.object({
   provider: z.enum(callProviders, `must be one of ${callProviders.join(', ')}`),
   callSid: text(1, 255),
   state: z.string().default('ended'),
-  direction: z.enum(callDirections, `must be one of ${callDirections.join(', ')}`),
+  direction: optional(z.enum(callDirections, `must be one of ${callDirections.join(', ')}`)),
   fromId: optional(text(1, 200)),
   toId: optional(text(1, 200)),
   result: z.enum(callResults, `must be one of ${callResults.join(', ')}`),

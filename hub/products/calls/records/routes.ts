@@ -7,6 +7,7 @@ import { implement } from '../../../platform/http/implement.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { WorkspaceEvents } from '../../core/events/index.ts';
 import { exportText } from './export.ts';
+import { assertSpan } from './service.ts';
 import type { Calls } from './service.ts';
 
 const contentTypes = { json: 'application/json; charset=utf-8', csv: 'text/csv; charset=utf-8; header=present' };
@@ -23,6 +24,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
     listCalls: ({ principal, query }) => calls.listAfterCall(principal.tenantId, query),
     getCallSummary: ({ principal }) => calls.summary(principal.tenantId),
     async exportCalls({ principal, query: { format, ...filter }, signal, refused, raw: { request, response } }) {
+      assertSpan(filter);
       const state = await rateLimiter.take(`call-export:${principal.user.id}`, {
         limit: exportsPerMinute,
         windowSeconds: 60,

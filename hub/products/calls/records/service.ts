@@ -94,9 +94,10 @@ export class Calls {
     return (await this.#deps.db.read(tenantId, (tx) => findCallsBySid(tx, tenantId, wanted))).map(presentCall);
   }
 
-  /** A page whose cursor says where it ended. @throws AppError `invalid_cursor`. */
+  /** A page whose cursor says where it ended. @throws AppError `invalid_cursor`, `validation_failed`. */
   async list(tenantId: string, query: z.output<typeof resource.listVoiceCalls.query>) {
     const { db, cursors } = this.#deps;
+    assertSpan(query);
     const scope = `calls:${tenantId}`;
     const after = query.cursor === undefined ? undefined : placeOf(cursors.decodeText(scope, query.cursor));
     const rows = await db.read(tenantId, (tx) => listCalls(tx, tenantId, query, after, query.limit + 1));
@@ -111,8 +112,9 @@ export class Calls {
     };
   }
 
-  /** A page whose cursor is its last call. @throws AppError `invalid_cursor`. */
+  /** A page whose cursor is its last call. @throws AppError `invalid_cursor`, `validation_failed`. */
   async listAfterCall(tenantId: string, query: z.output<typeof resource.listCalls.query>) {
+    assertSpan(query);
     const rows = await this.#deps.db.read(tenantId, async (tx) => {
       const last = query.cursor === undefined ? undefined : await findCall(tx, tenantId, query.cursor);
       if (last === null)
@@ -189,6 +191,16 @@ export class Calls {
 
 /** Calls that are read at once: some 80 KB of text, which the young generation of V8 holds several of. */
 const exportPage = 200;
+
+/** @throws AppError `validation_failed` for a time span that ends before it begins. */
+export function assertSpan({ from, to }: CallFilter): void {
+  if (from === undefined || to === undefined || Date.parse(from) <= Date.parse(to)) return;
+  const details = [
+    { path: 'query.from', message: 'must not be later than to' },
+    { path: 'query.to', message: 'must not be earlier than from' },
+  ];
+  throw new AppError('validation_failed', 'query.from must not be later than query.to.', { details });
+}
 
 /** Whole minutes, half up. */
 const minutesOf = (seconds: number) => Math.floor((seconds + 30) / 60);
