@@ -66,7 +66,7 @@ async function examine(): Promise<Check[]> {
     ...(await examineCalls(config)),
     await attempt('SIP server', async () => {
       const { examineSipServer } = await import('../products/calls/index.ts');
-      return examineSipServer(config.sip.server);
+      return examineSipServer(config.sip.server, config.sip.dial.emergency);
     }),
   ];
 }

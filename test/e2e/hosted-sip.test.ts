@@ -11,6 +11,7 @@ import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamail
 import type { KamailioServer } from '../fixtures/kamailio-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import { rtpengineAvailable, startRtpengine } from '../fixtures/rtpengine.ts';
 import { openSoftphone, openSoftphoneAt } from '../fixtures/softphone.ts';
 import type { Softphone } from '../fixtures/softphone.ts';
 import { UdpPhone } from '../fixtures/udp-phone.ts';
@@ -322,11 +323,29 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
   test('is examined by the doctor, which says what is wrong', async () => {
     const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = server.env;
     const settings = { domain, wsUrl, rpcUrl, sharedSecret };
-    expect(await examineSipServer(settings)).toMatch(/^kamailio \d.* serves sip\.example\.com$/i);
+    expect(await examineSipServer(settings)).toMatch(
+      /^kamailio \d.* serves sip\.example\.com; sound goes from phone to phone$/i,
+    );
+    await expect(examineSipServer({ ...settings, domain: 'sip.other.test' })).rejects.toThrow(
+      /does not serve sip\.other\.test.*SIP_DOMAIN/,
+    );
     await expect(examineSipServer({ ...settings, sharedSecret: 'x'.repeat(32) })).rejects.toThrow(
       /SIP_RPC_URL.*secret/,
     );
     await expect(examineSipServer({ ...settings, wsUrl: 'ws://127.0.0.1:9' })).rejects.toThrow('at SIP_WS_URL');
+    expect(await examineSipServer(settings, 'route')).toMatch(/warning: SIP_EMERGENCY=route/);
     expect(await examineSipServer(null)).toMatch('not set');
   });
+
+  test.skipIf(!rtpengineAvailable)(
+    'is examined with its rtpengine, also when that is away (skipped without rtpengine)',
+    async () => {
+      const rtpengine = await startRtpengine();
+      await using relayed = await startKamailioServer(database, rtpengine.url);
+      const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = relayed.env;
+      const examine = () => examineSipServer({ domain, wsUrl, rpcUrl, sharedSecret });
+      expect(await examine().finally(() => rtpengine[Symbol.asyncDispose]())).toMatch(/sound goes by rtpengine$/);
+      await expect(examine()).rejects.toThrow(`does not reach rtpengine at ${rtpengine.url}`);
+    },
+  );
 });

@@ -45,6 +45,8 @@ const notFound = 404;
 const deleted = 5;
 const handshakeTimeoutMs = 3_000;
 const rpcTimeoutMs = 1_000;
+/** Kamailio itself waits for what does not answer. */
+const pingTimeoutMs = 10_000;
 
 /** The operator's SIP server (deploy/kamailio), which trusts the hub to say who somebody is. */
 export class SipServer {
@@ -135,13 +137,25 @@ export class SipServer {
     return result;
   }
 
-  async #ask(method: string, params: (string | number)[]): Promise<RpcAnswer> {
+  /** What sound goes by (rtpengine), and whether it answers; null where sound goes by nothing. @throws Error where the server does not answer within a few seconds. */
+  async mediaRelays(): Promise<{ url: string; isUp: boolean }[] | null> {
+    const { result } = await this.#ask('rtpengine.show', ['all']);
+    if (!Array.isArray(result)) return null;
+    const relays: { url: string; isUp: boolean }[] = [];
+    for (const { url } of result as { url: string }[]) {
+      const { result: ping } = await this.#ask('rtpengine.ping', [url], pingTimeoutMs);
+      relays.push({ url, isUp: (ping as { status?: string } | undefined)?.status === 'success' });
+    }
+    return relays;
+  }
+
+  async #ask(method: string, params: (string | number)[], timeoutMs = rpcTimeoutMs): Promise<RpcAnswer> {
     const { rpcUrl, sharedSecret } = this.#settings;
     const response = await fetch(rpcUrl, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', 'X-Outrigger-Secret': sharedSecret },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-      signal: AbortSignal.timeout(rpcTimeoutMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     if (response.status === 403) throw new Error('it does not know the secret');
     return (await response.json()) as RpcAnswer;

@@ -1,15 +1,27 @@
+import { once } from 'node:events';
+import type { WebSocket } from 'ws';
 import { AppError } from '../../../../shared/errors.ts';
 import { reasonOf } from '../../../platform/reason-of.ts';
+import { parseMessage } from '../../../platform/sip/message.ts';
 import { SipServer } from '../../../platform/sip/sip-server.ts';
 import type { SipServerSettings } from '../../../platform/sip/sip-server.ts';
 
+/** As whom it is asked. */
+const examiner = 'outrigger-doctor';
+const answerTimeoutMs = 3_000;
+
 /**
- * Asks the operator's SIP server for its version, and connects to it once as the hub does for softphones. Answers what came, in a line; that none is set is well.
+ * Asks the operator's SIP server for its version, connects to it once as the hub does for softphones, and asks there whether it serves the domain, and whether what sound goes by answers.
+ * Answers what came, in a line; that none is set is well.
  * @throws AppError `unavailable` that says what to do.
  */
-export async function examineSipServer(settings: SipServerSettings | null): Promise<string> {
+export async function examineSipServer(
+  settings: SipServerSettings | null,
+  emergency: 'refuse' | 'route' = 'refuse',
+): Promise<string> {
   if (settings === null)
     return 'not set; set SIP_DOMAIN, SIP_WS_URL, SIP_RPC_URL and SIP_SHARED_SECRET to offer hosted SIP';
+  const { domain } = settings;
   const server = new SipServer(settings);
   const attempt = async <Result>(setting: string, run: () => Promise<Result>): Promise<Result> => {
     try {
@@ -22,6 +34,49 @@ export async function examineSipServer(settings: SipServerSettings | null): Prom
     }
   };
   const version = await attempt('SIP_RPC_URL', () => server.version());
-  (await attempt('SIP_WS_URL', () => server.connect('outrigger-doctor'))).close();
-  return `${version} serves ${settings.domain}`;
+  const status = await attempt('SIP_WS_URL', async () => askOptions(await server.connect(examiner), domain));
+  if (status !== 200)
+    throw new AppError(
+      'unavailable',
+      `the SIP server does not serve ${domain}, but answers ${status} for it; give it and the hub the same SIP_DOMAIN.`,
+    );
+  const relays = await attempt('SIP_RPC_URL', () => server.mediaRelays());
+  const away = relays?.filter(({ isUp }) => !isUp).map(({ url }) => url) ?? [];
+  if (away.length > 0)
+    throw new AppError(
+      'unavailable',
+      `the SIP server does not reach rtpengine at ${away.join(', ')}; see that it runs there, as SIP_RTPENGINE of the SIP server says.`,
+    );
+  const sound = relays === null ? 'sound goes from phone to phone' : 'sound goes by rtpengine';
+  const warning =
+    emergency === 'route'
+      ? '; warning: SIP_EMERGENCY=route helps only where this server has a way to numbers, which deploy/kamailio has not; try it, or set refuse'
+      : '';
+  return `${version.trim()} serves ${domain}; ${sound}${warning}`;
+}
+
+/** What it answers to whoever asks of a domain whether it is there. */
+async function askOptions(socket: WebSocket, domain: string): Promise<number> {
+  try {
+    const answered = once(socket, 'message', { signal: AbortSignal.timeout(answerTimeoutMs) });
+    socket.send(
+      [
+        `OPTIONS sip:${domain} SIP/2.0`,
+        'Via: SIP/2.0/WS examiner.invalid;branch=z9hG4bKexaminer',
+        'Max-Forwards: 1',
+        `From: <sip:${examiner}@${domain}>;tag=examiner`,
+        `To: <sip:${domain}>`,
+        `Call-ID: ${examiner}`,
+        'CSeq: 1 OPTIONS',
+        'Content-Length: 0',
+        '',
+        '',
+      ].join('\r\n'),
+    );
+    const [data] = (await answered) as [Buffer];
+    const message = parseMessage(data);
+    return message.kind === 'response' ? message.status : 0;
+  } finally {
+    socket.close();
+  }
 }
