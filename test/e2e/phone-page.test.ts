@@ -284,6 +284,9 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
 
     await session.call('optOutOfHostedSip', {});
     await expect.poll(() => problem(page)).toBe('notOptedIn');
+    const link = await page.getByRole('link', { name: 'API reference' }).getAttribute('href');
+    expect((await send(hub.url, 'GET', `/${link}`)).status).toBe(200);
+    await picture(tab, 'not-opted-in');
     expect(await barriers(page)).toEqual([]);
     await session.call('optIntoHostedSip', {});
     await page.getByRole('button', { name: 'Try again' }).click();

@@ -14,6 +14,7 @@ export function Problems({ phone, state }: PartProps) {
       {problem !== null && (
         <Problem name={problem} title={words[`${problem}Title`]} text={words[`${problem}Text`]}>
           {(problem === 'signedOut' || problem === 'ended') && <SignIn words={words} back="/phone" />}
+          {problem === 'notOptedIn' && <a href="docs">{words.reference}</a>}
           {canRetry.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
         </Problem>
       )}

@@ -115,10 +115,10 @@ export const german: Words = {
   notEntitledTitle: 'Ihr Arbeitsbereich kann nicht telefonieren',
   notEntitledText: 'Er braucht die Berechtigung business_calling. Fragen Sie, wer diesen Hub betreibt.',
   notConfiguredTitle: 'Telefonieren ist auf diesem Hub nicht eingerichtet',
-  notConfiguredText: 'Sein Betreiber verbindet einen SIP-Server; wie, steht auf der Seite über das Telefonieren.',
+  notConfiguredText: 'Sein Betreiber verbindet einen SIP-Server, wie docs/calling.md von Outrigger es beschreibt.',
   notOptedInTitle: 'Telefonieren ist für Ihren Arbeitsbereich nicht eingeschaltet',
-  notOptedInText:
-    'Ein Admin des Arbeitsbereichs schaltet das gehostete SIP ein; wie, steht auf der Seite über das Telefonieren.',
+  notOptedInText: 'Ein Admin des Arbeitsbereichs schaltet das gehostete SIP ein, mit POST /sip/our-sip/opt-in.',
+  reference: 'API-Referenz',
   unreachableTitle: 'Der Hub ist nicht erreichbar',
   unreachableText: 'Prüfen Sie Ihre Verbindung. Diese Seite versucht es weiter.',
   unsupportedTitle: 'Dieser Browser ist zu alt',
