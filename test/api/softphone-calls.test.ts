@@ -123,7 +123,8 @@ describe('a softphone in a call', () => {
     caller.request('INFO', 'sip:x@Y.invalid;other=1', { ...inCall, Route: '<sip:10.0.0.1;lr>' });
     expect(await callee.wait('INFO')).toMatchObject({ uri: contact });
     callee.request('INFO', 'sip:abc@abc.invalid', {
-      ...{ From: `<sip:${callee.user}@${domain}>;tag=theirs`, To: `<sip:${caller.user}@${domain}>;tag=mine` },
+      From: `<sip:${callee.user}@${domain}>;tag=theirs`,
+      To: `<sip:${caller.user}@${domain}>;tag=mine`,
       'Call-ID': `call-of-${caller.user}`,
     });
     await caller.wait('INFO');
@@ -214,5 +215,64 @@ describe('a softphone in a call', () => {
       );
     await expect.poll(() => server.messages.slice(before)).toMatchObject([{ status: 486 }]);
     expect(phone.messages).toHaveLength(16);
+  });
+});
+
+describe('a softphone of somebody in distress', () => {
+  test('calls an emergency number whatever it had before, however it is written, which is in the audit log', async () => {
+    const { workspace, phone } = await workspaceWithPhone();
+    const callee = await open(workspace.jwt);
+    await callee.register();
+    for (let at = 0; at < 16; at += 1)
+      phone.request('INVITE', `sip:${callee.user}@${domain}`, { 'Call-ID': `ring-${at}` });
+    await expect.poll(() => callee.messages.length).toBe(16);
+    for (let at = 0; at < 15; at += 1) phone.request('INVITE', `sip:+331@${domain}`, { 'Call-ID': `more-${at}` });
+    await expect.poll(() => phone.messages.length).toBe(15);
+    expect(phone.messages.at(-1)).toMatchObject({ status: 403, reason: 'Too Many Calls' });
+    phone.request('INVITE', 'tel:112;phone-context=+49', { 'Call-ID': 'help', Route: '<sip:10.0.0.1;lr>' });
+    phone.request('INVITE', 'urn:service:sos.fire', { 'Call-ID': 'fire' });
+    await expect
+      .poll(() => server.messages.filter((each) => ['help', 'fire'].includes(headerOf(each, 'call-id') ?? '')))
+      .toMatchObject([{ uri: `sip:112@${domain}` }, { uri: `sip:112@${domain}` }]);
+    expect(
+      headersOf(server.messages.findLast((each) => headerOf(each, 'call-id') === 'help') as SipRequest, 'route'),
+    ).toEqual([]);
+    const entry = { action: 'sip_call.emergency', dialled: '112', reason: 'Routed' };
+    await expect
+      .poll(async () => (await audited(workspace)).filter(({ action }) => action === entry.action))
+      .toEqual([entry, entry]);
+  });
+});
+
+describe('what a softphone was refused', () => {
+  test('is in the audit log whatever it dialled, and of a flood how much it was', async () => {
+    const { workspace, phone } = await workspaceWithPhone();
+    const dialled = ['%00%01a', `${'x'.repeat(63)}%F0%9F%98%80`, '%C2%85%E2%80%AEb'];
+    for (const [at, user] of dialled.entries())
+      phone.request('INVITE', `sip:${user}@${domain}`, { 'Call-ID': `strange-${at}` });
+    phone.request('INVITE', `sip:+4930@${domain}`, { 'Call-ID': 'routed', Route: '<sip:10.0.0.1;lr>' });
+    for (let at = 0; at < 40; at += 1) phone.request('INVITE', `sip:+331@${domain}`, { 'Call-ID': `d${at}` });
+    await expect.poll(() => phone.messages.length).toBe(44);
+    phone.socket.close();
+    const { session, tenantId } = workspace;
+    const read = async () => {
+      const { data } = await session.call('listAuditLog', {
+        params: { tenantId },
+        query: { targetType: 'user', limit: 100 },
+      } as never);
+      return (data as { action: string; details: object }[])
+        .filter(({ action }) => action === 'sip_call.refused')
+        .map(({ details }) => details);
+    };
+    await expect.poll(async () => (await read()).length).toBe(31);
+    expect(await read()).toEqual(
+      expect.arrayContaining([
+        { dialled: '\ufffd\ufffda', reason: 'Address Not Allowed' },
+        { dialled: `${'x'.repeat(63)}\ufffd`, reason: 'Address Not Allowed' },
+        { dialled: '\ufffd\ufffdb', reason: 'Address Not Allowed' },
+        { dialled: '+4930', reason: 'Route Not Allowed' },
+        { reason: 'Too Many To List', more: 14 },
+      ]),
+    );
   });
 });

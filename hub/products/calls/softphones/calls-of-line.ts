@@ -135,8 +135,15 @@ export class CallsOfLine {
     const remote = new RemoteSide(sides);
     const remotes = new Map([fromTag, toTag].map((tag) => [tag, remote]));
     this.#calls.set(callId, {
-      ...{ fromTag, toTag, held, remotes },
-      ...{ calledAs: null, isOwn: false, invite: null, asked: null, at: this.#now() },
+      fromTag,
+      toTag,
+      held,
+      remotes,
+      calledAs: null,
+      isOwn: false,
+      invite: null,
+      asked: null,
+      at: this.#now(),
     });
   }
 

@@ -8,17 +8,25 @@ export interface DialRules {
   allow: readonly string[];
 }
 
-export type DialDecision =
-  /** `uri` is to be called, in the place of what was asked for; `isCounted` where it is a number that nobody needs in distress. */
-  | { kind: 'allowed'; uri: string; dialled: string; isCounted: boolean }
-  | { kind: 'refused'; reason: string; dialled: string };
+/** `isEmergency` where somebody in distress calls, whom no limit refuses. */
+export type DialDecision = { dialled: string; isEmergency: boolean } & (
+  | {
+      kind: 'allowed';
+      /** What is to be called, in the place of what was asked for. */
+      uri: string;
+      isCounted: boolean;
+    }
+  | { kind: 'refused'; reason: string }
+);
 
-const maxShownLength = 64;
+/** What is called where somebody asks for help and for no number. */
+const generalEmergencyNumber = '112';
 
 const refused = (reason: string, dialled: string): DialDecision => ({
   kind: 'refused',
   reason,
-  dialled: dialled.slice(0, maxShownLength),
+  dialled,
+  isEmergency: false,
 });
 
 /**
@@ -27,26 +35,54 @@ const refused = (reason: string, dialled: string): DialDecision => ({
  * @param workspace the SIP user of the workspace, whose people may call each other.
  */
 export function decideDial(uri: string, workspace: string, { domain, emergency, allow }: DialRules): DialDecision {
+  const help = emergencyNumberOf(uri);
+  if (help !== null)
+    return emergency === 'route'
+      ? { kind: 'allowed', uri: `sip:${help}@${domain}`, dialled: help, isCounted: false, isEmergency: true }
+      : { kind: 'refused', reason: 'Emergency Calls Not Possible Here', dialled: help, isEmergency: true };
   const user = dialledUser(uri, domain);
   if (user === null) return refused('Address Not Allowed', uri);
   const number = toNumber(user);
-  if (number !== null) {
-    const target = `sip:${number}@${domain}`;
-    if (isEmergencyNumber(number))
-      return emergency === 'route'
-        ? { kind: 'allowed', uri: target, dialled: number, isCounted: false }
-        : refused('Emergency Calls Not Possible Here', number);
+  if (number !== null)
     return allow.some((prefix) => number.startsWith(prefix))
-      ? { kind: 'allowed', uri: target, dialled: number, isCounted: true }
+      ? { kind: 'allowed', uri: `sip:${number}@${domain}`, dialled: number, isCounted: true, isEmergency: false }
       : refused('Number Not Allowed', number);
-  }
   const name = user.toLowerCase();
   if (
     name === workspace ||
     (name.startsWith(`${workspace}-`) && /^[0-9a-f]{32}$/.test(name.slice(workspace.length + 1)))
   )
-    return { kind: 'allowed', uri: `sip:${name}@${domain}`, dialled: name, isCounted: false };
+    return {
+      kind: 'allowed',
+      uri: `sip:${name}@${domain}`,
+      dialled: name,
+      isCounted: false,
+      isEmergency: false,
+    };
   return refused('Address Not Allowed', user);
+}
+
+/**
+ * The emergency number that an address asks for, however it is written and wherever it is said to be: whoever is in distress is never told that they
+ * wrote it wrongly. Null for none.
+ */
+function emergencyNumberOf(uri: string): string | null {
+  if (/^urn:service:sos(?:\.[a-z0-9.-]*)?$/i.test(uri)) return generalEmergencyNumber;
+  const written = /^(?:sips?|tel):([^@;:?]*)/i.exec(uri)?.[1];
+  if (written === undefined) return null;
+  const digits = (unescape(written) ?? written)
+    .normalize('NFKC')
+    .replaceAll(/\p{Nd}/gu, digitOf)
+    .replaceAll(/[^\p{L}\d+*#]/gu, '');
+  const number = digits.replace(/^\++/, '+').replace(/^00(?=[1-9])/, '+');
+  return isEmergencyNumber(number) ? number : null;
+}
+
+/** Digits of a script stand in a row, from that of zero; and rows may, too. */
+function digitOf(digit: string): string {
+  let value = 0;
+  for (let code = digit.codePointAt(0) as number; /\p{Nd}/u.test(String.fromCodePoint(code - 1)); code -= 1) value += 1;
+  return String(value % 10);
 }
 
 /** The user of an address at the domain, or the number of a `tel:`, unescaped; null for any other address. */

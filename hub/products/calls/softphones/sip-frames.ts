@@ -69,6 +69,13 @@ export function withAddress(frame: Buffer, { method, uri: before }: SipRequest, 
   return Buffer.concat([Buffer.from(`${method} ${uri} SIP/2.0`), rest]);
 }
 
+/** The frame of a request, without what says by way of whom it is to go. */
+export function withoutRoute(frame: Buffer): Buffer {
+  const at = endOfHead(frame)?.headBytes ?? frame.length;
+  const head = frame.toString('latin1', 0, at).replaceAll(/\r\nroute[ \t]*:[^\r]*/gi, '');
+  return Buffer.concat([Buffer.from(head, 'latin1'), frame.subarray(at)]);
+}
+
 /** The final answer to a request, in the name of whoever would have been asked. */
 export function refuse(request: SipRequest, status: number, reason: string): Buffer {
   const copied = (name: string, written: string) => headersOf(request, name).map((value) => [written, value] as const);

@@ -11,6 +11,8 @@ import { recordAudit } from '../../core/audit/index.ts';
 import { personUsername, workspaceUsername } from '../hosted/index.ts';
 import type { HostedSips } from '../hosted/index.ts';
 import { sipModeTopic } from '../sip-mode/index.ts';
+import { CallAudit } from './call-audit.ts';
+import type { CallAuditEntry } from './call-audit.ts';
 import { decideDial } from './dial-policy.ts';
 import type { DialRules } from './dial-policy.ts';
 import type { HeldCalls } from './held-calls.ts';
@@ -82,6 +84,13 @@ export class SoftphoneDoors implements Disposable {
     const username = personUsername(tenantId, user.id);
     const upstream = await server.connect(username);
     if (socket.readyState !== socket.OPEN) return upstream.terminate();
+    const audit = new CallAudit(
+      (entry) =>
+        void this.#record(tenantId, actorOf(principal), user.id, entry).catch((error: unknown) =>
+          logger.error({ err: error, requestId }, 'a call was not written to the audit log'),
+        ),
+    );
+    socket.on('close', () => audit[Symbol.dispose]());
     const line = new SoftphoneLine({
       browser: socket,
       upstream,
@@ -90,10 +99,7 @@ export class SoftphoneDoors implements Disposable {
       decide: (uri) => decideDial(uri, workspaceUsername(tenantId), { ...this.#options.rules, domain: server.domain }),
       begin: (asked) => calls.begin(owner, asked),
       hold: (dialog) => calls.hold(owner, dialog),
-      onRefused: (refusal) =>
-        void this.#record(tenantId, actorOf(principal), user.id, refusal).catch((error: unknown) =>
-          logger.error({ err: error, requestId }, 'a refused call was not recorded'),
-        ),
+      onJudged: (call) => audit.add(call),
       now: this.#options.now,
     });
     this.#hold(line, socket, tenantId);
@@ -149,20 +155,15 @@ export class SoftphoneDoors implements Disposable {
     }
   }
 
-  #record(
-    tenantId: string,
-    actor: string,
-    userId: string,
-    { dialled, reason }: { dialled: string; reason: string },
-  ): Promise<void> {
+  #record(tenantId: string, actor: string, userId: string, { action, details }: CallAuditEntry): Promise<void> {
     return this.#options.db.workspace(tenantId, (tx) =>
       recordAudit(tx, {
         tenantId,
         actor,
-        action: 'sip_call.refused',
+        action,
         targetType: 'user',
         targetId: userId,
-        details: { dialled, reason },
+        details,
       }),
     );
   }

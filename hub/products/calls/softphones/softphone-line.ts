@@ -4,6 +4,7 @@ import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { headersOf, SipSyntaxError } from '../../../platform/sip/message.ts';
 import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
 import type { SipDialog, SipServer, SipSides } from '../../../platform/sip/sip-server.ts';
+import type { JudgedCall } from './call-audit.ts';
 import { answersInvite, CallsOfLine } from './calls-of-line.ts';
 import type { RingingCall } from './calls-of-line.ts';
 import type { DialDecision } from './dial-policy.ts';
@@ -20,6 +21,7 @@ import {
   refuse,
   refuseUnreadable,
   withAddress,
+  withoutRoute,
 } from './sip-frames.ts';
 import { framesASecond, SoftphoneLimits } from './softphone-limits.ts';
 
@@ -35,7 +37,7 @@ export interface SoftphoneLineOptions {
   begin: (asked: Omit<SipDialog, 'toTag'>) => ReturnType<HeldCalls['begin']>;
   /** Keeps a call that was answered. */
   hold: (dialog: SipDialog) => HeldCall;
-  onRefused: (refusal: { dialled: string; reason: string }) => void;
+  onJudged: (call: JudgedCall) => void;
   now: () => number;
 }
 
@@ -177,11 +179,9 @@ export class SoftphoneLine {
     if (method === 'ACK' && this.#refused.delete(callIdOf(request))) return;
     if (isInDialog(request) || method === 'CANCEL') return this.#askInCall(frame, request);
     if (!outOfCalls.includes(method)) return this.#refuse(request, 481, 'Call Does Not Exist');
-    if (headersOf(request, 'route').length > 0) return this.#refuse(request, 403, 'Route Not Allowed');
-    if (method !== 'INVITE') return this.#pass(frame, request);
-    if (this.#calls.has(callIdOf(request))) return this.#refuse(request, 482, 'Call-ID In Use');
-    if (this.#calls.isFull || !this.#limits.mayDial()) return this.#refuse(request, 403, 'Too Many Calls');
-    this.#dial(frame, request);
+    if (method === 'INVITE') return this.#dial(frame, request);
+    if (headersOf(request, 'route').length === 0) this.#pass(frame, request);
+    else this.#refuseDial(request, { dialled: request.uri, reason: 'Route Not Allowed' });
   }
 
   #askInCall(frame: Buffer, request: SipRequest): void {
@@ -193,19 +193,26 @@ export class SoftphoneLine {
   }
 
   #dial(frame: Buffer, request: SipRequest): void {
-    const { browser, decide } = this.#options;
+    const { browser, decide, onJudged } = this.#options;
+    if (this.#calls.has(callIdOf(request))) return this.#refuse(request, 482, 'Call-ID In Use');
     const decision = decide(request.uri);
+    const { dialled, isEmergency } = decision;
+    const refusal = isEmergency ? null : this.#limitOf(request);
+    if (refusal !== null) return this.#refuseDial(request, { dialled, reason: refusal });
     if (decision.kind === 'refused') return this.#refuseDial(request, decision);
+    if (isEmergency && this.#calls.isOverfull)
+      return this.#refuseDial(request, { dialled, reason: 'Too Many Calls', isEmergency });
+    if (isEmergency) onJudged({ action: 'sip_call.emergency', dialled, reason: 'Routed', isEmergency });
     const pass = (held: HeldCall | null) =>
       this.#pass(
-        withAddress(frame, request, decision.uri),
+        withAddress(isEmergency ? withoutRoute(frame) : frame, request, decision.uri),
         { ...request, uri: decision.uri },
         { asked: request.uri, held },
       );
     if (!decision.isCounted) return pass(null);
     this.#waiting = [];
     browser.pause();
-    void this.#begin(request, decision.dialled, pass).finally(() => {
+    void this.#begin(request, dialled, pass).finally(() => {
       const frames = this.#waiting ?? [];
       this.#waiting = null;
       browser.resume();
@@ -225,9 +232,15 @@ export class SoftphoneLine {
     }
   }
 
-  #refuseDial(request: SipRequest, refusal: { dialled: string; reason: string }): void {
-    this.#refuse(request, 403, refusal.reason);
-    this.#options.onRefused(refusal);
+  #limitOf(request: SipRequest): string | null {
+    if (headersOf(request, 'route').length > 0) return 'Route Not Allowed';
+    return this.#calls.isFull || !this.#limits.mayDial() ? 'Too Many Calls' : null;
+  }
+
+  #refuseDial(request: SipRequest, refusal: { dialled: string; reason: string; isEmergency?: boolean }): void {
+    const { dialled, reason, isEmergency = false } = refusal;
+    this.#refuse(request, 403, reason);
+    this.#options.onJudged({ action: 'sip_call.refused', dialled, reason, isEmergency });
   }
 
   #refuse(request: SipRequest, status: number, reason: string): void {
