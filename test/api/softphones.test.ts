@@ -118,6 +118,7 @@ describe('a softphone', () => {
     ['REGISTER', { Contact: '<sip:boss@sip.example.com>' }],
     ['REGISTER', { Contact: '<sip:a@a.invalid>, <sip:boss@10.0.0.1>' }],
     ['INVITE', { m: '<sip:boss@10.0.0.1:5060>' }],
+    ['INVITE', { Contact: '<sip:a@a.invalid;alias=10.0.0.1~5060~1>' }],
     ['OPTIONS', { 'P-Asserted-Identity': '<sip:boss@sip.example.com>' }],
     ['INVITE', { 'Record-Route': '<sip:10.0.0.1;lr>' }],
   ])('that says %s in the name of somebody else is closed: %j', async (method, headers) => {

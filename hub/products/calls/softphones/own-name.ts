@@ -56,5 +56,7 @@ export function findForeign(message: SipMessage, own: OwnName): string | null {
 function isOwnContact(value: string, message: SipMessage, own: OwnName): boolean {
   if (value === '*') return message.kind === 'request' && message.method === 'REGISTER';
   const contact = addressOf(value);
+  // By which the SIP server alone says where somebody is.
+  if (/;[ \t]*alias[ \t]*=/i.test(value)) return false;
   return contact !== null && (contact.address === own.address || /^[a-z0-9-]{1,64}\.invalid$/.test(contact.host));
 }
