@@ -237,6 +237,8 @@ describe('a softphone of somebody in distress', () => {
     expect(
       headersOf(server.messages.findLast((each) => headerOf(each, 'call-id') === 'help') as SipRequest, 'route'),
     ).toEqual([]);
+    phone.request('CANCEL', 'urn:service:sos.fire', { 'Call-ID': 'fire', Route: '<sip:10.0.0.1;lr>' });
+    await expect.poll(() => server.messages.at(-1)).toMatchObject({ method: 'CANCEL', uri: `sip:112@${domain}` });
     const entry = { action: 'sip_call.emergency', dialled: '112', reason: 'Routed' };
     await expect
       .poll(async () => (await audited(workspace)).filter(({ action }) => action === entry.action))

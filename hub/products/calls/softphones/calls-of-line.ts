@@ -34,8 +34,8 @@ export interface RingingCall {
   isOwn: boolean;
 }
 
-/** Where a request goes: to an address, to a call that there is not, or elsewhere than to the other side of its call. */
-export type Direction = { kind: 'to'; uri: string } | { kind: 'unknown' } | { kind: 'elsewhere' };
+/** Where a request goes: to an address, by way of others where it is in a call, to a call that there is not, or elsewhere than to the other side of its call. */
+export type Direction = { kind: 'to'; uri: string; isRouted: boolean } | { kind: 'unknown' } | { kind: 'elsewhere' };
 
 /** Calls that one softphone has at a time, and those with calls to emergency numbers. */
 const [maxCalls, maxCallsInDistress] = [16, 256];
@@ -122,12 +122,12 @@ export class CallsOfLine {
       asked?.invite &&
       [asked.asked, asked.invite.uri].includes(request.uri)
     )
-      return headersOf(request, 'route').length === 0 ? { kind: 'to', uri: asked.invite.uri } : { kind: 'elsewhere' };
+      return { kind: 'to', uri: asked.invite.uri, isRouted: false };
     if (call === undefined || (request.method === 'BYE' && call.toTag === null)) return { kind: 'unknown' };
     const remote = remoteOf(call, request);
     if (remote === undefined) return { kind: 'unknown' };
     const uri = remote.targetLike(request.uri);
-    return uri !== null && remote.leads(request) ? { kind: 'to', uri } : { kind: 'elsewhere' };
+    return uri !== null && remote.leads(request) ? { kind: 'to', uri, isRouted: true } : { kind: 'elsewhere' };
   }
 
   /** Goes on with a call that another softphone of the same person had. @param sides as the SIP server knows them. */

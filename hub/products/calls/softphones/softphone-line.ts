@@ -189,7 +189,7 @@ export class SoftphoneLine {
     if (direction.kind === 'unknown') return this.#refuse(request, 481, 'Call Does Not Exist');
     if (direction.kind === 'elsewhere')
       return this.#refuseDial(request, { dialled: request.uri, reason: 'Address Not Of This Call' });
-    this.#pass(withAddress(frame, request, direction.uri), request);
+    this.#pass(withAddress(direction.isRouted ? frame : withoutRoute(frame), request, direction.uri), request);
   }
 
   #dial(frame: Buffer, request: SipRequest): void {
