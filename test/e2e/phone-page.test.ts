@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
@@ -363,6 +364,33 @@ describe.skipIf(executable === undefined)('the softphone (needs Chromium)', () =
     expect([await problem(page), await choice.inputValue()]).toEqual(['microphone-replaced', '']);
     expect(await listening(page)).toHaveLength(1);
     await page.getByRole('button', { name: 'Hang up' }).click();
+  });
+
+  test('in Arabic numbers stay as they are, and long lists leave room for the others', async () => {
+    const { ann, tenantId } = await hirePair(hub, 'capes');
+    const lines = Array.from({ length: 12 }, (_, index) => {
+      const at = `2026-03-01T10:${10 + index}:00Z`;
+      return `twilio,CA${index},inbound,+4930123456,+4940,${index % 3 === 0 ? 'missed' : 'answered'},${at},${at},62`;
+    });
+    const csv = ['provider,callSid,direction,fromId,toId,result,startedAt,endedAt,durationSecs', ...lines].join('\n');
+    const { refused } = await hub.app.calls.importCsv(tenantId, Readable.from([csv]), null);
+    expect(refused).toBe(0);
+    await using tab = await open(ann, { locale: 'ar-EG', viewport: { width: 1280, height: 800 } });
+    const { page } = tab;
+    await ready(page);
+    const recent = page.getByRole('region', { name: 'المكالمات الأخيرة' });
+    await expect.poll(() => recent.locator('li').count()).toBe(8);
+    await dial(page, '+4930123456', 'رقم أو زميل');
+    await expect.poll(() => last(tab)).toBe('noSuchNumber');
+    expect(await page.locator('.last').innerText()).toContain('\u2068+4930123456\u2069');
+    await picture(tab, 'arabic');
+    await recent.getByRole('button', { name: 'عرض المزيد' }).click();
+    await expect.poll(() => recent.locator('li').count()).toBe(12);
+    await page.setViewportSize({ width: 320, height: 640 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
+    await page.evaluate(`document.querySelector('.lists').scrollIntoView()`);
+    await picture(tab, 'arabic-narrow');
+    expect(await barriers(page)).toEqual([]);
   });
 
   test('when the session ends, so does the call at both sides, and the page says what to do', async () => {
