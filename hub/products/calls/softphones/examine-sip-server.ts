@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { WebSocket } from 'ws';
 import { AppError } from '../../../../shared/errors.ts';
+import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { reasonOf } from '../../../platform/reason-of.ts';
 import { parseMessage } from '../../../platform/sip/message.ts';
 import { SipServer } from '../../../platform/sip/sip-server.ts';
