@@ -14,7 +14,11 @@ export function Problems({ phone, state }: PartProps) {
       {problem !== null && (
         <Problem name={problem} title={words[`${problem}Title`]} text={words[`${problem}Text`]}>
           {(problem === 'signedOut' || problem === 'ended') && <SignIn words={words} back="/phone" />}
-          {problem === 'notOptedIn' && <a href="docs">{words.reference}</a>}
+          {problem === 'notOptedIn' && (
+            <a class="second" href="docs">
+              {words.reference}
+            </a>
+          )}
           {canRetry.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
         </Problem>
       )}
