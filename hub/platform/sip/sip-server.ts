@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { parseAddress, splitOutside } from './header-values.ts';
-import { maxMessageBytes } from './message.ts';
+import { maxMessageBytes, parseMessage } from './message.ts';
 
 export interface SipServerSettings {
   domain: string;
@@ -43,6 +44,8 @@ interface ListedDialog {
 
 const notFound = 404;
 const deleted = 5;
+/** As whom the hub asks the server about itself. */
+const examiner = 'outrigger-doctor';
 const handshakeTimeoutMs = 3_000;
 const rpcTimeoutMs = 1_000;
 /** Kamailio itself waits for what does not answer. */
@@ -73,6 +76,34 @@ export class SipServer {
       socket.on('error', fail);
       socket.once('open', () => done(socket));
     });
+  }
+
+  /** The status that it answers to whoever asks there whether its domain is served: 200 where it is. @throws Error where no answer comes within 3 s. */
+  async askForDomain(): Promise<number> {
+    const { domain } = this.#settings;
+    const socket = await this.connect(examiner);
+    try {
+      const answered = once(socket, 'message', { signal: AbortSignal.timeout(handshakeTimeoutMs) });
+      socket.send(
+        [
+          `OPTIONS sip:${domain} SIP/2.0`,
+          'Via: SIP/2.0/WS examiner.invalid;branch=z9hG4bKexaminer',
+          'Max-Forwards: 1',
+          `From: <sip:${examiner}@${domain}>;tag=examiner`,
+          `To: <sip:${domain}>`,
+          `Call-ID: ${examiner}`,
+          'CSeq: 1 OPTIONS',
+          'Content-Length: 0',
+          '',
+          '',
+        ].join('\r\n'),
+      );
+      const [data] = (await answered) as [Buffer];
+      const message = parseMessage(data);
+      return message.kind === 'response' ? message.status : 0;
+    } finally {
+      socket.close();
+    }
   }
 
   /** Ends a call on both sides. Answers whether the server knew it. @throws Error where the server does not answer within a second. */

@@ -1,14 +1,7 @@
-import { once } from 'node:events';
 import { AppError } from '../../../../shared/errors.ts';
-import type { WebSocket } from '../../../platform/http/sockets.ts';
 import { reasonOf } from '../../../platform/reason-of.ts';
-import { parseMessage } from '../../../platform/sip/message.ts';
 import { SipServer } from '../../../platform/sip/sip-server.ts';
 import type { SipServerSettings } from '../../../platform/sip/sip-server.ts';
-
-/** As whom it is asked. */
-const examiner = 'outrigger-doctor';
-const answerTimeoutMs = 3_000;
 
 /**
  * Asks the operator's SIP server for its version, connects to it once as the hub does for softphones, and asks there whether it serves the domain, and whether what sound goes by answers.
@@ -34,7 +27,7 @@ export async function examineSipServer(
     }
   };
   const version = await attempt('SIP_RPC_URL', () => server.version());
-  const status = await attempt('SIP_WS_URL', async () => askOptions(await server.connect(examiner), domain));
+  const status = await attempt('SIP_WS_URL', () => server.askForDomain());
   if (status !== 200)
     throw new AppError(
       'unavailable',
@@ -53,30 +46,4 @@ export async function examineSipServer(
       ? '; warning: SIP_EMERGENCY=route helps only where this server has a way to numbers, which deploy/kamailio has not; try it, or set refuse'
       : '';
   return `${version.trim()} serves ${domain}; ${sound}${warning}`;
-}
-
-/** What it answers to whoever asks of a domain whether it is there. */
-async function askOptions(socket: WebSocket, domain: string): Promise<number> {
-  try {
-    const answered = once(socket, 'message', { signal: AbortSignal.timeout(answerTimeoutMs) });
-    socket.send(
-      [
-        `OPTIONS sip:${domain} SIP/2.0`,
-        'Via: SIP/2.0/WS examiner.invalid;branch=z9hG4bKexaminer',
-        'Max-Forwards: 1',
-        `From: <sip:${examiner}@${domain}>;tag=examiner`,
-        `To: <sip:${domain}>`,
-        `Call-ID: ${examiner}`,
-        'CSeq: 1 OPTIONS',
-        'Content-Length: 0',
-        '',
-        '',
-      ].join('\r\n'),
-    );
-    const [data] = (await answered) as [Buffer];
-    const message = parseMessage(data);
-    return message.kind === 'response' ? message.status : 0;
-  } finally {
-    socket.close();
-  }
 }
