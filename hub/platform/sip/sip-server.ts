@@ -38,9 +38,19 @@ interface ListedDialog {
   'call-id': string;
   state: number;
   init_ts: number;
-  caller: { tag: string };
-  callee: { tag: string };
+  caller: ListedSide;
+  callee: ListedSide;
 }
+
+interface ListedSide {
+  tag: string;
+  contact?: string;
+  socket?: string;
+  route_set?: string;
+}
+
+const isListed = (value: unknown): value is ListedDialog =>
+  typeof value === 'object' && value !== null && 'caller' in value && 'callee' in value;
 
 const notFound = 404;
 const deleted = 5;
@@ -112,8 +122,8 @@ export class SipServer {
   }
 
   /** Whether a call lasts. @throws Error where the server does not answer within a second. */
-  async knows({ callId, fromTag }: SipDialog): Promise<boolean> {
-    return (await this.#ask('dlg.dlg_list', [callId, fromTag])).error === undefined;
+  async knows(dialog: SipDialog): Promise<boolean> {
+    return (await this.#listed(dialog)) !== null;
   }
 
   /** So many calls at most that people begin whose names begin with that of their workspace; those that nobody answered yet have no `toTag`. @throws Error where the server does not answer within a second. */
@@ -136,12 +146,11 @@ export class SipServer {
   }
 
   /** Where the sides of a call are; null where it does not last. @throws Error where the server does not answer within a second. */
-  async sidesOf({ callId, fromTag }: SipDialog): Promise<SipSides | null> {
-    const { result, error } = await this.#ask('dlg.dlg_list', [callId, fromTag]);
-    if (error !== undefined) return null;
-    const known = (Array.isArray(result) ? result[0] : result) as Record<string, Record<string, unknown>> | undefined;
-    const sides = [known?.['caller'], known?.['callee']];
-    const all = (name: string) => sides.map((side) => String(side?.[name] ?? '')).filter((value) => value !== '');
+  async sidesOf(dialog: SipDialog): Promise<SipSides | null> {
+    const listed = await this.#listed(dialog);
+    if (listed === null) return null;
+    const sides = [listed.caller, listed.callee];
+    const all = (name: keyof ListedSide) => sides.map((side) => side[name] ?? '').filter((value) => value !== '');
     const own = [
       ...all('socket').map((socket) => socket.replace(/^\w+:/, '')),
       this.domain,
@@ -154,6 +163,13 @@ export class SipServer {
         uri.toLowerCase(),
       ),
     };
+  }
+
+  /** A call that lasts; null where there is none: of one that it does not know the server answers an object without anything in it. */
+  async #listed({ callId, fromTag }: SipDialog): Promise<ListedDialog | null> {
+    const { result, error } = await this.#ask('dlg.dlg_list', [callId, fromTag]);
+    const found = [result].flat().filter((each) => isListed(each));
+    return error === undefined ? (found.find(({ state }) => state < deleted) ?? null) : null;
   }
 
   /** Forgets where the phones of a user are, so that no call reaches them. @throws Error where the server does not answer within a second. */

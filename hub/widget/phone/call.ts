@@ -31,6 +31,9 @@ export interface CallOptions {
 const gatheringMs = 500;
 /** A call that was not asked for so long is stuck in the browser, in milliseconds. */
 const stuckMs = 3_000;
+/** By which name a description knows its way (ICE). */
+const wayOf = (sdp: string | undefined): string | undefined => /^a=ice-ufrag:(.*?)\r?$/m.exec(sdp ?? '')?.[1];
+
 /** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
 const renewals = 10;
 const renewalMs = 2_000;
@@ -69,7 +72,12 @@ export class Call {
     );
     // It has nobody to wait for: all ways are of this machine, and known at once.
     session.on('icecandidate', ({ ready }) => setTimeout(ready, gatheringMs));
-    session.on('reinvite', () => (this.#isRenewedByOther = true));
+    // A relay between them asks for what its other side asked for, and keeps the way that it has to this one.
+    session.on('reinvite', ({ request }) => {
+      const connection = this.session.connection as RTCPeerConnection | null;
+      if (wayOf((request as { body?: string }).body) !== wayOf(connection?.remoteDescription?.sdp))
+        this.#isRenewedByOther = true;
+    });
     session.on('ended', ({ cause }) => this.#end(this.#isOver ? 'connectionBroken' : endOf(cause), false));
     session.on('failed', ({ originator, cause, message }) => {
       const answer = message as { status_code?: number; reason_phrase?: string; getHeader?: (name: string) => string };

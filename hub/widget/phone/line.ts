@@ -16,7 +16,7 @@ const registerAgainMs = 5_000;
 /** For how long a registration holds. */
 const registeredSeconds = 600;
 /** The audio goes to the other side directly or to the operator's relay; no server of others is asked for a way. */
-const pcConfig: RTCConfiguration = { iceServers: [], bundlePolicy: 'max-bundle' };
+const pcConfig: RTCConfiguration = { iceServers: [] };
 
 export interface LineOptions {
   domain: string;

@@ -1,0 +1,154 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';
+import type { KamailioServer } from '../fixtures/kamailio-server.ts';
+import {
+  dial,
+  heardBothWays,
+  hirePair,
+  openPhonePage,
+  packets,
+  phase,
+  problem,
+  ready,
+  talk,
+  ways,
+} from '../fixtures/phone-page.ts';
+import type { PhonePerson } from '../fixtures/phone-page.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+import { startProxy } from '../fixtures/proxy.ts';
+import { rtpengineAvailable, startRtpengine } from '../fixtures/rtpengine.ts';
+import type { Rtpengine } from '../fixtures/rtpengine.ts';
+import { sippAvailable, startSipp } from '../fixtures/sipp.ts';
+import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
+
+const executable = findBrowser(undefined)?.path;
+const isAvailable = kamailioServerAvailable && rtpengineAvailable && executable !== undefined;
+
+/** What takes as long as a page waits before it tries again. */
+const slowly = { timeout: 15_000 };
+
+/** The ports at which a page reaches the other side. */
+const remotePorts = (page: Page): Promise<string[]> =>
+  page.evaluate(`(async () => {
+    const all = [...(await connections.at(-1).getStats()).values()];
+    const pairs = all.filter(({ type, nominated, state }) => type === 'candidate-pair' && nominated && state === 'succeeded');
+    return [...new Set(pairs.map(({ remoteCandidateId }) => String(all.find(({ id }) => id === remoteCandidateId).port)))];
+  })()`);
+
+describe.skipIf(!isAvailable)(
+  'audio of softphones by rtpengine (skipped without Kamailio, rtpengine or Chromium)',
+  () => {
+    let rtpengine: Rtpengine;
+    let database: TestDatabase;
+    let server: KamailioServer;
+    let hub: TestHub;
+    let browser: Browser;
+    beforeAll(async () => {
+      rtpengine = await startRtpengine();
+      database = await acquireDatabase();
+      server = await startKamailioServer(database, rtpengine.url);
+      hub = await startHub(server.env, database);
+      browser = await startTalkingBrowser(executable as string);
+    });
+    afterAll(async () => {
+      await browser.close();
+      await hub[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+      await rtpengine[Symbol.asyncDispose]();
+    });
+
+    const open = ({ jwt }: PhonePerson, base = hub.url) => openPhonePage(browser, { base, session: jwt });
+
+    test('is heard both ways between two browsers, also by a new way after their line was lost, and what it was like stands in the record', async () => {
+      const { ann, ben } = await hirePair(hub, 'harbour');
+      await using proxy = await startProxy(hub.url);
+      proxy.sockets = 'pass';
+      await using caller = await open(ann, proxy.url);
+      await using callee = await open(ben, proxy.url);
+      const [here, there] = [caller.page, callee.page];
+      await Promise.all([ready(here), ready(there)]);
+      await talk(here, there, ben.email);
+      await heardBothWays(here, there);
+      // By the relay, and not from one to the other.
+      for (const page of [here, there])
+        expect(await remotePorts(page)).toEqual([expect.stringMatching(/^42[0-9]{3}$/)]);
+      const ownWays = async () => [(await ways(here))[0], (await ways(there))[0]];
+      const before = await ownWays();
+      proxy.sockets = 'refuse';
+      proxy.cutSockets();
+      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
+      await heardBothWays(here, there);
+      proxy.sockets = 'pass';
+      await Promise.all([ready(here), ready(there)]);
+      await expect.poll(async () => (await ownWays()).filter((way) => before.includes(way)), slowly).toEqual([]);
+      await heardBothWays(here, there);
+      await here.getByRole('button', { name: 'Hang up' }).click();
+      await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+      const record = async () => (await hub.client(ann.jwt).call('listCalls', { query: {} })).items[0];
+      await expect.poll(record, { timeout: 5_000 }).toMatchObject({ result: 'answered', hangupBy: 'caller' });
+      expect((await record())?.mosScore).toBeGreaterThan(3);
+      expect((await record())?.mosScore).toBeLessThanOrEqual(5);
+
+      // Logged out at another process, nobody hears anything any more.
+      await using elsewhere = await startHub(server.env, database);
+      await talk(there, here, ann.email);
+      await heardBothWays(here, there);
+      await elsewhere.client(ann.jwt).call('logOut', {});
+      await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
+      const heard = await Promise.all([packets(here), packets(there)]);
+      expect(await problem(here)).toBe('ended');
+      await there.reload();
+      await ready(there);
+      expect(await packets(here)).toBe(heard[0]);
+    });
+
+    test.skipIf(!sippAvailable)(
+      'is heard both ways between a browser and another phone (skipped without sipp)',
+      async () => {
+        const { ann } = await hirePair(hub, 'masts');
+        const session = hub.client(ann.jwt);
+        await session.call('optOutOfHostedSip', {});
+        const { credentials } = await session.call('optIntoHostedSip', {});
+        const account = credentials as NonNullable<typeof credentials>;
+        await using phone = await startSipp({ ...account, port: server.port, domain: 'sip.example.com' });
+        await using tab = await open(ann);
+        await ready(tab.page);
+        await dial(tab.page, account.username);
+        await expect.poll(() => phase(tab.page)).toBe('talking');
+        // What the browser hears is what the phone heard of it.
+        await heardBothWays(tab.page);
+        await tab.page.getByRole('button', { name: 'Hang up' }).click();
+        expect(await phone.done).toBe(0);
+        const record = async () => (await session.call('listCalls', { query: {} })).items[0];
+        await expect.poll(record, { timeout: 5_000 }).toMatchObject({ result: 'answered', hangupBy: 'caller' });
+      },
+    );
+
+    test('goes on while the SIP server is killed; once it is back both sides are told that the call is over, and its record is closed', async () => {
+      const { ann, ben, tenantId } = await hirePair(hub, 'sails');
+      await using caller = await open(ann);
+      await using callee = await open(ben);
+      const [here, there] = [caller.page, callee.page];
+      await Promise.all([ready(here), ready(there)]);
+      await talk(here, there, ben.email);
+      await server.kill();
+      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['lost', 'lost']);
+      await heardBothWays(here, there);
+      await server.restart();
+      await Promise.all([ready(here), ready(there)]);
+      await expect.poll(async () => [await phase(here), await phase(there)], slowly).toEqual([null, null]);
+      await database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
+        tenantId,
+      ]);
+      await hub.app.sweep();
+      const record = async () => (await hub.client(ann.jwt).call('listCalls', { query: {} })).items[0];
+      await expect.poll(record, slowly).toMatchObject({ state: 'ended', reason: 'no_final_event' });
+    });
+  },
+);
