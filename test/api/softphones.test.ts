@@ -58,7 +58,7 @@ async function dialsOf(tenantId: string) {
   return [hub, other].map(({ app: { db } }) => {
     const caps = { callsAtOnce: 3, minutesADay: 5 };
     const calls = new HeldCalls({ db, logger: pino({ level: 'silent' }), caps, server: null });
-    onTestFinished(() => calls[Symbol.dispose]());
+    onTestFinished(() => calls[Symbol.asyncDispose]());
     return { begin: () => calls.begin({ tenantId, sessionId }, { callId: 'none', fromTag: 'a' }) };
   });
 }
@@ -224,6 +224,68 @@ describe('a softphone', () => {
     ]);
     await lost().sweep();
     expect(await running(workspace.tenantId)).toBe(0);
+  });
+
+  test('of a call that the SIP server can not end keeps no other call from its end', async () => {
+    const pairs = [await talk(), await talk()];
+    const tenants = pairs.map(({ workspace }) => workspace.tenantId);
+    for (const tenantId of tenants) await expect.poll(() => answered(tenantId)).toBe(2);
+    const stuck = `call-of-${pairs[0]?.caller.user}`;
+    const end = ({ callId }: { callId: string }) =>
+      callId === stuck ? Promise.reject(new Error('too large')) : Promise.resolve(true);
+    const sessions = () => Promise.resolve(new Map());
+    const stuckServer = { knows: () => Promise.resolve(true), end };
+    const ended = new LostCalls({ db: hub.app.db, server: stuckServer, sessions }).endRevoked(
+      new AbortController().signal,
+    );
+    await expect(ended).rejects.toThrow('too large');
+    expect([await running(tenants[0] as string), await running(tenants[1] as string)]).toEqual([2, 0]);
+  });
+
+  test('is kept although the database failed as its call was answered, and its time is charged from then on', async () => {
+    const workspace = await hub.workspace();
+    const { tenantId } = workspace;
+    const sessionId = (
+      await hub.database.query<{ id: string }>('SELECT id FROM sessions WHERE tenant_id = $1', [tenantId])
+    )[0]?.id as string;
+    let isAway = true;
+    const { db: real } = hub.app;
+    const systemStatement: typeof real.systemStatement = (...given) =>
+      isAway ? Promise.reject(new Error('out of reach')) : real.systemStatement(...given);
+    const db = new Proxy(real, {
+      get: (target, name) =>
+        name === 'systemStatement' ? systemStatement : Reflect.get(target, name, target).bind(target),
+    });
+    const caps = { callsAtOnce: 3, minutesADay: 5 };
+    await using calls = new HeldCalls({ db, logger: pino({ level: 'silent' }), caps, server: null });
+    const counted = await calls.begin({ tenantId, sessionId }, { callId: 'number', fromTag: 'a' });
+    if (typeof counted === 'string') throw new Error(counted);
+    counted.answered({ callId: 'number', fromTag: 'a', toTag: 'b' });
+    calls.hold({ tenantId, sessionId }, { callId: 'colleague', fromTag: 'a', toTag: 'b' });
+    const over = calls.hold({ tenantId, sessionId }, { callId: 'over', fromTag: 'a', toTag: 'b' });
+    await calls.renew();
+    expect([await running(tenantId), await answered(tenantId)]).toEqual([1, 0]);
+    isAway = false;
+    over.ended();
+    // As a sweep does that takes its process for dead.
+    await hub.database.query('DELETE FROM sip_calls WHERE tenant_id = $1', [tenantId]);
+    await calls.renew();
+    expect([await running(tenantId), await count(tenantId, 'answered_at < now() AND expires_at > now()')]).toEqual([
+      2, 2,
+    ]);
+    await hub.database.query(`UPDATE sip_calls SET answered_at = now() - interval '40 seconds' WHERE tenant_id = $1`, [
+      tenantId,
+    ]);
+    isAway = true;
+    counted.ended();
+    await calls.renew();
+    expect(await running(tenantId)).toBe(2);
+    isAway = false;
+    await calls.renew();
+    expect([await running(tenantId), await secondsToday(tenantId)]).toEqual([
+      1,
+      expect.toSatisfy((seconds) => seconds >= 40),
+    ]);
   });
 
   test('is told when the SIP server is killed in mid-call, and the record of its call is closed once that is back', async () => {

@@ -11,6 +11,8 @@ export interface SipServerSettings {
   rpcUrl: string;
   /** By which it knows the hub. */
   sharedSecret: string;
+  /** How often a connection is tried, in milliseconds; one over which nothing came in the meantime is given up. */
+  pingMs?: number;
 }
 
 /** A call that was answered. */
@@ -54,6 +56,7 @@ const isListed = (value: unknown): value is ListedDialog =>
 
 const notFound = 404;
 const deleted = 5;
+const defaultPingMs = 20_000;
 /** As whom the hub asks the server about itself. */
 const examiner = 'outrigger-doctor';
 const handshakeTimeoutMs = 3_000;
@@ -84,7 +87,10 @@ export class SipServer {
     });
     return new Promise((done, fail) => {
       socket.on('error', fail);
-      socket.once('open', () => done(socket));
+      socket.once('open', () => {
+        watch(socket, this.#settings.pingMs ?? defaultPingMs);
+        done(socket);
+      });
     });
   }
 
@@ -207,4 +213,16 @@ export class SipServer {
     if (response.status === 403) throw new Error('it does not know the secret');
     return (await response.json()) as RpcAnswer;
   }
+}
+
+/** Gives up a connection whose other side is gone without a word. */
+function watch(socket: WebSocket, everyMs: number): void {
+  let isAlive = true;
+  const timer = setInterval(() => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    socket.ping();
+  }, everyMs).unref();
+  socket.on('pong', () => (isAlive = true));
+  socket.once('close', () => clearInterval(timer));
 }

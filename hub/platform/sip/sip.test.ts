@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { WebSocketServer } from 'ws';
+import type { WebSocket } from 'ws';
 import type { Clock } from '../clock.ts';
 import { SipTimeout } from './client-transaction.ts';
 import { answerChallenge, chooseChallenge } from './digest.ts';
@@ -8,6 +12,7 @@ import type { SipEndpointOptions, SipTransport } from './endpoint.ts';
 import { challengesOf, listOf, parseAddress } from './header-values.ts';
 import { headerOf, headersOf, maxMessageBytes, parseMessage, SipSyntaxError, writeMessage } from './message.ts';
 import { escapeUser, maxRegisterRequests, register } from './register.ts';
+import { SipServer } from './sip-server.ts';
 import { StreamFraming } from './stream-framing.ts';
 
 const lines = (...text: string[]) => Buffer.from(`${text.join('\r\n')}\r\n\r\n`);
@@ -498,4 +503,20 @@ describe('a registration', () => {
   test('escapes what can not stand in an address', () => {
     expect(escapeUser('a b@ü:"')).toBe('a%20b%40%C3%BC%3A%22');
   });
+});
+
+test('a connection to a SIP server that is gone without a word is given up', async () => {
+  const servers = [true, false].map((autoPong) => new WebSocketServer({ port: 0, host: '127.0.0.1', autoPong }));
+  onTestFinished(() => servers.forEach((server) => server.close()));
+  const [here, gone] = await Promise.all(
+    servers.map(async (server) => {
+      if (server.address() === null) await once(server, 'listening');
+      const wsUrl = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const rest = { domain: 'd', rpcUrl: wsUrl, sharedSecret: 's', pingMs: 30 };
+      return new SipServer({ ...rest, wsUrl }).connect('user');
+    }),
+  );
+  await once(gone as WebSocket, 'close', { signal: AbortSignal.timeout(5_000) });
+  expect(here?.readyState).toBe(1);
+  here?.terminate();
 });

@@ -33,6 +33,7 @@ export class Phone {
   /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */
   #toEnd: Call | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #starting: Promise<void> | null = null;
 
   constructor(store: PhoneStore) {
     this.#store = store;
@@ -54,7 +55,13 @@ export class Phone {
   }
 
   /** Finds out who is signed in, and registers them. */
-  async start(): Promise<void> {
+  start(): Promise<void> {
+    // Whoever comes back, presses and waits at once starts one line.
+    this.#starting ??= this.#start().finally(() => (this.#starting = null));
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
     clearTimeout(this.#timer);
     const person = await readPerson();
     if (typeof person === 'string') return this.#hindered(person);

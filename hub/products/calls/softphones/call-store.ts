@@ -69,25 +69,20 @@ export async function writeDial(
   return null;
 }
 
-/** Of a workspace that is gone nothing is written. */
+/** Keeps a call that was answered so many seconds ago, as often as it is told. Of a workspace that is gone nothing is written. */
 export const writeAnswered = (
   db: Database,
   id: string,
   { tenantId, sessionId }: CallOwner,
   { callId, fromTag, toTag }: SipDialog,
+  { isCounted, seconds }: { isCounted: boolean; seconds: number },
 ): Promise<unknown> =>
   db.systemStatement(
-    'insert_answered_sip_call',
+    'write_answered_sip_call',
     `INSERT INTO sip_calls (id, tenant_id, session_id, is_counted, call_id, from_tag, to_tag, answered_at, expires_at)
-     SELECT $1, t.id, $3, false, $4, $5, $6, now(), now() + make_interval(secs => $7) FROM tenants t WHERE t.id = $2`,
-    [id, tenantId, sessionId, callId, fromTag, toTag, leaseSeconds],
-  );
-
-export const answerCall = (db: Database, id: string, toTag: string): Promise<unknown> =>
-  db.systemStatement(
-    'answer_sip_call',
-    'UPDATE sip_calls SET answered_at = now(), to_tag = $2 WHERE id = $1 AND answered_at IS NULL',
-    [id, toTag],
+     SELECT $1, t.id, $3, $4, $5, $6, $7, now() - make_interval(secs => $8), now() + make_interval(secs => $9) FROM tenants t WHERE t.id = $2
+     ON CONFLICT (id) DO UPDATE SET to_tag = excluded.to_tag, answered_at = coalesce(sip_calls.answered_at, excluded.answered_at), expires_at = excluded.expires_at`,
+    [id, tenantId, sessionId, isCounted, callId, fromTag, toTag, seconds, leaseSeconds],
   );
 
 export const renewCalls = (db: Database, ids: string[]): Promise<unknown> =>
@@ -105,15 +100,15 @@ export const deleteCall = (db: Database, id: string): Promise<unknown> =>
 export async function readAnswered(
   db: Database,
   { tenantId, sessionId }: CallOwner,
-): Promise<{ id: string; dialog: SipDialog }[]> {
+): Promise<{ id: string; isCounted: boolean; dialog: SipDialog }[]> {
   const { rows } = await db.read(tenantId, (tx) =>
-    tx.query<Row>(
+    tx.query<Row & { isCounted: boolean }>(
       'read_answered_sip_calls',
-      `SELECT id, ${dialogColumns} FROM sip_calls WHERE tenant_id = $1 AND session_id = $2 AND to_tag IS NOT NULL LIMIT 16`,
+      `SELECT id, is_counted AS "isCounted", ${dialogColumns} FROM sip_calls WHERE tenant_id = $1 AND session_id = $2 AND to_tag IS NOT NULL LIMIT 16`,
       [tenantId, sessionId],
     ),
   );
-  return rows.map((row) => ({ id: row.id, dialog: dialogOf(row) }));
+  return rows.map((row) => ({ id: row.id, isCounted: row.isCounted, dialog: dialogOf(row) }));
 }
 
 /** A page of calls of all workspaces that were answered, from the oldest; `isOff` where phones of the workspace are served no more. */
@@ -137,7 +132,7 @@ export const sweepCalls = (db: Database): Promise<unknown> =>
   db.systemStatement(
     'sweep_sip_calls',
     `WITH gone AS (DELETE FROM sip_calls WHERE id IN (SELECT id FROM sip_calls WHERE expires_at < now()
-       AND (to_tag IS NULL OR answered_at < now() - make_interval(hours => $1)) ORDER BY expires_at LIMIT 1000) ${gone}) ${charge}`,
+       AND (to_tag IS NULL OR answered_at < now() - make_interval(hours => $1)) ORDER BY expires_at LIMIT 1000 FOR UPDATE SKIP LOCKED) ${gone}) ${charge}`,
     [maxCallHours],
   );
 

@@ -16,6 +16,8 @@ export interface LostCallsOptions {
 }
 
 const pageLength = 2_000;
+/** Of how many calls in a row, `asksAtOnce` at a time, none may succeed before the server counts as away. */
+const mostSilentTurns = 3;
 
 /** Looks after calls in the database, for whoever does not: in one process of a hub. */
 export class LostCalls {
@@ -29,19 +31,23 @@ export class LostCalls {
   async endRevoked(stopping: AbortSignal): Promise<void> {
     const { db, server, sessions } = this.#options;
     if (server === null) return;
+    let failed: Error | undefined;
     let after = '00000000-0000-0000-0000-000000000000';
     while (!stopping.aborted) {
       const page = await readCallsAfter(db, after, pageLength);
-      if (page.length === 0) return;
+      if (page.length === 0) break;
       const open = await sessions([...new Set(page.map(({ sessionId }) => sessionId))]);
       const refused = page.filter(({ sessionId, isOff }) => isOff || !mayCall(open.get(sessionId)));
-      await this.#each(refused, async ({ id, dialog }) => {
-        await server.end(dialog);
+      const failures = await this.#each(refused, async ({ id, dialog }) => {
+        if (!(await server.end(dialog)) && (await server.knows(dialog)))
+          throw new Error('the SIP server did not end a call that it knows');
         await deleteCall(db, id);
       });
+      if (failures[0] !== undefined) failed ??= failures[0];
       after = page.at(-1)?.id ?? after;
-      if (page.length < pageLength) return;
+      if (page.length < pageLength) break;
     }
+    if (failed !== undefined) throw failed;
   }
 
   /** Takes over calls whose process is gone while the SIP server knows them, and counts and forgets the others. */
@@ -49,21 +55,30 @@ export class LostCalls {
     const { db, server } = this.#options;
     await sweepCalls(db);
     const lasting: string[] = [];
-    await this.#each(await readLost(db), async ({ id, tenantId, dialog }) => {
+    const [failed] = await this.#each(await readLost(db), async ({ id, tenantId, dialog }) => {
       if (server !== null && (await server.knows(dialog))) {
         lasting.push(id);
         return;
       }
       await closeLostCall(db, tenantId, dialog.callId);
       await deleteCall(db, id);
-    }).finally(() => renewCalls(db, lasting));
+    });
+    await renewCalls(db, lasting);
+    if (failed !== undefined) throw failed;
   }
 
-  async #each<Call extends { dialog: SipDialog }>(calls: Call[], act: (call: Call) => Promise<void>): Promise<void> {
+  /** Acts on each call, whatever becomes of the others. Answers what failed. */
+  async #each<Call extends { dialog: SipDialog }>(calls: Call[], act: (call: Call) => Promise<void>): Promise<Error[]> {
+    const failures: Error[] = [];
+    let away = 0;
     for (let from = 0; from < calls.length; from += asksAtOnce) {
       const outcomes = await Promise.allSettled(calls.slice(from, from + asksAtOnce).map(act));
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason as Error;
+      for (const outcome of outcomes) if (outcome.status === 'rejected') failures.push(outcome.reason as Error);
+      // Where none of them succeeds the server is away, and would take as long of the next ones.
+      if (outcomes.every(({ status }) => status === 'rejected')) away += 1;
+      if (away === mostSilentTurns) break;
     }
+    return failures;
   }
 }
 

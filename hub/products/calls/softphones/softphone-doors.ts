@@ -1,5 +1,6 @@
 import { sipCloseCodes, sipSocketsAMinute } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
+import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
@@ -34,6 +35,9 @@ export interface SoftphoneDoorsOptions {
   now: () => number;
 }
 
+/** What fails for want of the SIP server, and not of this hub. */
+class SipServerAway extends Error {}
+
 type Opened = OpenedSocket<typeof sipSockets.connectSoftphone>;
 
 /** The way in for softphones of people who are signed in, to the operator's SIP server. */
@@ -59,8 +63,9 @@ export class SoftphoneDoors implements Disposable {
     socket.pause();
     void this.#connect(opened)
       .catch((error: unknown) => {
-        this.#options.logger.warn({ err: error, requestId: opened.requestId }, 'the SIP server is away');
-        socket.close(sipCloseCodes.tryAgain, 'the SIP server is away');
+        const missing = error instanceof SipServerAway ? 'the SIP server is away' : 'the hub can not look who may call';
+        this.#options.logger.warn({ err: error, requestId: opened.requestId }, missing);
+        socket.close(sipCloseCodes.tryAgain, missing);
       })
       .finally(() => socket.resume());
   }
@@ -82,7 +87,9 @@ export class SoftphoneDoors implements Disposable {
     if (server === null) return socket.close(sipCloseCodes.tryAgain, 'sip_server_not_configured');
     if (!(await hosted.isOn(tenantId))) return socket.close(sipCloseCodes.foreign, 'hosted SIP is not on');
     const username = personUsername(tenantId, user.id);
-    const upstream = await server.connect(username);
+    const upstream = await server.connect(username).catch((cause: unknown) => {
+      throw new SipServerAway('no connection to it', { cause });
+    });
     if (socket.readyState !== socket.OPEN) return upstream.terminate();
     const audit = new CallAudit(
       (entry) =>
@@ -103,13 +110,18 @@ export class SoftphoneDoors implements Disposable {
       now: this.#options.now,
     });
     this.#hold(line, socket, tenantId);
-    await this.#takeUp(line, server, await calls.takeUp(owner));
+    await this.#takeUp(line, server, await calls.takeUp(owner), () => socket.readyState === socket.OPEN);
     opened.onRevoked((code) => void line.end(sipCloseCodes.revoked, code));
     this.#followStop(stopping);
     // What happened while it was connected was told to nobody.
     await Promise.all([
       this.#recheck(tenantId),
-      opened.authenticate().catch(() => line.end(sipCloseCodes.revoked, 'unauthenticated')),
+      opened.authenticate().catch((error: unknown) => {
+        if (error instanceof AppError && error.status < 500) return line.end(sipCloseCodes.revoked, 'unauthenticated');
+        // Nobody said that the person may not; whoever comes back is looked at again.
+        logger.warn({ err: error, requestId }, 'it could not be looked whether a softphone may stay');
+        return line.hangUp(sipCloseCodes.tryAgain, 'the hub can not look who may call');
+      }),
     ]);
   }
 
@@ -117,14 +129,15 @@ export class SoftphoneDoors implements Disposable {
     line: SoftphoneLine,
     server: SipServer,
     found: Awaited<ReturnType<HeldCalls['takeUp']>>,
+    isOpen: () => boolean,
   ): Promise<void> {
-    const sides = await Promise.all(found.map(({ dialog }) => server.sidesOf(dialog))).catch((error: unknown) => {
+    const sides = await Promise.all(found.map(({ dialog }) => server.sidesOf(dialog))).catch((cause: unknown) => {
       for (const { call } of found) call.left();
-      throw error;
+      throw new SipServerAway('it does not say where the sides of a call are', { cause });
     });
     for (const [at, { dialog, call }] of found.entries()) {
       const known = sides[at];
-      if (known) line.takeUp(dialog, call, known);
+      if (known && isOpen()) line.takeUp(dialog, call, known);
       else call.left();
     }
   }
