@@ -19,7 +19,7 @@ wanted=(
   "websocket.so kamailio-websocket-modules softphones at the SIP server of deploy/kamailio"
   "db_postgres.so kamailio-postgres-modules accounts of the SIP server of deploy/kamailio"
   "rtpengine rtpengine-daemon audio of calls, and what it is like"
-  "sipp sip-tester phones to call with by hand"
+  "sipp sip-tester a phone of another make, which softphones call"
   "xdpyinfo x11-utils tells the size of a screen"
   "xterm xterm something to see on the virtual screen"
   "espeak-ng espeak-ng speech of the AI agent that needs no key"

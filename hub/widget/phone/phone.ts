@@ -224,8 +224,10 @@ export class Phone {
 
   #place(line: Line, peer: Peer, user: string, stream: MediaStream, isAgain = false): void {
     const call = this.#follow(line.call(user, stream), peer, () => {
-      if (this.#call !== call || isAgain) return call.hangUp();
-      this.#place(line, peer, user, stream, true);
+      const isWanted = this.#call === call;
+      if (isWanted && !isAgain) this.#place(line, peer, user, stream, true);
+      // Nobody gave it up: the browser never said how it can be reached.
+      if (isWanted && isAgain) this.#ended(peer, { outcome: 'callFailed', seconds: null, isMissed: false });
       call.hangUp();
     });
   }
