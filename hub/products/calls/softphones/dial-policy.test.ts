@@ -45,6 +45,7 @@ describe('an address that is dialled', () => {
     'tel:911?x=y',
     'urn:service:sos',
     'URN:service:sos.police',
+    'sip:112%23@sip.example.com',
     'sip:112@sip.example.com:5060',
     'sip:112@sip.example.com.',
     'sip:112@10.0.0.1?Route=x',

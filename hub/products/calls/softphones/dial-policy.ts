@@ -74,7 +74,11 @@ function emergencyNumberOf(uri: string): string | null {
     .normalize('NFKC')
     .replaceAll(/\p{Nd}/gu, digitOf)
     .replaceAll(/[^\p{L}\d+*#]/gu, '');
-  const number = digits.replace(/^\++/, '+').replace(/^00(?=[1-9])/, '+');
+  // A last # says on many phones that the number is complete.
+  const number = digits
+    .replace(/#+$/, '')
+    .replace(/^\++/, '+')
+    .replace(/^00(?=[1-9])/, '+');
   return isEmergencyNumber(number) ? number : null;
 }
 
