@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
@@ -75,5 +79,36 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
       return () => redis.resume();
     },
     maxTextLength: 20_000_000,
+  });
+
+  test('what ends while its connection comes back leaves no failure that nobody catches', async () => {
+    const open = new Set<Socket>();
+    let swallowed = 0;
+    let isBack = false;
+    const proxy = createServer((socket) => {
+      const upstream = connect(Number(new URL(redis.url).port), '127.0.0.1');
+      open.add(socket);
+      socket.on('data', (data) => {
+        if (isBack && data.includes('subscribe')) swallowed += 1;
+        else upstream.write(data);
+      });
+      upstream.on('data', (data) => socket.write(data));
+      for (const each of [socket, upstream]) each.on('error', () => undefined);
+      socket.on('close', () => open.delete(socket) && upstream.destroy());
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void proxy.close());
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown) => uncaught.push(error);
+    process.on('unhandledRejection', onUncaught);
+    onTestFinished(() => void process.off('unhandledRejection', onUncaught));
+    const url = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const events = await RedisEvents.connect(url, testSecrets, pino({ level: 'silent' }));
+    isBack = true;
+    for (const socket of open) socket.destroy();
+    await expect.poll(() => swallowed).toBeGreaterThan(0);
+    await events[Symbol.asyncDispose]();
+    await expect.poll(() => open.size).toBe(0);
+    expect(uncaught).toEqual([]);
   });
 });

@@ -30,7 +30,8 @@ export class RedisEvents implements Events {
       enableOfflineQueue: false,
       commandTimeout: pingDeadlineMs,
     });
-    this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true });
+    // It subscribes again itself: of what the client would do nobody could catch the failure, as when this ends meanwhile.
+    this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, autoResubscribe: false });
     this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
   }
 
