@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { parseAddress, splitOutside } from './header-values.ts';
 import { maxMessageBytes, parseMessage } from './message.ts';
@@ -60,6 +61,9 @@ const defaultPingMs = 20_000;
 /** As whom the hub asks the server about itself. */
 const examiner = 'outrigger-doctor';
 const handshakeTimeoutMs = 3_000;
+/** What Kamailio says of parts of it that are not up yet, and when it is asked again. */
+const isStarting = /^Initializing/;
+const startingMs = 100;
 const rpcTimeoutMs = 1_000;
 /** Kamailio itself waits for what does not answer. */
 const pingTimeoutMs = 10_000;
@@ -192,7 +196,7 @@ export class SipServer {
 
   /** What sound goes by (rtpengine), and whether it answers; null where sound goes by nothing. @throws Error where the server does not answer within a few seconds. */
   async mediaRelays(): Promise<{ url: string; isUp: boolean }[] | null> {
-    const { result } = await this.#ask('rtpengine.show', ['all']);
+    const { result } = await this.#askOnceStarted('rtpengine.show', ['all']);
     if (!Array.isArray(result)) return null;
     const relays: { url: string; isUp: boolean }[] = [];
     for (const { url } of result as { url: string }[]) {
@@ -200,6 +204,17 @@ export class SipServer {
       relays.push({ url, isUp: (ping as { status?: string } | undefined)?.status === 'success' });
     }
     return relays;
+  }
+
+  /** Asks again what the server can't say in its first moments. */
+  async #askOnceStarted(method: string, params: string[]): Promise<RpcAnswer> {
+    const deadline = performance.now() + handshakeTimeoutMs;
+    for (;;) {
+      const answer = await this.#ask(method, params);
+      if (answer.error === undefined || !isStarting.test(answer.error.message)) return answer;
+      if (performance.now() > deadline) throw new Error(`it is still starting: ${answer.error.message}`);
+      await sleep(startingMs);
+    }
   }
 
   async #ask(method: string, params: (string | number)[], timeoutMs = rpcTimeoutMs): Promise<RpcAnswer> {
