@@ -114,7 +114,7 @@ async function moveLine(
 ): Promise<Admission & { room: Room | null; sharesHour: boolean }> {
   const rules = await readRules(tx, tenantId, workflowId);
   const sharesHour = rules.max_runs_per_hour !== null;
-  const before = roomOf(rules, 0, new Date());
+  const before = roomOf(rules, 0);
   const wanted = Math.min(before?.places ?? maxAtOnce, maxAtOnce);
   const begun = wanted <= 0 ? [] : await begin(tx, tenantId, workflowId, wanted, claimed);
   if (begun.length > 0) {
@@ -125,12 +125,12 @@ async function moveLine(
   const jobs = begun.flatMap(({ job }) => (job === null ? [] : [job]));
   const began = begun.some(({ id }) => id === claimed?.id);
   if (wanted > 0 && begun.length < wanted) return { began, jobs, room: null, sharesHour };
-  const room = roomOf(rules, begun.length, new Date()) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
+  const room = roomOf(rules, begun.length) ?? { places: maxAtOnce, hold: 'earlier_runs', moreAt: null };
   const { isEmpty, timer } = await holdFirst(
     tx,
     tenantId,
     workflowId,
-    room.places > 0 ? { ...room, moreAt: new Date() } : room,
+    room.places > 0 ? { ...room, moreAt: rules.now } : room,
   );
   return {
     began,

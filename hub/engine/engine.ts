@@ -96,7 +96,7 @@ export class Engine {
    */
   async execute(taken: string | ClaimedRun, shutdown: AbortSignal, place: Place = unsharedPlace): Promise<boolean> {
     if (typeof taken !== 'string' && performance.now() - (taken.held_since ?? 0) > staleMs) {
-      // It may have been cancelled, and its terms may have changed: whoever claims it reads them anew.
+      // The run may have been cancelled, and its terms may have changed: the next claim reads them again.
       await this.giveBack(taken);
       return true;
     }
@@ -153,7 +153,7 @@ export class Engine {
         );
       } else if (shutdown.aborted) {
         await writes.catchUp().catch(() => undefined);
-        await this.giveBack(held.run);
+        await this.#release(held.run, {});
       } else {
         throw error;
       }
@@ -605,9 +605,19 @@ export class Engine {
   }
 
   /** Gives a run that this process holds to others. Never rejects. */
-  async giveBack({ id: runId, fence, tenant_id: tenantId }: ClaimedRun): Promise<void> {
+  async giveBack(run: ClaimedRun): Promise<void> {
+    // A run without a step was accepted as begun, but no worker has begun it: the limits of then decide.
+    await this.#release(run, { isUnstarted: run.results.length === 0 });
+  }
+
+  async #release(
+    { id: runId, fence, tenant_id: tenantId }: ClaimedRun,
+    { isUnstarted = false }: { isUnstarted?: boolean },
+  ): Promise<void> {
     try {
-      const job = await this.#deps.db.workspace(tenantId, (tx) => releaseRun(tx, { runId, fence }, tenantId, 0));
+      const job = await this.#deps.db.workspace(tenantId, (tx) =>
+        releaseRun(tx, { runId, fence }, tenantId, 0, { isUnstarted }),
+      );
       this.#deps.dispatch([job]);
     } catch (error) {
       // Somebody else has it, or it has ended.

@@ -529,9 +529,26 @@ test('a run that waited long for its place is read anew before it begins: it may
   const engine = engineWith([skill]);
   await Promise.all([engine.execute(cancelled, never), engine.execute(other, never)]);
   expect(calls).toBe(0);
-  expect(await rowOf(other.id)).toMatchObject({ status: 'running', leased: null, promised: 1 });
+  expect(await rowOf(other.id)).toMatchObject({ status: 'queued', leased: null, started: false, promised: 1 });
   expect(await engine.execute(other.id, never)).toBe(true);
   expect([calls, await rowOf(other.id)]).toMatchObject([1, { status: 'succeeded' }]);
+});
+
+test('a run that waited long for a worker of this process starts under the limits of that moment', async () => {
+  const tenantId = await workspace();
+  const id = await workflow(tenantId);
+  const { intake, begun } = intakeWith();
+  const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
+  const { runId } = accepted as { runId: string };
+  await database.query(
+    'insert into automation_policies (tenant_id, standing_orders, quiet_hours, approvals_required_for) values ($1, \'\', \'{"from":"00:00","to":"23:59","timezone":"UTC"}\', \'{}\')',
+    [tenantId],
+  );
+  const engine = engineWith(logSkills());
+  await engine.execute({ ...(begun[0] as ClaimedRun), held_since: performance.now() - 2_000 }, never);
+  await engine.execute(runId, never);
+  expect(await rowOf(runId)).toMatchObject({ status: 'queued', started: false, leased: null });
+  expect(await linesOf(tenantId)).toEqual([]);
 });
 
 test('a run ends only once whoever changes the limits of its workflow is done, and as a whole', async () => {

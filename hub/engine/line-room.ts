@@ -17,6 +17,8 @@ export interface Room {
 
 interface Rules {
   [column: string]: unknown;
+  /** The time at which they were read, by the clock of the database. */
+  now: Date;
   limits: WorkflowLimits | null;
   overlap: string | null;
   quiet_hours: QuietHours | null;
@@ -36,7 +38,7 @@ export async function readRules(tx: Transaction, tenantId: string, workflowId: s
   const read = async () => {
     const { rows } = await tx.query<Rules>(
       'read_rules',
-      `SELECT w.limits, w.trigger->'schedule'->>'overlap' AS overlap, p.quiet_hours, p.max_runs_per_hour,
+      `SELECT clock_timestamp() AS now, w.limits, w.trigger->'schedule'->>'overlap' AS overlap, p.quiet_hours, p.max_runs_per_hour,
          (SELECT count(*)::int FROM (SELECT 1 FROM runs WHERE workflow_id = w.id AND started_at IS NOT NULL AND finished_at IS NULL
             LIMIT coalesce((w.limits->>'maxConcurrentRuns')::int, CASE WHEN w.trigger->'schedule'->>'overlap' = 'queue' THEN 1 ELSE 0 END)) u) AS under_way,
          CASE WHEN w.limits ? 'maxRunsPerMinute' THEN (SELECT json_agg(s ORDER BY s.last_at) FROM (SELECT count, last_at FROM run_starts WHERE scope_id = w.id) s) END AS minute,
@@ -47,6 +49,7 @@ export async function readRules(tx: Transaction, tenantId: string, workflowId: s
     // Workflows are kept when they are deleted; without one there is nothing that could hold its runs.
     return (
       rows[0] ?? {
+        now: new Date(),
         limits: null,
         overlap: null,
         quiet_hours: null,
@@ -68,7 +71,8 @@ export async function readRules(tx: Transaction, tenantId: string, workflowId: s
 }
 
 /** How many runs may begin when `more` have begun since the rules were read; null for any number. */
-export function roomOf(rules: Rules, more: number, now: Date): Room | null {
+export function roomOf(rules: Rules, more: number): Room | null {
+  const { now } = rules;
   const quiet = rules.quiet_hours === null ? null : endOfPeriod(rules.quiet_hours, now);
   if (quiet !== null) return { places: 0, hold: 'quiet_hours', moreAt: quiet };
   const rooms: Room[] = [];

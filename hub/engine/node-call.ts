@@ -60,8 +60,8 @@ export function dispatch(
   const id = newId();
   const announce = () => deps.nodes.announce(nodeId);
   let send = announce;
-  const deadlineAt = timeoutSeconds === undefined ? null : new Date(Date.now() + timeoutSeconds * 1000);
-  const request = {
+  const calledAt = performance.now();
+  const request = () => ({
     id,
     tenantId: run.tenant_id,
     nodeId,
@@ -72,9 +72,10 @@ export function dispatch(
     command: skill.command,
     input: command,
     waitMs,
-    deadlineAt,
+    // The transaction may be tried again later.
+    deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
     approval,
-  };
+  });
   return {
     kind: 'waiting',
     status: 'running',
@@ -84,7 +85,7 @@ export function dispatch(
         throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
       });
       // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
-      const dispatched = deps.nodes.dispatch(tx, request);
+      const dispatched = deps.nodes.dispatch(tx, request());
       dispatched.catch(() => undefined);
       // What is wrong with the node is said first, also when both answers come at once.
       await usable;
@@ -93,7 +94,7 @@ export function dispatch(
       return { kind: 'node_command', commandId };
     },
     async beginAtOnce(tx) {
-      send = await deps.nodes.dispatchAtOnce(tx, request);
+      send = await deps.nodes.dispatchAtOnce(tx, request());
     },
     async unheard(tx) {
       send = announce;

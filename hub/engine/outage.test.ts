@@ -282,16 +282,37 @@ test('a run that is woken between its look and its wait goes on at once', async 
 });
 
 test('leases are ended only by whoever could see the database for as long as their holders need to renew them', () => {
-  const watch = new LeaseWatch();
-  expect(watch.mayEnd(0)).toBe(false);
+  let now = 0;
+  const watch = new LeaseWatch({ monotonic: () => now, wall: () => now });
+  expect(watch.mayEnd()).toBe(false);
   const look = (at: number) => {
-    const mayEnd = watch.mayEnd(at);
-    watch.looked(at);
+    now = at;
+    const mayEnd = watch.mayEnd();
+    watch.looked();
     return mayEnd;
   };
   expect([0, 3_000, 6_000, 9_000, 12_000, 15_000].map(look)).toEqual([false, false, false, true, true, true]);
   // A minute without the database.
   expect([75_000, 78_000, 81_000, 84_000, 87_000].map(look)).toEqual([false, false, false, true, true]);
+});
+
+test.each([
+  ['set back by an hour', -3_600_000, true],
+  ['set forward by an hour, as after the machine slept', 3_600_000, false],
+])('leases: a clock %s keeps leases from being ended for one renewal at most', (_what, stepMs, endsAtOnce) => {
+  let monotonic = 0;
+  let wall = 1_000_000_000;
+  const watch = new LeaseWatch({ monotonic: () => monotonic, wall: () => wall });
+  const look = () => {
+    monotonic += 3_000;
+    wall += 3_000;
+    const mayEnd = watch.mayEnd();
+    watch.looked();
+    return mayEnd;
+  };
+  expect(Array.from({ length: 5 }, look)).toEqual([false, false, false, true, true]);
+  wall += stepMs;
+  expect(Array.from({ length: 5 }, look)).toEqual(endsAtOnce ? Array(5).fill(true) : [false, false, false, true, true]);
 });
 
 /** A channel to a receiver, and the skill that sends through it. */

@@ -74,7 +74,7 @@ export interface CommandRequest {
   /** How long it may wait for the device. */
   waitMs: number;
   /** When the step's own time is over; null without a limit. */
-  deadlineAt: Date | null;
+  deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
 }
 

@@ -1,4 +1,5 @@
 import type { Database, Transaction } from '../platform/db/database.ts';
+import { newTurn, runInTurns } from '../platform/db/row-retention.ts';
 import { bucketSql } from './histogram.ts';
 import type { Histogram } from './histogram.ts';
 
@@ -6,8 +7,6 @@ import type { Histogram } from './histogram.ts';
 export const sliceSeconds = 300;
 /** A run whose end is written may be seen so much later by others, in seconds. */
 const settleSeconds = 60;
-/** Slices of one workspace in one turn of the sweep: more than a month of them. */
-const maxSlices = 10_000;
 
 export interface SliceRow {
   [column: string]: unknown;
@@ -85,62 +84,77 @@ export async function readSlices(
   return { slices: rows, through: last === null ? null : new Date(last.getTime() + sliceSeconds * 1000) };
 }
 
+/** Slices of one workspace that a batch sums up. */
+const slicesPerBatch = 500;
+
 /**
- * Sums up slices that are over, of every workspace in which a run ended since; part of the sweep. A slice is written once: any
- * process may try, the row decides; only `forgetEnd` changes it. Empty slices have no row, but for the last one, which says how far the sums go.
+ * Sums up the slices that are over, for every workspace in which a run ended since, and returns how many slices it wrote; part of the sweep.
+ * A slice is written once: any process may try, the row decides; only `forgetEnd` changes it. Empty slices have no row, except the last one, which
+ * records how far the sums go. All times are the database's: the clock of a process may be wrong.
+ * @throws AggregateError with the failures of single workspaces, after the others are summed up; DatabaseOutage.
  */
-export async function rollUp(db: Database): Promise<number> {
-  const until = new Date(Math.floor((Date.now() / 1000 - settleSeconds) / sliceSeconds) * sliceSeconds * 1000);
-  const { rows: tenants } = await db.system(
+export async function rollUp(db: Database, stopping?: AbortSignal): Promise<number> {
+  const tenants = await db.systemStatement<{ tenant_id: string; from_at: Date; until: Date }>(
+    'rollup_tenants',
+    `SELECT t.id AS tenant_id, o.until, coalesce((SELECT max(slice_at) + make_interval(secs => $1) FROM run_rollups u WHERE u.tenant_id = t.id),
+       to_timestamp(floor(extract(epoch from (SELECT min(finished_at) FROM runs r WHERE r.tenant_id = t.id AND finished_at IS NOT NULL)) / $1) * $1)) AS from_at
+     FROM tenants t CROSS JOIN (SELECT to_timestamp(floor((extract(epoch from now()) - $2::int) / $1) * $1) AS until) o
+     WHERE EXISTS (
+       SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < o.until
+         AND r.finished_at >= coalesce((SELECT max(slice_at) + make_interval(secs => $1) FROM run_rollups u WHERE u.tenant_id = t.id), '-infinity'))`,
+    [sliceSeconds, settleSeconds],
+  );
+  let written = 0;
+  const tasks = tenants.map(({ tenant_id: tenantId, from_at: from, until }) => {
+    let fromAt = from;
+    return {
+      name: tenantId,
+      runBatch: async () => {
+        const slices = await sumUp(db, tenantId, fromAt, until);
+        written += slices.length;
+        fromAt = new Date((slices.at(-1) ?? fromAt).getTime() + sliceSeconds * 1000);
+        return slices.length === slicesPerBatch;
+      },
+    };
+  });
+  await runInTurns(newTurn(stopping), tasks);
+  return written;
+}
+
+/** Writes the sums of the first slices of a period in which runs ended, oldest first, and returns when those slices begin. */
+async function sumUp(db: Database, tenantId: string, from: Date, until: Date): Promise<Date[]> {
+  const { rows } = await db.workspace(
+    tenantId,
     (tx) =>
-      tx.query<{ tenant_id: string; from_at: Date }>(
-        'rollup_tenants',
-        `SELECT t.id AS tenant_id, coalesce((SELECT max(slice_at) + make_interval(secs => $2) FROM run_rollups u WHERE u.tenant_id = t.id),
-           to_timestamp(floor(extract(epoch from (SELECT min(finished_at) FROM runs r WHERE r.tenant_id = t.id AND finished_at IS NOT NULL)) / $2) * $2)) AS from_at
-         FROM tenants t WHERE EXISTS (
-           SELECT 1 FROM runs r WHERE r.tenant_id = t.id AND r.finished_at < $1
-             AND r.finished_at >= coalesce((SELECT max(slice_at) + make_interval(secs => $2) FROM run_rollups u WHERE u.tenant_id = t.id), '-infinity'))`,
-        [until, sliceSeconds],
+      tx.query<{ slice_at: Date }>(
+        'ended_slices',
+        `SELECT DISTINCT ${sliceOf('finished_at', '$4')} AS slice_at FROM runs
+         WHERE tenant_id = $1 AND finished_at >= $2 AND finished_at < $3 ORDER BY 1 LIMIT $5`,
+        [tenantId, from, until, sliceSeconds, slicesPerBatch],
       ),
     { durable: false },
   );
-  let written = 0;
-  for (const { tenant_id: tenantId, from_at: fromAt } of tenants) {
-    const { rows } = await db.workspace(
+  for (const { slice_at: sliceAt } of rows)
+    await db.workspace(
       tenantId,
-      (tx) =>
-        tx.query<{ slice_at: Date }>(
-          'ended_slices',
-          `SELECT DISTINCT ${sliceOf('finished_at', '$4')} AS slice_at FROM runs
-           WHERE tenant_id = $1 AND finished_at >= $2 AND finished_at < $3 ORDER BY 1 LIMIT $5`,
-          [tenantId, fromAt, until, sliceSeconds, maxSlices],
-        ),
+      async (tx) => {
+        await tx.query('lock_slices', lockSlices, [tenantId]);
+        const slice = await summarisePeriod(tx, tenantId, sliceAt, new Date(sliceAt.getTime() + sliceSeconds * 1000));
+        await tx.query(
+          'insert_slice',
+          `INSERT INTO run_rollups (tenant_id, slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+          [
+            tenantId,
+            sliceAt,
+            slice.succeeded,
+            slice.failed,
+            slice.cancelled,
+            JSON.stringify(slice.queue_histogram),
+            JSON.stringify(slice.run_histogram),
+          ],
+        );
+      },
       { durable: false },
     );
-    for (const { slice_at: sliceAt } of rows) {
-      await db.workspace(
-        tenantId,
-        async (tx) => {
-          await tx.query('lock_slices', lockSlices, [tenantId]);
-          const slice = await summarisePeriod(tx, tenantId, sliceAt, new Date(sliceAt.getTime() + sliceSeconds * 1000));
-          await tx.query(
-            'insert_slice',
-            `INSERT INTO run_rollups (tenant_id, slice_at, succeeded, failed, cancelled, queue_histogram, run_histogram) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-            [
-              tenantId,
-              sliceAt,
-              slice.succeeded,
-              slice.failed,
-              slice.cancelled,
-              JSON.stringify(slice.queue_histogram),
-              JSON.stringify(slice.run_histogram),
-            ],
-          );
-        },
-        { durable: false },
-      );
-      written += 1;
-    }
-  }
-  return written;
+  return rows.map((row) => row.slice_at);
 }

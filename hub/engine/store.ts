@@ -379,12 +379,14 @@ export async function releaseRun(
   { runId, fence }: Hold,
   tenantId: string,
   afterSeconds: number,
+  { isUnstarted = false }: { isUnstarted?: boolean } = {},
 ): Promise<PromisedJob> {
   const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
     'release_run',
-    `UPDATE runs SET fence = fence + 1, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1
+    `UPDATE runs SET fence = fence + 1, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1,
+       status = CASE WHEN $4 THEN 'queued' ELSE status END, started_at = CASE WHEN $4 THEN NULL ELSE started_at END
      WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_at, wake_count`,
-    [runId, fence, afterSeconds],
+    [runId, fence, afterSeconds, isUnstarted],
   );
   const row = rows[0];
   if (row === undefined) throw new LeaseLost('the run was taken over, cancelled or ended');

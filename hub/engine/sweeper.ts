@@ -42,19 +42,43 @@ const blindAfterMs = 10_000;
 /** How long they then have to do it: a little more than the time between two renewals, in milliseconds. */
 const renewalGraceMs = (renewalSeconds + 2) * 1000;
 
-/** Tells a worker that is gone from a database, or a machine, that was away: only who was there all the time may end leases. */
+/** The clocks by which a `LeaseWatch` measures, in milliseconds. */
+export interface LeaseClocks {
+  /** Never goes back, but stands still while the machine sleeps. */
+  monotonic: () => number;
+  /** Goes on while the machine sleeps, but may be set forward or back. */
+  wall: () => number;
+}
+
+const processClocks: LeaseClocks = { monotonic: () => performance.now(), wall: () => Date.now() };
+
+/**
+ * Tells workers that are gone from a database, or a machine, that was away: leases are ended only by a process that has looked at the
+ * database regularly for as long as a worker needs to renew them. A clock that is set back does not prolong the wait.
+ */
 export class LeaseWatch {
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  readonly #clocks: LeaseClocks;
+  #lookedAt: { monotonic: number; wall: number } | null = null;
+  /** By the monotonic clock. */
   #blindUntil = Number.NEGATIVE_INFINITY;
 
-  /** Whether leases that ran out may be ended, by somebody who looks now. */
-  mayEnd(now: number): boolean {
-    if (now - this.#lookedAt > blindAfterMs) this.#blindUntil = now + renewalGraceMs;
+  constructor(clocks = processClocks) {
+    this.#clocks = clocks;
+  }
+
+  /** Whether expired leases may be ended now. */
+  mayEnd(): boolean {
+    const now = this.#clocks.monotonic();
+    const sinceLook =
+      this.#lookedAt === null
+        ? Number.POSITIVE_INFINITY
+        : Math.max(now - this.#lookedAt.monotonic, this.#clocks.wall() - this.#lookedAt.wall);
+    if (sinceLook > blindAfterMs) this.#blindUntil = now + renewalGraceMs;
     return now >= this.#blindUntil;
   }
 
-  /** To be told when a look succeeded. */
-  looked(now: number): void {
-    this.#lookedAt = now;
+  /** To be called when a look at the database succeeded. */
+  looked(): void {
+    this.#lookedAt = { monotonic: this.#clocks.monotonic(), wall: this.#clocks.wall() };
   }
 }

@@ -19,8 +19,8 @@ export function engineTasks(
       name: 'runs',
       everyMs: 3_000,
       run: async () => {
-        const jobs = await repairRuns(db, { endLeases: leases.mayEnd(Date.now()) });
-        leases.looked(Date.now());
+        const jobs = await repairRuns(db, { endLeases: leases.mayEnd() });
+        leases.looked();
         if (jobs.length > 0) logger.info({ runs: jobs.length }, 'woke runs that had lost their worker or their job');
         dispatch(jobs);
       },
@@ -31,7 +31,7 @@ export function engineTasks(
       everyMs: 30_000,
       run: async () => dispatch(await db.system((tx) => wakeForgottenLines(tx), { durable: false })),
     },
-    { name: 'rollups', everyMs: 30_000, run: () => rollUp(db) },
+    { name: 'rollups', everyMs: 30_000, run: (stopping) => rollUp(db, stopping) },
   ];
 }
 

@@ -1,6 +1,7 @@
 import { idBefore } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import type { PeriodicTask } from '../periodic-tasks.ts';
+import { DatabaseBusy, DatabaseOutage } from './database.ts';
 import type { Database } from './database.ts';
 import type { MonthlyTable, Months } from './months.ts';
 
@@ -36,6 +37,7 @@ export interface RowRetention {
 
 const batch = 1_000;
 const pauseMs = 20;
+const maxNamedFailures = 10;
 /** How long one turn may go on, in milliseconds: the next begins a minute after this one. */
 const turnMs = 50_000;
 
@@ -63,6 +65,51 @@ export async function inBatches(
     if (count < full || performance.now() > deadline || stopping?.aborted === true) return removed;
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+/** Work that a turn does batch by batch, for example the removal of old rows of one workspace. */
+export interface BatchedTask {
+  /** Named in the error when a batch fails: a workspace id or a table. */
+  name: string;
+  /** Does one batch and returns whether there may be more to do. */
+  runBatch: () => Promise<boolean>;
+}
+
+/**
+ * Runs one batch of each task in turn until all are done or the turn is over.
+ * The order is random, so that no task is always the last one when a turn is too short for all.
+ * A task that fails is skipped for the rest of the turn; the others continue.
+ * @throws AggregateError with every failure, after the others are done; DatabaseOutage immediately.
+ */
+export async function runInTurns(turn: Turn, tasks: readonly BatchedTask[]): Promise<void> {
+  const failures = new Map<string, unknown>();
+  const isOver = () => performance.now() > turn.deadline || turn.stopping?.aborted === true;
+  for (let remaining = shuffled(tasks); remaining.length > 0 && !isOver();) {
+    const unfinished: BatchedTask[] = [];
+    for (const task of remaining) {
+      if (isOver()) break;
+      try {
+        if (await task.runBatch()) unfinished.push(task);
+      } catch (error) {
+        if (error instanceof DatabaseOutage && !(error instanceof DatabaseBusy)) throw error;
+        failures.set(task.name, error);
+      }
+    }
+    remaining = unfinished;
+    if (remaining.length > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  if (failures.size > 0)
+    throw new AggregateError(
+      failures.values(),
+      `failed for ${failures.size} of ${tasks.length}: ${[...failures.keys()].slice(0, maxNamedFailures).join(', ')}`,
+    );
+}
+
+function shuffled<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, rank: Math.random() }))
+    .toSorted((one, other) => one.rank - other.rank)
+    .map(({ item }) => item);
 }
 
 /** The tables that lie by month. */
@@ -101,32 +148,36 @@ export async function removeAged(
   stopping?: AbortSignal,
 ): Promise<Record<string, number>> {
   const removed: Record<string, number> = {};
-  const turn = newTurn(stopping);
-  for (const { table, days, condition, onRemoved } of tables) {
-    if (days === 0 || stopping?.aborted === true) continue;
-    const [clock] = await db.systemStatement<{ before: Date }>(
-      'read_kept_from',
-      // By the clock of the database: that of a process may be wrong.
-      'SELECT now() - make_interval(days => $1) AS before',
-      [days],
-    );
-    const before = idBefore(clock?.before as Date);
-    const count = await inBatches(turn, batch, async () => {
+  const due = tables.filter(({ days }) => days > 0);
+  const removals = due.map(({ table, days, condition, onRemoved }) => ({
+    name: table,
+    runBatch: async () => {
       const { rows } = await db.system(
-        (tx) =>
-          tx.query<{ id: string; tenant_id: string }>(
+        async (tx) => {
+          const { rows: clock } = await tx.query<{ before: Date }>(
+            'read_kept_from',
+            // By the clock of the database: that of a process may be wrong.
+            'SELECT now() - make_interval(days => $1) AS before',
+            [days],
+          );
+          return tx.query<{ id: string; tenant_id: string }>(
             `prune_aged_${table}`,
             `DELETE FROM ${table} WHERE id = ANY(ARRAY(SELECT id FROM ${table} WHERE id < $1${condition === undefined ? '' : ` AND ${condition}`} ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING id, tenant_id`,
-            [before, batch],
-          ),
+            [idBefore(clock[0]?.before as Date), batch],
+          );
+        },
         { durable: false },
       );
+      if (rows.length > 0) removed[table] = (removed[table] ?? 0) + rows.length;
       await onRemoved?.(rows);
-      return rows.length;
-    });
-    if (count > 0) removed[table] = count;
+      return rows.length === batch;
+    },
+  }));
+  try {
+    await runInTurns(newTurn(stopping), removals);
+  } finally {
+    if (Object.keys(removed).length > 0) logger.info(removed, 'removed rows that are kept no longer');
   }
-  if (Object.keys(removed).length > 0) logger.info(removed, 'removed rows that are kept no longer');
   return removed;
 }
 

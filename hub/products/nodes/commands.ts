@@ -9,7 +9,7 @@ import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { endCommand, lockOpen } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
-import { extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
+import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
 import type { HandOut, HandOutRequest, Lease } from './hand-out.ts';
 import { leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
 import { ParkedPolls } from './parked-polls.ts';
@@ -37,7 +37,7 @@ export interface DispatchRequest {
   /** How long to wait for the node to take it, in milliseconds. */
   waitMs: number;
   /** The end of the step's own time, if it has one. */
-  deadlineAt: Date | null;
+  deadlineInSeconds: number | null;
   approval: NodeCommandRow['approval'];
 }
 
@@ -80,13 +80,19 @@ export class NodeCommands {
     const { command, input, nodeId, approval } = request;
     // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
     const poll = command.acts ? null : this.parked.keep(request);
-    const { rows } = await tx.query<{ id: string; expires_at: Date; handed_out_at: string | null; is_new: boolean }>(
+    const { rows } = await tx.query<{
+      id: string;
+      expires_at: Date;
+      ends_in_ms: number;
+      handed_out_at: string | null;
+      is_new: boolean;
+    }>(
       asserted === 'true' ? 'dispatch_command' : 'dispatch_command_asserted',
       `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, $13,
-         least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce($13::timestamptz, 'infinity')),
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, now() + make_interval(secs => $13),
+         least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce(now() + make_interval(secs => $13), 'infinity')),
          CASE WHEN $15 THEN clock_timestamp() END, CASE WHEN $15 THEN now() + make_interval(secs => $17) END)
-       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, handed_out_at::text, xmax = 0 AS is_new, ${asserted}`,
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, ${endsInMs} AS ends_in_ms, handed_out_at::text, xmax = 0 AS is_new, ${asserted}`,
       [
         request.id,
         request.tenantId,
@@ -100,7 +106,7 @@ export class NodeCommands {
         approval === null ? null : JSON.stringify(approval),
         command.acts,
         deviceTimeMs(command, input),
-        request.deadlineAt?.toISOString() ?? null,
+        request.deadlineInSeconds,
         request.waitMs / 1000,
         poll !== null,
         graceMs,
@@ -114,7 +120,7 @@ export class NodeCommands {
     if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
     const leases: Lease[] = [{ commandId: id, handedOutAt }];
     const answer = {
-      commands: [presentCommand({ id, type: command.type, input, expiresAt, approval })],
+      commands: [presentCommand({ id, type: command.type, input, expiresAt, endsInMs: row.ends_in_ms, approval })],
       withdrawn: [],
     };
     return {

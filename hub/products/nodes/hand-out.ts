@@ -109,7 +109,9 @@ export async function handOut(
       );
     // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
     if (allowed.some((row) => row.acts)) await commitDurably(tx);
-    const commands = allowed.map((row) => presentCommand({ ...row, expiresAt: row.expires_at }));
+    const commands = allowed.map((row) =>
+      presentCommand({ ...row, expiresAt: row.expires_at, endsInMs: row.ends_in_ms }),
+    );
     return {
       answer: { commands, withdrawn },
       leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })),
@@ -137,13 +139,14 @@ export const presentCommand = ({
   type,
   input,
   expiresAt,
+  endsInMs,
   approval,
-}: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval'>) => ({
+}: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval'> & { endsInMs: number }) => ({
   id,
   type,
   input,
   expiresAt: expiresAt.toISOString(),
-  endsInMs: Math.max(0, expiresAt.getTime() - Date.now()),
+  endsInMs: Math.max(0, Math.round(endsInMs)),
   leaseSeconds,
   ...(approval === null ? {} : { approval }),
 });
@@ -243,9 +246,14 @@ interface LeasedRow {
   acts: boolean;
   input: JsonObject;
   expires_at: Date;
+  /** By the clock of the database, which also set `expires_at`. */
+  ends_in_ms: number;
   handed_out_at: string;
   approval: NodeCommandRow['approval'];
 }
+
+/** Milliseconds until a command ends, as SQL. */
+export const endsInMs = 'extract(epoch from expires_at - clock_timestamp())::float8 * 1000';
 
 async function lease(tx: Transaction, nodeId: string, max: number): Promise<LeasedRow[]> {
   if (max === 0) return [];
@@ -258,7 +266,7 @@ async function lease(tx: Transaction, nodeId: string, max: number): Promise<Leas
        UPDATE node_commands c SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
          expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
        FROM taken WHERE c.id = taken.id
-       RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, c.handed_out_at::text, c.approval
+       RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, ${endsInMs} AS ends_in_ms, c.handed_out_at::text, c.approval
      )
      SELECT * FROM leased ORDER BY id`,
     [nodeId, max, leaseSeconds, graceMs],

@@ -223,19 +223,95 @@ test('a turn ends with the batch under way when the process stops', async () => 
     `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, 'k', '1', now() - interval '1 day')`,
     [newId(), workspaces.plain],
   );
-  const [stopped, entries] = [AbortSignal.abort(), await countOf('audit_log')];
+  const before = await counts('audit_log', 'messages');
+  const stopped = AbortSignal.abort();
   const stopping = new AbortController();
   const breaking = {
     systemStatement: (...given: Parameters<Database['systemStatement']>) => db.systemStatement(...given),
     system: async (...given: Parameters<Database['system']>) => db.system(...given).finally(() => stopping.abort()),
   } as unknown as Database;
-  expect(
-    await removeAged({ db: breaking, logger }, agedTables({ ...forEver, audit: 365, messages: 30 }), stopping.signal),
-  ).toMatchObject({ messages: 2 });
+  const removed = await removeAged(
+    { db: breaking, logger },
+    agedTables({ ...forEver, audit: 365, messages: 30 }),
+    stopping.signal,
+  );
+  // The order of the tables is random.
+  expect([{ messages: 2 }, { audit_log: 1_000 }]).toContainEqual(removed);
   expect(await new RunRetention({ db, months, blobs, logger, days: 90 }).prune(stopped)).toBe(0);
   await removeExpired(db, expiringTables(), stopped);
-  expect([await countOf('audit_log'), await countOf('memory_entries')]).toEqual([entries, 1]);
+  expect(await counts('audit_log', 'messages', 'memory_entries')).toEqual({
+    audit_log: (before['audit_log'] ?? 0) - (removed['audit_log'] ?? 0),
+    messages: (before['messages'] ?? 0) - (removed['messages'] ?? 0),
+    memory_entries: 1,
+  });
   await database.query('truncate runs, flows, messages, artifacts, audit_log, memory_entries cascade');
+});
+
+test('a workspace whose runs cannot be removed keeps no other workspace from being pruned', async () => {
+  const keeping = { db, months, blobs, logger, days: 90 };
+  const broken = newId();
+  await database.query(`insert into tenants (id, name, entitlements) values ($1, 'broken', '{}')`, [broken]);
+  for (const id of [broken, workspaces.own])
+    await database.query(
+      `insert into automation_policies (tenant_id, standing_orders, approvals_required_for, retention) values ($1, '', '{}', '{"maxAgeDays": 1}')
+       on conflict (tenant_id) do update set retention = excluded.retention`,
+      [id],
+    );
+  const kept = await makeRun(broken, 10);
+  await database.query(
+    `create function refuse_removal() returns trigger language plpgsql as $$ begin if old.tenant_id = '${broken}' then raise exception 'this run cannot be removed'; end if; return old; end $$`,
+  );
+  await database.query(
+    'create trigger refuse_removal before delete on runs for each row execute function refuse_removal()',
+  );
+  try {
+    // The order is random: five turns would all have to begin with the workspaces that work.
+    for (let turn = 0; turn < 5; turn += 1) {
+      await makeRun(workspaces.own, 10);
+      const failure = await new RunRetention(keeping).prune().catch((error: unknown) => error);
+      expect(failure).toBeInstanceOf(AggregateError);
+      expect((failure as AggregateError).message).toContain(broken);
+      expect(await runIds()).toEqual([kept.id]);
+    }
+  } finally {
+    await database.query('drop function refuse_removal() cascade');
+    await database.query('delete from automation_policies where tenant_id = $1', [broken]);
+    await database.query(`update automation_policies set retention = '{"maxAgeDays": 1000}' where tenant_id = $1`, [
+      workspaces.own,
+    ]);
+    await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+  }
+});
+
+test('a table whose rows cannot be removed keeps no other table from being pruned', async () => {
+  await makeRun(workspaces.plain, 31);
+  const broken = { table: 'no_such_table', days: 1 };
+  for (let turn = 0; turn < 5; turn += 1) {
+    await makeRun(workspaces.plain, 31);
+    await expect(removeAged({ db, logger }, [broken, ...agedTables({ ...forEver, messages: 30 })])).rejects.toThrow(
+      'no_such_table',
+    );
+    expect(await countOf('messages')).toBe(0);
+  }
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
+});
+
+test('the newest runs of a policy with maxRuns are kept, also when one statement does not count all of them', async () => {
+  await database.query(`update automation_policies set retention = '{"maxRuns": 3}' where tenant_id = $1`, [
+    workspaces.own,
+  ]);
+  const made = [];
+  for (const daysAgo of [9, 8, 7, 6, 5, 4, 3, 2]) made.push((await makeRun(workspaces.own, daysAgo)).id);
+  const retention = new RunRetention({ db, months, blobs, logger, days: 90, countBatch: 2 });
+  expect(await retention.prune()).toBe(5);
+  expect(await runIds()).toEqual(made.slice(5).toSorted());
+  const newest = await makeRun(workspaces.own, 0);
+  expect(await retention.prune()).toBe(1);
+  expect(await runIds()).toEqual([...made.slice(6), newest.id].toSorted());
+  await database.query(`update automation_policies set retention = '{"maxAgeDays": 1000}' where tenant_id = $1`, [
+    workspaces.own,
+  ]);
+  await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
 });
 
 test('stored bytes that no artefact names go after a day; those of artefacts and those just written stay', async () => {

@@ -2,8 +2,7 @@ import type { Retention } from '../../../../shared/contract/automations/policies
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Months } from '../../../platform/db/months.ts';
-import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
-import type { Turn } from '../../../platform/db/row-retention.ts';
+import { newTurn, runInTurns } from '../../../platform/db/row-retention.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { MonthRetention } from './month-retention.ts';
 
@@ -14,6 +13,8 @@ export interface RunRetentionOptions {
   logger: Logger;
   /** Days that runs are kept at least of workspaces whose own policy says nothing of it, with all that belongs to them: they go with their month; 0 keeps for ever. */
   days: number;
+  /** Runs that one statement counts. */
+  countBatch?: number;
 }
 
 /** Runs that go at once: few enough that nobody waits for their locks. */
@@ -26,10 +27,17 @@ const recountMs = dayMs;
 const oldest = (condition: string) => `SELECT id FROM runs r WHERE tenant_id = $1 AND ${condition}
   AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED`;
 
-/** How many ended runs a workspace has, of those that had ended by an instant. */
+/** Runs that one statement counts. */
+const countBatch = 500_000;
+
+/** How many ended runs a workspace has. */
 interface EndedCount {
   count: number;
-  through: Date;
+  /** The end of the last run counted, as PostgreSQL writes it: a JavaScript date would cut the microseconds. */
+  through: string;
+  /** False while later runs are still to be counted. */
+  isComplete: boolean;
+  /** When the count began, by `performance.now()`. */
   countedAt: number;
 }
 
@@ -50,7 +58,6 @@ export class RunRetention {
   /** Removes what is too old or too much now; answers how many runs. */
   async prune(stopping?: AbortSignal): Promise<number> {
     const { db, logger, days } = this.#options;
-    const turn = newTurn(stopping);
     const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>(
       'retention_policies',
       'SELECT tenant_id, retention FROM automation_policies WHERE retention IS NOT NULL',
@@ -72,76 +79,81 @@ export class RunRetention {
     );
     for (const tenantId of this.#counts.keys()) if (!counted.has(tenantId)) this.#counts.delete(tenantId);
     let removed = 0;
-    for (const { tenant_id: tenantId } of others) {
-      if (stopping?.aborted === true) break;
-      removed += await inBatches(turn, runBatch, () =>
-        removeEndedRuns(this.#options, tenantId, {
-          name: 'due_by_month',
-          condition: 'finished_at < $3',
-          values: [settled],
-        }),
-      );
-    }
-    for (const { tenant_id: tenantId, retention } of policies) {
-      if (stopping?.aborted === true) break;
-      if (retention.maxAgeDays !== undefined) removed += await this.#byAge(tenantId, retention.maxAgeDays, turn);
-      if (retention.maxRuns !== undefined) removed += await this.#byCount(tenantId, retention.maxRuns, turn);
-    }
-    if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
-    return removed;
-  }
-
-  async #byAge(tenantId: string, days: number, turn: Turn): Promise<number> {
-    const removed = await inBatches(turn, runBatch, () =>
-      removeEndedRuns(this.#options, tenantId, {
-        name: 'due_by_age',
-        condition: 'finished_at < now() - make_interval(days => $3)',
-        values: [days],
-      }),
-    );
-    const counted = this.#counts.get(tenantId);
-    if (counted !== undefined) counted.count -= removed;
-    return removed;
-  }
-
-  async #byCount(tenantId: string, maxRuns: number, turn: Turn): Promise<number> {
-    const counted = await this.#count(tenantId);
-    return inBatches(turn, 1, async () => {
-      const excess = Math.min(counted.count - maxRuns, runBatch);
-      const removed =
-        excess <= 0
-          ? 0
-          : await removeEndedRuns(
-              this.#options,
-              tenantId,
-              { name: 'due_by_count', condition: 'finished_at IS NOT NULL', values: [] },
-              excess,
-            );
-      counted.count -= removed;
-      return removed;
+    const removal = (tenantId: string, removeRuns: () => Promise<{ removed: number; hasMore: boolean }>) => ({
+      name: tenantId,
+      runBatch: async () => {
+        const batch = await removeRuns();
+        removed += batch.removed;
+        return batch.hasMore;
+      },
     });
+    const removals = others.map(({ tenant_id: tenantId }) =>
+      removal(tenantId, () =>
+        this.#removeBatch(tenantId, { name: 'due_by_month', condition: 'finished_at < $3', values: [settled] }),
+      ),
+    );
+    for (const { tenant_id: tenantId, retention } of policies) {
+      const { maxAgeDays, maxRuns } = retention;
+      if (maxAgeDays !== undefined) removals.push(removal(tenantId, () => this.#byAge(tenantId, maxAgeDays)));
+      if (maxRuns !== undefined) removals.push(removal(tenantId, () => this.#byCount(tenantId, maxRuns)));
+    }
+    try {
+      await runInTurns(newTurn(stopping), removals);
+    } finally {
+      if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
+    }
+    return removed;
   }
 
-  /** Counts all once, and from then on only what ended since: half a million kept runs are not walked through every minute. */
+  async #removeBatch(tenantId: string, due: DueRuns, limit = runBatch): Promise<{ removed: number; hasMore: boolean }> {
+    const removed = await removeEndedRuns(this.#options, tenantId, due, limit);
+    return { removed, hasMore: removed === runBatch };
+  }
+
+  async #byAge(tenantId: string, days: number): Promise<{ removed: number; hasMore: boolean }> {
+    const batch = await this.#removeBatch(tenantId, {
+      name: 'due_by_age',
+      condition: 'finished_at < now() - make_interval(days => $3)',
+      values: [days],
+    });
+    const counted = this.#counts.get(tenantId);
+    if (counted !== undefined) counted.count -= batch.removed;
+    return batch;
+  }
+
+  async #byCount(tenantId: string, maxRuns: number): Promise<{ removed: number; hasMore: boolean }> {
+    const counted = await this.#count(tenantId);
+    const excess = Math.min(counted.count - maxRuns, runBatch);
+    if (excess <= 0) return { removed: 0, hasMore: !counted.isComplete };
+    const batch = await this.#removeBatch(
+      tenantId,
+      { name: 'due_by_count', condition: 'finished_at IS NOT NULL', values: [] },
+      excess,
+    );
+    counted.count -= batch.removed;
+    return { removed: batch.removed, hasMore: batch.hasMore || (batch.removed > 0 && !counted.isComplete) };
+  }
+
+  /**
+   * Counts the ended runs of a workspace: all of them once a day, otherwise those that ended since the last count.
+   * One call counts a part at most, so that no statement reads the whole history of a large workspace. Runs that end or are reopened while they are
+   * counted may be counted wrongly until the next day.
+   */
   async #count(tenantId: string): Promise<EndedCount> {
-    const { db } = this.#options;
     const before = this.#counts.get(tenantId);
     const isFresh = before !== undefined && performance.now() - before.countedAt < recountMs;
-    const [row] = await (isFresh
-      ? db.systemStatement<{ count: number; through: Date }>(
-          'count_newly_ended',
-          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at > $2',
-          [tenantId, before.through],
-        )
-      : db.systemStatement<{ count: number; through: Date }>(
-          'count_all_ended',
-          'SELECT count(*)::int AS count, clock_timestamp() AS through FROM runs WHERE tenant_id = $1 AND finished_at IS NOT NULL',
-          [tenantId],
-        ));
-    const { count, through } = row as { count: number; through: Date };
     const counted = isFresh
-      ? { ...before, count: before.count + count, through }
-      : { count, through, countedAt: performance.now() };
+      ? before
+      : { count: 0, through: '-infinity', isComplete: false, countedAt: performance.now() };
+    const [row] = await this.#options.db.systemStatement<Pick<EndedCount, 'count' | 'through' | 'isComplete'>>(
+      'count_ended',
+      `WITH ended AS (SELECT finished_at FROM runs WHERE tenant_id = $1 AND finished_at > $2::timestamptz ORDER BY finished_at LIMIT $3)
+       SELECT count(*)::int AS count, count(*) < $3 AS "isComplete",
+         (CASE WHEN count(*) < $3 THEN clock_timestamp() ELSE max(finished_at) END)::text AS through FROM ended`,
+      [tenantId, counted.through, this.#options.countBatch ?? countBatch],
+    );
+    const { count, through, isComplete } = row as EndedCount;
+    Object.assign(counted, { count: counted.count + count, through, isComplete });
     this.#counts.set(tenantId, counted);
     return counted;
   }

@@ -14,6 +14,8 @@ export interface DueWorkflow extends FoundDefinition {
   inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
   next_run_at: Date;
+  /** The time of the look, by the clock of the database. */
+  now: Date;
   is_open: boolean;
   /** Whether anything may hold its runs back before they begin. */
   is_gated: boolean;

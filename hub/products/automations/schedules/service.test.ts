@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { RunIntake } from '../../../engine/intake.ts';
@@ -234,6 +234,24 @@ test('a fire for whose run the worker of this process has room is held by that, 
   expect(begun.toSorted()).toEqual(runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted());
   expect(kept()).toBe(0);
 });
+
+test.each([86_400_000, -86_400_000])(
+  'a process whose clock is off by %i ms fires a due schedule once, and the next time is one interval later',
+  async (offsetMs) => {
+    const tenantId = await dueSchedules(1);
+    const { schedules } = besideWorker(0);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offsetMs });
+    onTestFinished(() => void vi.useRealTimers());
+    expect(await schedules.fireDue()).toBe(1);
+    expect(await schedules.fireDue()).toBe(0);
+    expect(
+      await database.query(
+        `SELECT next_run_at > now() AND next_run_at <= now() + interval '1 hour' AS "isNext" FROM workflows WHERE tenant_id = $1`,
+        [tenantId],
+      ),
+    ).toEqual([{ isNext: true }]);
+  },
+);
 
 test.each([
   ['limits may hold back', { limits: { maxConcurrentRuns: 1, onLimit: 'queue' } }],

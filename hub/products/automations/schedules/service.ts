@@ -176,14 +176,13 @@ export class Schedules {
   ): Promise<Pick<Look, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
-      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
+      `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
          EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = w.id AND r.finished_at IS NULL) AS is_open
        FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id
        WHERE w.id = ANY($1) AND w.next_run_at <= now() ORDER BY w.next_run_at FOR UPDATE OF w SKIP LOCKED`,
       [ids],
     );
     if (due.length === 0) return { jobs: [], after: [] };
-    const now = new Date();
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
     const after: (() => void)[] = [];
@@ -193,7 +192,7 @@ export class Schedules {
         next.push({ id: workflow.id, next_run_at: null });
         continue;
       }
-      const plan = this.#plan(workflow, schedule, now);
+      const plan = this.#plan(workflow, schedule);
       if (plan.missed > 0)
         this.#deps.logger.warn(
           { workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed },
@@ -221,9 +220,9 @@ export class Schedules {
   }
 
   /** What is due of a schedule. One that can't be reckoned any more is switched off, so that it holds up no other. */
-  #plan(workflow: DueWorkflow, schedule: Schedule, now: Date): DueFires {
+  #plan(workflow: DueWorkflow, schedule: Schedule): DueFires {
     try {
-      return dueFires(schedule, workflow.next_run_at, now);
+      return dueFires(schedule, workflow.next_run_at, workflow.now);
     } catch (error) {
       this.#deps.logger.error(
         { err: error, workflowId: workflow.id },

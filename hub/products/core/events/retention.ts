@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import { newTurn, runInTurns } from '../../../platform/db/row-retention.ts';
 
 /** How many events of a workspace are kept, and for how long. */
 export interface KeptEvents {
@@ -9,7 +9,6 @@ export interface KeptEvents {
 
 export const keptEvents: KeptEvents = { count: 10_000, hours: 24 };
 const batch = 2_000;
-const workspacesAtOnce = 200;
 
 /**
  * Removes events beyond what is kept, in the order of their transactions, and notes up to which: so that no reader goes on past a gap
@@ -28,33 +27,30 @@ const trimStatement = `WITH beyond AS (
   )
   DELETE FROM workspace_events WHERE tenant_id = $1 AND (transaction <= (SELECT transaction FROM cut) OR transaction >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
-/** Trims the log of every workspace, also where that of another can't be; part of the sweep. @throws the first error. */
+/**
+ * Trims the event log of every workspace; part of the sweep.
+ * @throws AggregateError with the failures of single workspaces, after the others are trimmed; DatabaseOutage.
+ */
 export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stopping?: AbortSignal): Promise<void> {
-  const turn = newTurn(stopping);
-  const errors: unknown[] = [];
-  let after = '00000000-0000-0000-0000-000000000000';
-  await inBatches(turn, workspacesAtOnce, async () => {
-    const workspaces = await db.systemStatement<{ tenant_id: string }>(
-      'workspaces_with_events',
-      `WITH RECURSIVE workspace AS (
-         (SELECT tenant_id FROM workspace_events WHERE tenant_id > $1::uuid ORDER BY tenant_id LIMIT 1)
-         UNION ALL
-         SELECT n.tenant_id FROM workspace CROSS JOIN LATERAL (SELECT tenant_id FROM workspace_events WHERE tenant_id > workspace.tenant_id ORDER BY tenant_id LIMIT 1) n
-       ) SELECT tenant_id FROM workspace LIMIT ${workspacesAtOnce}`,
-      [after],
-    );
-    for (const { tenant_id: tenantId } of workspaces) {
-      after = tenantId;
-      const trim = async () => {
-        const { rowCount } = await db.system(
-          (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, kept.count, kept.hours]),
-          { durable: false },
-        );
-        return rowCount ?? 0;
-      };
-      await inBatches(turn, batch, trim).catch((error: unknown) => errors.push(error));
-    }
-    return workspaces.length;
-  });
-  if (errors.length > 0) throw errors[0];
+  const workspaces = await db.systemStatement<{ tenant_id: string }>(
+    'workspaces_with_events',
+    // One index look-up per workspace: DISTINCT would read every event.
+    `WITH RECURSIVE workspace AS (
+       (SELECT tenant_id FROM workspace_events ORDER BY tenant_id LIMIT 1)
+       UNION ALL
+       SELECT n.tenant_id FROM workspace CROSS JOIN LATERAL (SELECT tenant_id FROM workspace_events WHERE tenant_id > workspace.tenant_id ORDER BY tenant_id LIMIT 1) n
+     ) SELECT tenant_id FROM workspace`,
+    [],
+  );
+  const removals = workspaces.map(({ tenant_id: tenantId }) => ({
+    name: tenantId,
+    runBatch: async () => {
+      const { rowCount } = await db.system(
+        (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, kept.count, kept.hours]),
+        { durable: false },
+      );
+      return (rowCount ?? 0) >= batch;
+    },
+  }));
+  await runInTurns(newTurn(stopping), removals);
 }
