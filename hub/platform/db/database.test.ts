@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { Batches } from './batches.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { Database, isDatabaseUnavailable } from './database.ts';
 import type { Transaction } from './database.ts';
@@ -32,7 +33,7 @@ const deadlocks = async () =>
     )
   )[0]?.n as number;
 
-test('of two transactions that deadlock both go through, one of them at its second try', async () => {
+test('of two transactions that deadlock both go through: whichever was rolled back is tried again', async () => {
   await db.system((tx) =>
     tx.query('insert_a', `INSERT INTO hub_settings (key, value) VALUES ('a', '1'), ('b', '1')`, []),
   );
@@ -53,8 +54,9 @@ test('of two transactions that deadlock both go through, one of them at its seco
       ]);
     });
   await Promise.all([lock('a', 'b'), lock('b', 'a')]);
-  expect(tries).toBe(3);
-  await expect.poll(deadlocks).toBe(before + 1);
+  // PostgreSQL may roll back both when both look for a deadlock at the same time.
+  expect(tries).toBeGreaterThan(2);
+  await expect.poll(deadlocks).toBeGreaterThan(before);
   const rows = await database.query<{ value: unknown[] }>(`SELECT value FROM hub_settings WHERE key IN ('a', 'b')`);
   expect(rows.map(({ value }) => value.length)).toEqual([3, 3]);
 });
@@ -299,6 +301,22 @@ test('a statement that fails before a commit sent behind it undoes all, is what 
   await whole('1');
   expect(await settingsLike('asserted-%')).toEqual(['asserted-1', 'asserted-2']);
   expect(one.load).toMatchObject({ total: 1, idle: 1 });
+});
+
+test('a batch whose work fails after its commit was sent is not written twice', async () => {
+  const batches = new Batches<string, void>({
+    bytesOf: (key) => key.length,
+    flush: (_key, keys) =>
+      db.system(async (tx) => {
+        const inserted = keys.map((key) => insertSetting(tx, `${key}-${Math.random()}`));
+        commitBehind(tx);
+        await Promise.all(inserted);
+        throw new TypeError('a mistake in the code that reads the answers');
+      }),
+  });
+  const answers = await Promise.all(['sent-1', 'sent-2'].map((key) => settle(batches.add('all', key))));
+  expect(answers).toMatchObject(Array(2).fill({ name: 'DatabaseOutage', cause: { name: 'TypeError' } }));
+  expect(await settingsLike('sent-%')).toHaveLength(2);
 });
 
 test('a part of a joined transaction that would have its commit sent commits nothing by itself', async () => {

@@ -273,8 +273,10 @@ export class Database implements AsyncDisposable {
       if (isDatabaseUnavailable(error)) {
         broken = error as Error;
       } else if (committed !== undefined) {
-        // The server rolled it back when the statement failed.
-        await committed.catch(() => undefined);
+        // The server rolled it back if a statement failed. If `work` itself failed, the transaction took effect, and repeating it would write twice.
+        const ended = await committed.catch(() => undefined);
+        if (ended?.command === 'COMMIT')
+          throw new DatabaseOutage('The transaction was committed, but its result was lost.', error);
       } else if (broken === undefined) {
         await client.query('ROLLBACK').catch((rollbackError: Error) => {
           broken = rollbackError;

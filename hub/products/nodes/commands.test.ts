@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { commands as catalog } from '../../../shared/commands/catalog.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { Database, DatabaseOutage } from '../../platform/db/database.ts';
@@ -16,6 +17,53 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
   await database[Symbol.asyncDispose]();
 });
+
+test.each([3_600_000, -3_600_000])(
+  'a device gets the time that a command has left by the clock of the database, although the process is off by %i ms',
+  async (offsetMs) => {
+    const [tenantId, nodeId, runId] = [newId(), newId(), newId()];
+    await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
+    await database.query(
+      `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+      [nodeId, tenantId],
+    );
+    await database.query(
+      `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $1, 1, $1, 'running', '{}', 'live', 1, now())`,
+      [runId, tenantId],
+    );
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offsetMs });
+    onTestFinished(() => void vi.useRealTimers());
+    const commands = new NodeCommands({
+      db,
+      events: { publish: async () => undefined } as unknown as Events,
+      dispatch: () => undefined,
+    });
+    await db.workspace(tenantId, (tx) =>
+      commands.dispatch(tx, {
+        id: newId(),
+        tenantId,
+        nodeId,
+        runId,
+        stepIndex: 0,
+        attempt: 1,
+        call: 0,
+        command: catalog['node.ping'],
+        input: {},
+        waitMs: 30_000,
+        deadlineInSeconds: 20,
+        approval: null,
+      }),
+    );
+    const handedOut = await commands.handOut(
+      { tenantId, nodeId },
+      { max: 1, running: [], isRunningComplete: false },
+      new AbortController().signal,
+    );
+    const endsInMs = handedOut?.answer.commands[0]?.endsInMs ?? 0;
+    expect(endsInMs).toBeGreaterThan(10_000);
+    expect(endsInMs).toBeLessThanOrEqual(20_000);
+  },
+);
 
 test('a command that was switched off at the hub is refused, and never taken for one that reached its device, although the hub dies in between', async () => {
   const [tenantId, nodeId, workflowId, runId] = [newId(), newId(), newId(), newId()];
