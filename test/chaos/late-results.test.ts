@@ -286,6 +286,7 @@ describe('a hub that was away for five minutes', () => {
       publish: async () => undefined,
       subscribe: () => ({ [Symbol.dispose]: () => undefined }),
       subscribeFamily: () => ({ [Symbol.dispose]: () => undefined }),
+      isInterrupted: false,
       onReconnect: () => ({ [Symbol.dispose]: () => undefined }),
       [Symbol.asyncDispose]: async () => undefined,
     };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
@@ -110,6 +111,30 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
     await redis.start();
     await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ status: 200, body: { status: 'ready' } });
     await worksThroughout();
+  });
+
+  test('commands reach a companion at another process within their wait while Redis is away', async () => {
+    await using companion = await startCompanion(hubs[1] as TestHub, workspace);
+    const { nodeId } = companion;
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'ping',
+        stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 10_000 } }],
+      },
+    });
+    const ping = async () =>
+      finish(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId);
+    await ping();
+    await redis.stop();
+    try {
+      await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'degraded' } });
+      // By default a process looks for missed commands every 30 seconds: three in a row would not all be in time by chance.
+      for (let count = 0; count < 3; count += 1) await ping();
+    } finally {
+      await redis.start();
+    }
+    await expect.poll(readiness, { timeout: 60_000 }).toMatchObject({ body: { status: 'ready' } });
+    await ping();
   });
 
   test('a Redis that is silent hangs neither the API nor runs', async () => {

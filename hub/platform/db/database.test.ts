@@ -315,7 +315,9 @@ test('a batch whose work fails after its commit was sent is not written twice', 
       }),
   });
   const answers = await Promise.all(['sent-1', 'sent-2'].map((key) => settle(batches.add('all', key))));
-  expect(answers).toMatchObject(Array(2).fill({ name: 'DatabaseOutage', cause: { name: 'TypeError' } }));
+  expect(answers).toMatchObject(
+    Array.from({ length: 2 }, () => ({ name: 'DatabaseOutage', cause: { name: 'TypeError' } })),
+  );
   expect(await settingsLike('sent-%')).toHaveLength(2);
 });
 

@@ -17,8 +17,10 @@ export interface Events extends AsyncDisposable {
   subscribe(topic: string, listener: EventListener): Disposable;
   /** Subscribes to all topics that begin with `family`, which ends in the first colon of each: one entry, however many there are. */
   subscribeFamily(family: string, listener: FamilyListener): Disposable;
-  /** Hears when events may have been missed, so that whoever waits looks again. */
+  /** Calls the listener when events may have been missed, so that everything that waits looks again. */
   onReconnect(listener: () => void): Disposable;
+  /** True while events of other processes may be lost: what waits for one should look every second. */
+  readonly isInterrupted: boolean;
 }
 
 /** NOTIFY carries less than 8,000 bytes; what is larger goes without its payload, and its listener looks for itself. */

@@ -73,6 +73,10 @@ export class PostgresEvents implements Events {
     return this.#local.onReconnect(listener);
   }
 
+  get isInterrupted(): boolean {
+    return this.#client === undefined;
+  }
+
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
     if (this.#closed || (performance.now() > this.#othersUntil && !this.#stoodStill())) return;

@@ -14,6 +14,9 @@ export function publishAfterCommit(events: Events): Events {
     subscribe: (topic, listener) => events.subscribe(topic, listener),
     subscribeFamily: (family, listener) => events.subscribeFamily(family, listener),
     onReconnect: (listener) => events.onReconnect(listener),
+    get isInterrupted() {
+      return events.isInterrupted;
+    },
     [Symbol.asyncDispose]: () => events[Symbol.asyncDispose](),
   };
 }

@@ -18,6 +18,7 @@ export class RedisEvents implements Events {
   readonly #local: LocalEvents;
   readonly #processId = randomUUID();
   #beat: NodeJS.Timeout | undefined;
+  #isSubscribed = false;
 
   private constructor(url: string, secrets: Secrets, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
     this.#secrets = secrets;
@@ -33,6 +34,7 @@ export class RedisEvents implements Events {
     // It subscribes again itself: of what the client would do nobody could catch the failure, as when this ends meanwhile.
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, autoResubscribe: false });
     this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
+    this.#subscriber.on('close', () => (this.#isSubscribed = false));
   }
 
   static async connect(
@@ -47,7 +49,7 @@ export class RedisEvents implements Events {
       const onError = (error: Error) =>
         logger.warn({ err: error, part: 'redis' }, 'the Redis connection for events had an error');
       await Promise.all([connectRedis(events.#publisher, onError), connectRedis(events.#subscriber, onError)]);
-      await events.#subscriber.subscribe(channel);
+      await events.#subscribe();
     } catch (error) {
       await events[Symbol.asyncDispose]();
       throw error;
@@ -56,7 +58,7 @@ export class RedisEvents implements Events {
     events.#subscriber.on(
       'ready',
       () =>
-        void events.#subscriber.subscribe(channel).then(
+        void events.#subscribe().then(
           () => events.#local.reconnected(),
           () => undefined,
         ),
@@ -77,6 +79,10 @@ export class RedisEvents implements Events {
     return this.#local.onReconnect(listener);
   }
 
+  get isInterrupted(): boolean {
+    return !this.#isSubscribed || this.#publisher.status !== 'ready';
+  }
+
   async publish(topic: string, payload: JsonObject): Promise<void> {
     this.#local.deliver(topic, payload);
     try {
@@ -90,6 +96,11 @@ export class RedisEvents implements Events {
     clearInterval(this.#beat);
     this.#publisher.disconnect();
     this.#subscriber.disconnect();
+  }
+
+  async #subscribe(): Promise<void> {
+    await this.#subscriber.subscribe(channel);
+    this.#isSubscribed = true;
   }
 
   /** Replaces the connections when they fall silent without ending. */

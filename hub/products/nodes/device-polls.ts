@@ -31,8 +31,12 @@ export interface PollContext {
 const lookAgainMs = 2.5;
 /** Polls of one device that wait at one process, at most; a companion needs one, and another while the connection of the first dies. */
 const maxPollsOfDevice = 8;
-/** How often it is looked whether those that may wait longer than any request missed word of something, and for how many at once, in milliseconds. */
+/**
+ * How often waiting polls are checked for commands whose event was lost, in milliseconds: those of channels, which wait longer than any request, and
+ * all of them while the events of other processes are interrupted. One statement checks so many nodes.
+ */
 const missedEveryMs = 30_000;
+const interruptedEveryMs = 1_000;
 const maxLooks = 1_000;
 /** How often it is looked which polls have waited long enough, in milliseconds; they end by so much too early. */
 const deadlineEveryMs = 250;
@@ -49,6 +53,7 @@ export class DevicePolls {
   readonly #quiet = new Map<string, QuietNode>();
   #deadlines: NodeJS.Timeout | undefined;
   #lookedForMissedAt = performance.now();
+  #isLookingForMissed = false;
 
   constructor(dependencies: DevicePollsDependencies) {
     this.#deps = dependencies;
@@ -194,23 +199,28 @@ export class DevicePolls {
       if (poll.request.secretHash !== null) this.#deps.secrets.rested(poll.request.device.nodeId);
       this.#finish(poll, nothing());
     }
-    if (performance.now() - this.#lookedForMissedAt >= missedEveryMs) void this.#lookForMissed();
+    const { isInterrupted } = this.#deps.events;
+    const lookEveryMs = isInterrupted ? interruptedEveryMs : missedEveryMs;
+    if (!this.#isLookingForMissed && performance.now() - this.#lookedForMissedAt >= lookEveryMs)
+      void this.#lookForMissed(isInterrupted);
     this.#deadlines = this.#all.size === 0 ? undefined : setTimeout(() => this.#endLate(), deadlineEveryMs);
   }
 
-  /** What others told of may have been lost. Never rejects. */
-  async #lookForMissed(): Promise<void> {
-    this.#lookedForMissedAt = performance.now();
+  /** Wakes polls for commands whose event was lost. Never rejects. */
+  async #lookForMissed(isInterrupted: boolean): Promise<void> {
+    this.#isLookingForMissed = true;
     const { secrets, commands } = this.#deps;
     const nodeIds = new Set<string>();
     for (const { isParked, request } of this.#all)
-      if (isParked && request.quiet !== null) nodeIds.add(request.device.nodeId);
+      if (isParked && (isInterrupted || request.quiet !== null)) nodeIds.add(request.device.nodeId);
     const all = [...nodeIds];
     for (let from = 0; from < all.length; from += maxLooks) {
       // The next time finds what this one could not.
       const wanted = await secrets.wanted(all.slice(from, from + maxLooks)).catch(() => []);
       for (const nodeId of wanted) for (const poll of commands.parked.of(nodeId)) this.#wake(poll);
     }
+    this.#isLookingForMissed = false;
+    this.#lookedForMissedAt = performance.now();
   }
 
   #finish(poll: WaitingPoll, handedOut: HandOut): void {

@@ -25,6 +25,7 @@ beforeEach(() => {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
     subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
+    isInterrupted: false,
     onReconnect: (listener) => local.onReconnect(listener),
     [Symbol.asyncDispose]: async () => undefined,
   };

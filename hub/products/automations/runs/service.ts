@@ -51,6 +51,9 @@ type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
 type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
 type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 
+/** How often a caller that waits for a run looks at it while events of other processes may be lost, in milliseconds. */
+const interruptedLookMs = 1_000;
+
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
 export class Runs {
   readonly #deps: RunsDependencies;
@@ -91,14 +94,22 @@ export class Runs {
     if (waitSeconds === 0) return this.#read(tenantId, runId);
     const deadline = performance.now() + waitSeconds * 1000;
     // Subscribed before the first look, so that no change between the two is missed.
+    const { events } = this.#deps;
     let changed = Promise.withResolvers<void>();
-    using _subscription = this.#deps.events.subscribe(runTopic(runId), () => changed.resolve());
+    let hasChanged = false;
+    using _subscription = events.subscribe(runTopic(runId), () => {
+      hasChanged = true;
+      changed.resolve();
+    });
     for (;;) {
       const run = await this.#read(tenantId, runId);
-      const leftMs = deadline - performance.now();
-      if (isSettled(run.status) || leftMs <= 0 || signal?.aborted === true) return run;
-      await waitFor(changed.promise, leftMs, signal);
+      const leftMs = () => deadline - performance.now();
+      const isOver = () => leftMs() <= 0 || signal?.aborted === true;
+      if (isSettled(run.status) || isOver()) return run;
+      do await waitFor(changed.promise, Math.min(leftMs(), interruptedLookMs), signal);
+      while (!hasChanged && !events.isInterrupted && !isOver());
       changed = Promise.withResolvers<void>();
+      hasChanged = false;
     }
   }
 
