@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseTurn } from './agent-protocol.ts';
+import { parseTurn, toolResultText } from './agent-protocol.ts';
 
 const read = (text: string) => parseTurn(text);
 
@@ -37,4 +37,17 @@ test('a call cut off by the next marker spoils that one alone, and a FINAL besid
 test('ten calls of a turn are carried out, and of what is wrong no more is told than helps', () => {
   expect(read('TOOL_CALL:a.b|{}\n'.repeat(12))).toMatchObject({ calls: { length: 10 }, problems: { length: 2 } });
   expect(read('TOOL_CALL:a.b|\n'.repeat(5_000)).problems.length).toBe(20);
+});
+
+test('a failed tool call shows the model its error and the output that it left', () => {
+  const failed = {
+    call: 1,
+    skillId: 'system.run',
+    status: 'failed',
+    error: { code: 'exit_code', message: 'exit code 3' },
+  };
+  expect(toolResultText({ ...failed, output: { stdout: 'half' } })).toBe(
+    'TOOL_ERROR:system.run|{"code":"exit_code","message":"exit code 3"}\nOUTPUT:{"stdout":"half"}',
+  );
+  expect(toolResultText(failed)).toBe('TOOL_ERROR:system.run|{"code":"exit_code","message":"exit code 3"}');
 });

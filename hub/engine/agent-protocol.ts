@@ -143,13 +143,18 @@ export function toolResultText(call: {
   error?: { code: string; message: string };
 }): string {
   if (call.status !== 'succeeded')
-    return `TOOL_ERROR:${call.skillId}|${JSON.stringify(call.error ?? { code: 'failed', message: 'it failed' })}`;
-  const output = JSON.stringify(call.output ?? null);
-  const shown =
-    output.length > maxResultCharacters
-      ? `${output.slice(0, maxResultCharacters)}… (${output.length} characters in all)`
-      : output;
-  return `TOOL_RESULT:${call.skillId}|${shown}`;
+    return [
+      `TOOL_ERROR:${call.skillId}|${JSON.stringify(call.error ?? { code: 'failed', message: 'it failed' })}`,
+      ...(call.output === undefined ? [] : [`OUTPUT:${shownOutput(call.output)}`]),
+    ].join('\n');
+  return `TOOL_RESULT:${call.skillId}|${shownOutput(call.output ?? null)}`;
+}
+
+function shownOutput(value: JsonValue): string {
+  const output = JSON.stringify(value);
+  return output.length > maxResultCharacters
+    ? `${output.slice(0, maxResultCharacters)}… (${output.length} characters in all)`
+    : output;
 }
 
 /** Tells a model which tools it has and how to call them. */

@@ -210,7 +210,11 @@ class AgentLoop {
           { err: error, runId: this.#held.runId, skillId: call.skillId },
           'a tool of an agent failed unexpectedly',
         );
-      Object.assign(call, { status: 'failed', error: { code: failure.code, message: failure.message } });
+      Object.assign(call, {
+        status: 'failed',
+        error: { code: failure.code, message: failure.message },
+        ...(failure.output === null ? {} : { output: failure.output }),
+      });
       this.#state.activeMs += performance.now() - startedAt;
       await this.#save();
       return null;

@@ -19,7 +19,7 @@ import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
 import type { DoneStep } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf } from './run-outputs.ts';
+import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf, outputOfFailure } from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
 import { RunWrites } from './run-writes.ts';
@@ -316,7 +316,8 @@ export class Engine {
     const error = failed ? outcome.failure.toRecord(index) : null;
     const isFatal = failed && step?.continueOnError !== true;
     const ends = isFatal ? 'failed' : index === run.steps.length - 1 ? 'succeeded' : null;
-    const output = outcome.kind === 'succeeded' ? outcome.output : null;
+    const output =
+      outcome.kind === 'succeeded' ? outcome.output : failed ? outputOfFailure(held, index, outcome.failure) : null;
     const outputText = outcome.kind === 'succeeded' ? textWithin(outcome.outputText) : null;
     const outputBytes = held.working(index, () => outputBytesOf(output, outputText));
     const attempt = outcome.attempt;

@@ -1,5 +1,6 @@
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import { UnstorableError } from '../../shared/json.ts';
+import type { JsonValue } from '../../shared/json.ts';
 import { TemplateError } from '../../shared/template.ts';
 import type { RunFailure } from './schema.ts';
 
@@ -9,17 +10,20 @@ export class StepFailure extends Error {
   readonly retryable: boolean;
   /** How long the other side asks to be left alone, in seconds. */
   readonly retryAfterSeconds: number | undefined;
+  /** What the step put out although it failed; null when there is nothing to keep. */
+  readonly output: JsonValue;
 
   constructor(
     code: string,
     message: string,
-    options: { retryable: boolean; retryAfterSeconds?: number | undefined; cause?: unknown },
+    options: { retryable: boolean; retryAfterSeconds?: number | undefined; output?: JsonValue; cause?: unknown },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StepFailure';
     this.code = code;
     this.retryable = options.retryable;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.output = options.output ?? null;
   }
 
   toRecord(stepIndex: number): RunFailure {
@@ -44,12 +48,13 @@ const retryableCommandCodes = new Set([
   'target_not_found',
   'evaluation_failed',
   'paused',
+  'exit_code',
 ]);
 
 /** The failure of a step whose node command failed. */
-export function commandFailure(error: { code: string; message: string } | null): StepFailure {
+export function commandFailure(error: { code: string; message: string } | null, output: JsonValue): StepFailure {
   const { code, message } = error ?? { code: 'failed', message: 'The node gave no reason.' };
-  return new StepFailure(code, message, { retryable: retryableCommandCodes.has(code) });
+  return new StepFailure(code, message, { retryable: retryableCommandCodes.has(code), output });
 }
 
 /** The failure that an error out of a step amounts to; an error of ours that nobody foresaw keeps its text to itself. */

@@ -1,4 +1,4 @@
-import { deviceTimeMs } from '../../shared/commands/define.ts';
+import { deviceInput, deviceTimeMs } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
@@ -30,7 +30,10 @@ export async function beginCommand(
   if (command.needsApproval || site.call > 0)
     await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
   if (!command.needsApproval) return dispatch(deps, held, site, skill, input as JsonObject, null);
-  const text = approvedRequestText(nodeId, systemRun.input.parse(splitNodeInput(input).command));
+  const text = approvedRequestText(
+    nodeId,
+    systemRun.input.parse(deviceInput(systemRun, splitNodeInput(input).command)),
+  );
   return askApproval(deps, held, site, {
     ...openApproval,
     kind: 'system.run',
@@ -127,7 +130,7 @@ export async function resumeCommand(
   if (command.status !== 'succeeded') {
     throw command.status === 'withdrawn'
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
-      : commandFailure(command.error);
+      : commandFailure(command.error, command.output);
   }
   return {
     kind: 'done',

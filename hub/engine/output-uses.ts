@@ -54,8 +54,8 @@ export function neededOutputs(
   let latest: number | null = null;
   for (let index = 0; index < from; index += 1) {
     const row = results.get(index);
-    if (row?.status !== 'succeeded') continue;
-    latest = index;
+    if (row?.status !== 'succeeded' && row?.status !== 'failed') continue;
+    if (row.status === 'succeeded') latest = index;
     const id = steps[index]?.id;
     if (uses.all >= from || (id !== undefined && (uses.byId.get(id) ?? -1) >= from)) needed.add(index);
   }

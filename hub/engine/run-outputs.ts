@@ -23,6 +23,22 @@ export function assertOutputFits(held: HeldRun, index: number, bytes: number): v
   throw new StepFailure('run_outputs_too_large', message, { retryable: false });
 }
 
+/** What a step that failed keeps of its output: all of it, or null when the run has no capacity left for it. */
+export function outputOfFailure(held: HeldRun, index: number, { output }: StepFailure): JsonValue {
+  try {
+    if (output !== null)
+      assertOutputFits(
+        held,
+        index,
+        held.working(index, () => outputBytesOf(output, null)),
+      );
+    return output;
+  } catch (error) {
+    if (error instanceof StepFailure) return null;
+    throw error;
+  }
+}
+
 /** Brings in the outputs that the rest of a run may read, and no others. */
 export async function loadOutputs(held: HeldRun): Promise<void> {
   const { run, results, uses } = held;

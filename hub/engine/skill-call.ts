@@ -1,3 +1,4 @@
+import { deviceInput } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
@@ -151,7 +152,7 @@ async function carryOutApproved(
     if (skill.kind !== 'node') throw mismatch();
     const input = parseInput(skill, approval.request);
     const { nodeId, command } = splitNodeInput(input);
-    const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(command)));
+    const requestHash = hashOf(approvedRequestText(nodeId, systemRun.input.parse(deviceInput(systemRun, command))));
     if (requestHash !== approval.requestHash) throw mismatch();
     noteApproved(held, site, approval.request);
     return dispatch(deps, held, site, skill, input as JsonObject, {

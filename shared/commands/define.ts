@@ -27,6 +27,8 @@ export interface CommandDefinition<
   /** How long the owner of the device may take to answer when they are asked before it begins, in milliseconds; besides its own time. */
   promptMs: number;
   input: Input;
+  /** Further input fields that the hub acts on itself. They are never sent to a device, so older companions accept the command. */
+  hubInput: z.ZodRawShape;
   /** What a workflow sees. */
   output: Output;
   /** What the device sends; like `output`, but an artefact is named (`artifact`) where the output has its id (`artifactId`). */
@@ -35,12 +37,13 @@ export interface CommandDefinition<
 
 /** Declares a command whose reply holds no artefact: what the device sends is what a workflow sees. */
 export function defineCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType>(
-  definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval' | 'promptMs'> & {
+  definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval' | 'promptMs' | 'hubInput'> & {
     needsApproval?: boolean;
     promptMs?: number;
+    hubInput?: z.ZodRawShape;
   },
 ): CommandDefinition<Type, Input, Output, Output> {
-  return { needsApproval: false, promptMs: 0, ...definition, reply: definition.output };
+  return { needsApproval: false, promptMs: 0, hubInput: {}, ...definition, reply: definition.output };
 }
 
 /** Declares a command that may return an artefact: `reply` names it, `output` has its id. */
@@ -50,9 +53,15 @@ export function defineArtifactCommand<
   Output extends z.ZodType,
   Reply extends z.ZodType,
 >(
-  definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval' | 'promptMs'>,
+  definition: Omit<CommandDefinition<Type, Input, Output, Reply>, 'needsApproval' | 'promptMs' | 'hubInput'>,
 ): CommandDefinition<Type, Input, Output, Reply> {
-  return { needsApproval: false, promptMs: 0, ...definition };
+  return { needsApproval: false, promptMs: 0, hubInput: {}, ...definition };
+}
+
+/** The input of a command without the fields that only the hub acts on. */
+export function deviceInput<Input extends object>(command: Pick<CommandDefinition, 'hubInput'>, input: Input): Input {
+  const kept = Object.entries(input).filter(([name]) => !Object.hasOwn(command.hubInput, name));
+  return Object.fromEntries(kept) as Input;
 }
 
 /** How long a device may have a command with this input, in milliseconds: its own time and that of its owner to answer. */

@@ -42,6 +42,14 @@ export const systemRun = defineCommand({
       .max(1024 * 1024)
       .optional(),
   }),
+  hubInput: {
+    failOnExitCode: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Fails the step with `exit_code` when the program ends with another exit code than 0, or by a signal; the output stays readable',
+      ),
+  },
   output: z.object({
     exitCode: z.int().nullable(),
     signal: z.string().max(20).nullable(),
@@ -66,4 +74,19 @@ export function approvedRequestText(nodeId: string, input: z.output<typeof syste
     stdin: stdin ?? null,
     timeoutMs: timeoutMs ?? systemRun.timeoutMs,
   });
+}
+
+/** Characters of standard error that the message of a failure quotes. */
+const quotedCharacters = 1_000;
+
+/** The failure of a step whose program ended with another exit code than 0, or by a signal; null for exit code 0. */
+export function exitFailure({
+  exitCode,
+  signal,
+  stderr,
+}: z.output<typeof systemRun.output>): { code: 'exit_code'; message: string } | null {
+  if (exitCode === 0) return null;
+  const ending = exitCode === null ? `was ended by ${signal ?? 'a signal'}` : `ended with exit code ${exitCode}`;
+  const said = stderr.trim().slice(-quotedCharacters).toWellFormed();
+  return { code: 'exit_code', message: `The program ${ending}${said === '' ? '.' : `: ${said}`}` };
 }

@@ -269,6 +269,7 @@ describe('system.run', () => {
       env: { GREETING: 'ahoy' },
       stdin: 'from stdin\n',
       cwd: companion.shared,
+      failOnExitCode: false,
     });
     expect(run).toMatchObject({
       status: 'succeeded',
@@ -282,6 +283,41 @@ describe('system.run', () => {
             truncated: false,
           },
         },
+      ],
+    });
+  });
+
+  test('fails the step on an exit code other than 0, and keeps code and output for later steps', async () => {
+    const input = { nodeId: companion.nodeId, argv: ['sh', '-c', 'echo half; echo broken >&2; exit 3'] };
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'exit code',
+        stepsJson: [
+          { type: 'skill', id: 'program', skillId: 'system.run', input, continueOnError: true },
+          {
+            type: 'log',
+            message:
+              '{{steps.program.error.code}} {{steps.program.output.exitCode}} {{steps.program.output.stdout}}{{steps.program.output.stderr}}',
+          },
+          { type: 'skill', skillId: 'system.run', input: { ...input, argv: ['sh', '-c', 'kill -9 $$'] } },
+        ],
+      },
+    });
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    await approve(runId);
+    await approve(runId);
+    const run = await settled(runId);
+    expect(run).toMatchObject({
+      status: 'failed',
+      error: { code: 'exit_code', message: 'The program was ended by SIGKILL.', stepIndex: 2 },
+      stepsResultJson: [
+        {
+          status: 'failed',
+          error: { code: 'exit_code', message: 'The program ended with exit code 3: broken' },
+          output: { exitCode: 3, stdout: 'half\n', stderr: 'broken\n' },
+        },
+        { status: 'succeeded', input: { message: 'exit_code 3 half\nbroken\n' } },
+        { status: 'failed', output: { exitCode: null, signal: 'SIGKILL' } },
       ],
     });
   });

@@ -37,6 +37,8 @@ export interface LockedCommand extends Pick<
   | 'createdAt'
   | 'handedOutAt'
 > {
+  /** Whether its step succeeds with any exit code of its program; only `system.run` knows this. */
+  acceptsExitCode: boolean;
   /** Since it was handed out, in milliseconds. */
   elapsedMs: number;
   /** Whether artefacts of it were uploaded ahead of its result. */
@@ -61,6 +63,7 @@ interface LockedRow {
   acts: boolean;
   created_at: Date;
   handed_out_at: Date | null;
+  accepts_exit_code: boolean;
   elapsed_ms: number;
   has_uploads: boolean;
 }
@@ -77,6 +80,7 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
     tx.query<LockedRow>(
       'lock_command',
       `SELECT id, tenant_id, node_id, run_id, step_index, attempt, call, type, status, deadline_at, error, overdue, acts, created_at, handed_out_at,
+         type = 'system.run' AND coalesce(input->>'failOnExitCode' = 'false', false) AS accepts_exit_code,
          coalesce(extract(epoch from clock_timestamp() - handed_out_at)::float8 * 1000, 0) AS elapsed_ms,
          EXISTS (SELECT 1 FROM artifact_uploads u WHERE u.command_id = node_commands.id) AS has_uploads
        FROM node_commands WHERE id = $1 AND node_id = $2 FOR UPDATE`,
@@ -101,6 +105,7 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
     acts: row.acts,
     createdAt: row.created_at,
     handedOutAt: row.handed_out_at,
+    acceptsExitCode: row.accepts_exit_code,
     elapsedMs: row.elapsed_ms,
     hasUploads: row.has_uploads,
     runWaits: runs[0]?.waits === true,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
+import { deviceInput } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
@@ -144,7 +145,7 @@ export const presentCommand = ({
 }: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval'> & { endsInMs: number }) => ({
   id,
   type,
-  input,
+  input: isCommandType(type) ? deviceInput(catalog[type] as CommandDefinition, input) : input,
   expiresAt: expiresAt.toISOString(),
   endsInMs: Math.max(0, Math.round(endsInMs)),
   leaseSeconds,

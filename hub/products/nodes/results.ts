@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
+import { exitFailure, systemRun } from '../../../shared/commands/system.ts';
 import { maxArtifactBytes, maxArtifacts } from '../../../shared/contract/nodes/command-result.ts';
 import type { CommandResult } from '../../../shared/contract/nodes/command-result.ts';
 import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
@@ -287,6 +288,10 @@ function judge(
   }
   if (row.type === 'node.ping' && isObject(output))
     output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };
+  if (row.type === systemRun.type && !row.acceptsExitCode) {
+    const error = exitFailure(systemRun.output.parse(output));
+    if (error !== null) return { output, error };
+  }
   return { output };
 }
 

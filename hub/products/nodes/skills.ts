@@ -12,7 +12,7 @@ export function nodeSkills(): NodeSkill[] {
     title: command.title,
     summary: command.summary,
     requires: ['automations'],
-    input: z.strictObject({ ...nodeSkillInput, ...command.input.shape }),
+    input: z.strictObject({ ...nodeSkillInput, ...command.input.shape, ...command.hubInput }),
     output: command.output,
     command,
   }));
