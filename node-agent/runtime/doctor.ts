@@ -9,6 +9,7 @@ import { describePermission } from './permission-answers.ts';
 import { PermissionReader } from './permissions.ts';
 import type { SystemPermissions } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
+import { proxyFor } from './proxy.ts';
 import { describeRunning, statusOf } from './running-status.ts';
 
 /** One thing that was looked at; `warn` is no failure. */
@@ -48,6 +49,8 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   else {
     add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
+      const proxy = proxyFor(new URL(pairing.hub));
+      if (proxy !== null) add('proxy', 'ok', `${proxy.origin} (${proxy.variable})`);
       if (pairing.sealedSecret === undefined) {
         const identity = await new DeviceSecrets(null).open(folder, pairing, signal);
         const { clock, isClockWrong } = await askHub(identity, signal);

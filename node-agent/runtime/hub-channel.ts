@@ -12,6 +12,7 @@ import {
 } from '../../shared/contract/nodes/channel.ts';
 import type { DeviceRequestType, HubAnswerFrame } from '../../shared/contract/nodes/channel.ts';
 import { backoffMs } from './backoff.ts';
+import { agentFor } from './http-agent.ts';
 import { answerTooLarge, channelLost, HubError, maxAnswerBytes, refusalOf } from './hub-error.ts';
 
 /** A channel that does not open within so long does not open at all, in milliseconds; */
@@ -151,7 +152,7 @@ export class HubChannel {
     this.#open?.socket.terminate();
   }
 
-  #connect(signal: AbortSignal): Promise<void> {
+  async #connect(signal: AbortSignal): Promise<void> {
     const socket = new WebSocket(this.#url, channelProtocol, {
       headers: { authorization: `Bearer ${this.#secret}` },
       handshakeTimeout: openTimeoutMs,
@@ -159,6 +160,7 @@ export class HubChannel {
       // A hub has no reason to send its devices elsewhere, and the secret must not go along.
       followRedirects: false,
       maxPayload: maxAnswerBytes,
+      agent: agentFor(new URL(this.#url)),
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onAbort = () => socket.terminate();

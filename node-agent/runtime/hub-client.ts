@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import { addressOf } from '../../shared/client/client.ts';
 import type { Input } from '../../shared/client/client.ts';
+import { sendRequest } from './http-agent.ts';
+import type { HttpResponse } from './http-agent.ts';
 import { hubAnswers } from './hub-answers.ts';
 import type { HubAnswers } from './hub-answers.ts';
 import { fitsIntoFrame } from './hub-channel.ts';
@@ -14,8 +16,6 @@ export interface CallOptions {
   signal: AbortSignal;
   /** For all of it; with `content`, since its last byte left. */
   timeoutMs: number;
-  /** Instead of the JSON body. */
-  form?: FormData;
   /** Instead of the JSON body: bytes, taken from their source as fast as they leave. */
   content?: AsyncIterable<Uint8Array>;
 }
@@ -55,30 +55,25 @@ export class HubClient {
     const { body } = input as { body?: unknown };
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), options.timeoutMs);
-    const { form, content } = options;
-    const json = form === undefined && content === undefined && body !== undefined;
-    let response: Response;
+    const { content } = options;
+    const json = content === undefined && body !== undefined;
+    let status: number;
+    let headers: Headers;
     let text: string;
     try {
-      response = await fetch(url, {
+      using response = await sendRequest(new URL(url), {
         method,
         headers: {
           ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }),
           ...(json ? { 'content-type': 'application/json' } : {}),
           ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }),
         },
-        body:
-          form ??
-          (content === undefined
-            ? json
-              ? JSON.stringify(body)
-              : null
-            : ReadableStream.from(eachRefreshing(content, timer))),
-        ...(content === undefined ? {} : { duplex: 'half' }),
+        body: content === undefined ? (json ? JSON.stringify(body) : null) : eachRefreshing(content, timer),
         signal: AbortSignal.any([options.signal, timeout.signal]),
-        // A hub has no reason to send its devices elsewhere, and the secret must not go along.
-        redirect: 'error',
       });
+      // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
+      if (response.location !== null) throw new Error('redirect');
+      ({ status, headers } = response);
       text = await readText(response, this.#hub);
     } catch (error) {
       if (options.signal.aborted) throw options.signal.reason;
@@ -89,10 +84,10 @@ export class HubClient {
       clearTimeout(timer);
     }
     const answer = parseJson(text);
-    if (!response.ok) throw refusalOf(response.status, answer, response.headers.get('retry-after'));
-    const date = Date.parse(response.headers.get('date') ?? '');
+    if (status < 200 || status > 299) throw refusalOf(status, answer, headers.get('retry-after'));
+    const date = Date.parse(headers.get('date') ?? '');
     return {
-      body: this.#read(id, response.status, answer),
+      body: this.#read(id, status, answer),
       clockAheadMs: Number.isNaN(date) ? 0 : date - Date.now(),
     };
   }
@@ -106,7 +101,7 @@ export class HubClient {
 }
 
 /** What stands for a request in a channel; null for what a channel does not carry. */
-function channelRequestOf(id: keyof HubAnswers, input: object, { form, content }: CallOptions): ChannelRequest | null {
+function channelRequestOf(id: keyof HubAnswers, input: object, { content }: CallOptions): ChannelRequest | null {
   const { params, query, body } = input as { params?: Record<string, string>; query?: PollQuery; body?: unknown };
   switch (id) {
     case 'pollAutomationNodeCommands': {
@@ -124,7 +119,7 @@ function channelRequestOf(id: keyof HubAnswers, input: object, { form, content }
       return { type: 'heartbeat', body };
     case 'completeAutomationNodeCommand': {
       const request: ChannelRequest = { type: 'result', commandId: params?.['commandId'] as string, body };
-      return form === undefined && content === undefined && fitsIntoFrame(request) ? request : null;
+      return content === undefined && fitsIntoFrame(request) ? request : null;
     }
     default:
       return null;
@@ -132,10 +127,10 @@ function channelRequestOf(id: keyof HubAnswers, input: object, { form, content }
 }
 
 /** An answer whole, as long as it is none that would fill the memory. */
-async function readText(response: Response, hub: string): Promise<string> {
+async function readText(response: HttpResponse, hub: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+  for await (const chunk of response.body) {
     bytes += chunk.length;
     // To leave the loop ends the connection.
     if (bytes > maxAnswerBytes)

@@ -1,3 +1,5 @@
+import { ProxyError } from './http-agent.ts';
+
 const lookAtAddress = 'look at the address and its port, and whether the hub runs';
 const notTrusted =
   'its certificate is signed by nobody whom this machine trusts; install the authority that signed it here, or give the hub a certificate of a public one';
@@ -12,10 +14,7 @@ const words: Readonly<Record<string, string>> = {
   ECONNREFUSED: `nothing listens there; ${lookAtAddress}`,
   ECONNRESET: ended,
   EPIPE: ended,
-  UND_ERR_SOCKET: ended,
   ETIMEDOUT: noWay,
-  UND_ERR_CONNECT_TIMEOUT: noWay,
-  UND_ERR_HEADERS_TIMEOUT: noWay,
   EHOSTUNREACH: noWay,
   ENETUNREACH: 'no network leads there; look whether this machine is on the network',
   EHOSTDOWN: noWay,
@@ -39,11 +38,10 @@ const words: Readonly<Record<string, string>> = {
   EPROTO: 'it does not speak https there; look at the port, or whether the address is one of http',
 };
 
-/** What `fetch` itself refuses, by its message, since it gives no code or one of its parser. */
+/** Failures that are known by their message, since they have no code or one of the HTTP parser. */
 const refusals: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/redirect/i, 'it sends to another address; use the one to which it leads'],
   [/HTTP\/1\.1 protocol|parse error/i, 'what answers there is no web server; look at the address and its port'],
-  [/bad port/i, 'its port is one that is never used for this; look at the address'],
 ];
 
 interface Cause {
@@ -54,6 +52,8 @@ interface Cause {
 
 /** Why a request got no answer, in words that say what to do; what nobody foresaw in its own. */
 export function reasonOf(error: unknown): string {
+  // What failed is the way to the proxy, not to the hub: the message names it.
+  if (error instanceof ProxyError) return error.message;
   const { code, message, errors } = ((error as { cause?: unknown }).cause ?? error) as Cause;
   // Several addresses of a name were tried.
   const first = Array.isArray(errors) ? (errors[0] as Cause | undefined)?.code : undefined;

@@ -1,3 +1,6 @@
+import { ProxyError, sendRequest } from '../../runtime/http-agent.ts';
+import type { HttpResponse } from '../../runtime/http-agent.ts';
+import { ProxySettingError } from '../../runtime/proxy.ts';
 import { UpdateProblem } from './update-problem.ts';
 
 /** How long things over the network may take, in milliseconds. */
@@ -45,23 +48,28 @@ export async function request<Result>(
   const first = new URL(address);
   const unreachable = (error: unknown) => {
     if (error instanceof UpdateProblem) return error;
-    const why = silence.signal.aborted ? 'stopped answering' : "can't be reached, or broke off";
+    const why = silence.signal.aborted
+      ? 'stopped answering'
+      : error instanceof ProxyError || error instanceof ProxySettingError
+        ? `can't be reached: ${error.message}`
+        : "can't be reached, or broke off";
     return new UpdateProblem('failed', `${first.origin} ${why}; updates are looked for again later.`, { cause: error });
   };
   try {
     let url = first;
     for (let hop = 0; hop <= maxRedirects; hop += 1) {
       checkAddress(url);
-      const response = await fetch(url, { redirect: 'manual', headers: options.headers ?? {}, signal }).catch(
-        (error: unknown) => {
-          throw unreachable(error);
-        },
-      );
+      using response = await sendRequest(url, {
+        method: 'GET',
+        headers: options.headers ?? {},
+        body: null,
+        signal,
+      }).catch((error: unknown) => {
+        throw unreachable(error);
+      });
       heard();
-      const location = response.headers.get('location');
-      if (response.status >= 300 && response.status < 400 && location !== null) {
-        await response.body?.cancel().catch(() => undefined);
-        const next = new URL(location, url);
+      if (response.location !== null) {
+        const next = new URL(response.location, url);
         if (next.origin !== first.origin)
           throw new UpdateProblem(
             'refused',
@@ -74,8 +82,6 @@ export async function request<Result>(
         return await use({ status: response.status, headers: response.headers, body: pieces(response, heard) });
       } catch (error) {
         throw isNetworkFault(error) ? unreachable(error) : error;
-      } finally {
-        await response.body?.cancel().catch(() => undefined);
       }
     }
     throw new UpdateProblem('failed', `${first.origin} sends in a circle; updates are looked for again later.`);
@@ -87,20 +93,19 @@ export async function request<Result>(
 class BrokenOff extends Error {}
 const isNetworkFault = (error: unknown) => error instanceof BrokenOff;
 
-async function* pieces(response: Response, heard: () => void): AsyncGenerator<Uint8Array> {
-  const reader = response.body?.getReader();
-  if (reader === undefined) return;
+async function* pieces({ body }: HttpResponse, heard: () => void): AsyncGenerator<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const { done, value } = await reader.read().catch((error: unknown) => {
+      const { done, value } = await source.next().catch((error: unknown) => {
         throw new BrokenOff('', { cause: error });
       });
-      if (done) return;
+      if (done === true) return;
       heard();
-      yield value as Uint8Array;
+      yield value;
     }
   } finally {
-    reader.releaseLock();
+    await source.return?.();
   }
 }
 
