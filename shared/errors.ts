@@ -57,6 +57,7 @@ export const errorCodes = {
   run_not_cancellable: { status: 409, retryable: false },
   run_not_retryable: { status: 409, retryable: false },
   workflow_limit_reached: { status: 409, retryable: true },
+  node_name_taken: { status: 409, retryable: false },
   workspace_limit_reached: { status: 409, retryable: false },
   pack_not_installed: { status: 409, retryable: false },
   memory_full: { status: 409, retryable: false },

@@ -1,5 +1,6 @@
 import { deviceInput } from '../../shared/commands/define.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
+import { AppError } from '../../shared/errors.ts';
 import { fieldPath } from '../../shared/field-path.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson, toStorableJson } from '../../shared/json.ts';
@@ -9,7 +10,7 @@ import { hashOf } from './call.ts';
 import type { Asked, CallOutcome, CallSite } from './call.ts';
 import { beginChild, resumeChild } from './child-run.ts';
 import { executeDirect } from './direct-call.ts';
-import { StepFailure } from './failure.ts';
+import { StepFailure, toStepFailure } from './failure.ts';
 import { beyondGrants } from './grants.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { beginCommand, dispatch, resumeCommand } from './node-call.ts';
@@ -44,10 +45,14 @@ export async function beginCall(
   held: HeldRun,
   site: CallSite,
   skill: Skill,
-  rendered: JsonValue,
+  asked: JsonValue,
 ): Promise<CallOutcome> {
-  const input = held.working(site.index, () => parseInput(skill, rendered));
-  assertGranted(held, skill.id, input);
+  const parsed = held.working(site.index, () => parseInput(skill, asked));
+  assertGranted(held, skill.id, parsed);
+  const node = skill.kind === 'node' ? parsed['node'] : undefined;
+  // What is approved and sent names the node by its id: a later change of names can't redirect it.
+  const rendered = typeof node === 'string' ? await withNodeId(deps, held, asked, node) : asked;
+  const input = rendered === asked ? parsed : held.working(site.index, () => parseInput(skill, rendered));
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
@@ -55,6 +60,22 @@ export async function beginCall(
       held.working(site.index, () => askForSkill(deps, held, site, skill, rendered)),
     );
   return carryOut(deps, held, site, skill, input);
+}
+
+/** The input of a node skill with the id of the node that it selects by name. @throws StepFailure for an unknown name. */
+async function withNodeId(
+  { nodes }: EngineDependencies,
+  held: HeldRun,
+  input: JsonValue,
+  name: string,
+): Promise<JsonValue> {
+  const nodeId = await held
+    .read((tx) => nodes.findByName(tx, held.run.tenant_id, name))
+    .catch((error: unknown) => {
+      throw error instanceof AppError && error.code === 'not_found' ? toStepFailure(error) : error;
+    });
+  const { node: _name, ...rest } = input as JsonObject;
+  return { nodeId, ...rest };
 }
 
 /** Asks for an approval unless that was done before, by a worker that died after it was given: then what was approved is carried out. */

@@ -19,7 +19,12 @@ export interface AppPort {
 
 const usualMs = 20_000;
 /** What is waited for longer: a hub far away, and a self-test of everything. */
-const longMs: Partial<Record<ControlMethodName, number>> = { pair: 60_000, unpair: 60_000, test: 180_000 };
+const longMs: Partial<Record<ControlMethodName, number>> = {
+  pair: 60_000,
+  moveHub: 60_000,
+  unpair: 60_000,
+  test: 180_000,
+};
 
 const panes: Record<string, Record<string, string>> = {
   darwin: {

@@ -17,7 +17,7 @@ import { examine } from './doctor.ts';
 import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
-import { pair, unpair } from './pairing.ts';
+import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { askStatus, describeRunning } from './running-status.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -166,6 +166,27 @@ program
       checks.map(({ check, state, detail }) => `${state.padEnd(5)} ${check.padEnd(14)} ${detail}`).join('\n'),
     );
     if (checks.some(({ state }) => state === 'fail')) process.exitCode = 1;
+  });
+
+program
+  .command('hub')
+  .description('the hub of this machine')
+  .command('set')
+  .description('go on with the same hub at another address, as the same node')
+  .argument('<url>', 'new address of the hub')
+  .option('--insecure', 'allow http to another machine')
+  .addOption(json())
+  .action(async (url: string, options: { insecure?: boolean; json?: boolean }) => {
+    const folder = dataFolder();
+    const request = { hub: url, insecure: options.insecure === true };
+    const state = await askCompanion(folder, 'moveHub', request, { timeoutMs: 60_000 });
+    if (state === null) keepHubAddress(folder, await proveHub(folder, new DeviceSecrets(null), request));
+    const pairing = folder.readPairing();
+    print(
+      { nodeId: pairing?.nodeId, hub: pairing?.hub },
+      options.json,
+      `This machine is node ${pairing?.nodeId} of ${pairing?.hub} now.`,
+    );
   });
 
 program

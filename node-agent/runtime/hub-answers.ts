@@ -66,6 +66,7 @@ export const hubAnswers = {
   pollAutomationNodeCommands: z
     .object({ commands: commandList, withdrawn: z.array(z.string()).default([]) })
     .transform(({ commands: { commands, unreadable }, withdrawn }) => ({ commands, unreadable, withdrawn })),
+  proveAutomationHub: z.object({ proof: z.string() }),
   unpairAutomationNode: z.object({ deleted: z.literal(true) }),
   completeAutomationNodeCommand: z.object({ id: commandId }),
   uploadAutomationNodeArtifact: z.object({ received: z.number().int().min(0), complete: z.boolean() }),

@@ -1,5 +1,7 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { z } from 'zod';
 import type { ControlMethods } from '../../shared/companion/control.ts';
+import { hubProofText } from '../../shared/contract/nodes/device.ts';
 import { AuditLog } from './audit.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder, Pairing } from './data-folder.ts';
@@ -56,6 +58,45 @@ export async function pair(
   const place = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
   audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`);
   return { nodeId: body.nodeId, hub };
+}
+
+/**
+ * Finds out whether the hub of this machine answers at another address, without sending the device secret there. Answers the address.
+ * @throws CompanionError or HubError that says why not.
+ */
+export async function proveHub(
+  folder: DataFolder,
+  secrets: DeviceSecrets,
+  request: { hub: string; insecure: boolean },
+): Promise<string> {
+  const hub = hubAddress(request.hub, request.insecure);
+  const pairing = folder.readPairing();
+  if (pairing === null)
+    throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
+  const signal = AbortSignal.timeout(pairDeadlineMs);
+  const { nodeId, deviceSecret } = await secrets.open(folder, pairing, signal);
+  const asked = { hub, nonce: randomBytes(32).toString('hex') };
+  const { body } = await new HubClient(hub, null).call(
+    'proveAutomationHub',
+    { params: { id: nodeId }, body: asked },
+    { signal, timeoutMs: pairDeadlineMs },
+  );
+  const key = createHash('sha256').update(deviceSecret).digest();
+  const expected = createHmac('sha256', key).update(hubProofText(nodeId, asked)).digest();
+  const given = Buffer.from(body.proof, 'hex');
+  if (given.length !== expected.length || !timingSafeEqual(given, expected))
+    throw new CompanionError(
+      `${hub} is not the hub that this machine is paired with, so nothing was changed. To leave the old hub, pair with: outrigger-companion pair CODE --force --hub ${hub}`,
+    );
+  return hub;
+}
+
+/** Keeps the pairing under another address of the hub, which `proveHub` found. */
+export function keepHubAddress(folder: DataFolder, hub: string, audit = new AuditLog(folder.audit)): void {
+  const pairing = folder.readPairing();
+  if (pairing === null) throw new CompanionError('This machine is not paired any more.');
+  folder.writePairing({ ...pairing, hub });
+  audit.note('owner.change', `hub set ${hub}, in the place of ${pairing.hub}`);
 }
 
 /** Forgets the hub, after it was told where it can be reached: then it knows that this machine left. */

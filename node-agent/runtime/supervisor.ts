@@ -15,7 +15,7 @@ import { appVersion } from './facts.ts';
 import { historyEntryOf, readHistory } from './history.ts';
 import type { HostPort } from './host-port.ts';
 import { changeSettings } from './owner-changes.ts';
-import { pair, unpair } from './pairing.ts';
+import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
 import { Prompts } from './prompts.ts';
@@ -186,6 +186,12 @@ export class Supervisor {
       },
       pair: async (request) => {
         await this.#changePairing(request.force, () => pair(folder, this.#secrets, request, this.#audit));
+        return this.#state();
+      },
+      moveHub: async (request) => {
+        // Before the companion stops: at a wrong address it goes on with the old one.
+        const hub = await proveHub(folder, this.#secrets, request);
+        await this.#changePairing(true, async () => keepHubAddress(folder, hub, this.#audit));
         return this.#state();
       },
       unpair: () => this.#changePairing(true, () => unpair(folder, this.#secrets, this.#audit)),

@@ -1911,7 +1911,9 @@ export interface Models {
 
 export interface Node {
   id: string;
+  /** Unique among the paired nodes of the workspace: steps may select the node by it */
   name: string;
+  /** `pending` until the companion connects for the first time, also after it was paired */
   status: 'pending' | 'online' | 'offline' | 'revoked';
   allowSystem: boolean;
   allowBrowser: boolean;
@@ -4886,6 +4888,7 @@ export interface Operations {
   createAutomationNode: {
     input?: {
       body?: {
+        /** Unique among the nodes of the workspace; the name that the device reports when left out */
         name?: string;
         allowSystem?: boolean;
         allowBrowser?: boolean;
@@ -4912,6 +4915,22 @@ export interface Operations {
       nodeId: string;
       deviceSecret: string;
       hub: HubPace;
+    };
+  };
+  /** Prove that this is the hub of a paired device (the device calls this) */
+  proveAutomationHub: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        /** Address at which the device reaches the hub */
+        hub: string;
+        nonce: string;
+      };
+    };
+    answer: {
+      proof: string;
     };
   };
   /** Rename a node, or change what it may do */
@@ -5945,6 +5964,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationNodes: ['GET', '/v1/automations/nodes'],
   createAutomationNode: ['POST', '/v1/automations/nodes'],
   claimAutomationNode: ['POST', '/v1/automations/nodes/claim'],
+  proveAutomationHub: ['POST', '/v1/automations/nodes/{id}/hub-proof'],
   updateAutomationNode: ['PATCH', '/v1/automations/nodes/{id}'],
   deleteAutomationNode: ['DELETE', '/v1/automations/nodes/{id}'],
   unpairAutomationNode: ['DELETE', '/v1/automations/nodes/{id}/pairing'],

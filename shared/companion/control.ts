@@ -98,6 +98,15 @@ export const controlMethods = {
     }),
     companionState,
   ),
+  /** Goes on with the same hub at another address, which the hub has to prove to be its own. */
+  moveHub: method(
+    z.strictObject({
+      hub: z.string().min(1).max(2_000),
+      /** Allow http to another machine. */
+      insecure: z.boolean().default(false),
+    }),
+    companionState,
+  ),
   /** Forgets the hub, and tells it so where it can be reached. */
   unpair: method(nothing, z.object({ nodeId: z.string().nullable(), hubKnows: z.boolean() })),
   /** Puts a file that can't be read beside under another name, and begins it anew: everything off, or not paired. */

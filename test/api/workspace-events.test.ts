@@ -57,8 +57,9 @@ async function start(own: TestWorkspace, steps: unknown[]): Promise<string> {
   return startedRun(await own.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
 
-async function pair({ api }: TestWorkspace) {
-  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name: 'Bridge' } });
+let paired = 0;
+async function pair({ api }: TestWorkspace, name = `Bridge ${(paired += 1)}`) {
+  const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { name } });
   const { deviceSecret } = await hub.client().call('claimAutomationNode', {
     body: {
       pairingCode,
@@ -142,12 +143,13 @@ describe('the stream of a workspace', () => {
   test('tells of a node that it is made, paired, renamed, silent, back and revoked, and nothing of a heartbeat', async () => {
     const stream = await follow();
     const changes = () => eventsOf(stream, 'node').map(({ change, status, name }) => [change, status, name]);
-    const { nodeId, beat } = await pair(workspace);
+    const { nodeId, beat } = await pair(workspace, 'Bridge');
     const expected = [
       ['created', 'pending', 'Bridge'],
-      ['paired', 'online', 'Bridge'],
+      ['paired', 'pending', 'Bridge'],
     ];
     await expect.poll(changes).toEqual(expected);
+    expected.push(['online', 'online', 'Bridge']);
     for (let count = 0; count < 3; count += 1) await beat();
     await workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: 'Deck' } });
     expected.push(['renamed', 'online', 'Deck']);

@@ -26,6 +26,7 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
     change: async () => standIn.current(),
     answerPrompt: refuse,
     pair: refuse,
+    moveHub: refuse,
     unpair: refuse,
     setAside: refuse,
     test: refuse,

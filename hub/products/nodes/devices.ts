@@ -1,7 +1,10 @@
+import { createHmac } from 'node:crypto';
 import type { z } from 'zod';
+import { hubProofText } from '../../../shared/contract/nodes/device.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
-import { AppError } from '../../../shared/errors.ts';
+import { AppError, notFound } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
+import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { and, eq, gt, isNull, sql } from '../../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
@@ -13,6 +16,7 @@ import { Heartbeats } from './heartbeats.ts';
 import type { HeartbeatBody } from './heartbeats.ts';
 import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
 import { nodes } from './schema.ts';
+import { unnamedNode } from './store.ts';
 import type { KnownDevice } from './store.ts';
 
 export interface DevicesDependencies {
@@ -28,6 +32,20 @@ type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 
 const claimWindowSeconds = 600;
 const wrongClaimsAllowed = 10;
+const maxNameTries = 5;
+
+/** The name of a node that is paired now: its own or its device's, with a number behind it where another paired node has that name. */
+const freeNameSql = (deviceName: string) => sql`coalesce((
+  SELECT candidate.name
+  FROM (SELECT CASE WHEN nodes.name = ${unnamedNode} THEN ${deviceName} ELSE nodes.name END AS name) wanted,
+    generate_series(1, 100) position,
+    LATERAL (SELECT CASE WHEN position = 1 THEN wanted.name ELSE left(wanted.name, 190) || ' ' || position END AS name) candidate
+  WHERE NOT EXISTS (
+    SELECT 1 FROM nodes taken
+    WHERE taken.tenant_id = nodes.tenant_id AND taken.name = candidate.name AND taken.paired_at IS NOT NULL AND taken.revoked_at IS NULL
+  )
+  ORDER BY position LIMIT 1
+), left(${deviceName}, 180) || ' ' || right(nodes.id::text, 12))`;
 
 /** The device's side of nodes: claim and heartbeat. */
 export class Devices {
@@ -58,7 +76,7 @@ export class Devices {
     }
     const code = normalisePairingCode(body.pairingCode);
     const secret = newDeviceSecret();
-    const claimed = code === null ? null : await this.#claim(code, secret, body);
+    const claimed = code === null ? null : await this.#claimWithFreeName(code, secret, body);
     if (claimed === null) {
       await this.#deps.rateLimiter.take(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
       throw new AppError(
@@ -67,6 +85,31 @@ export class Devices {
       );
     }
     return { nodeId: claimed, deviceSecret: secret, hub: this.#pace };
+  }
+
+  /**
+   * Proves to a device that this is the hub that it is paired with.
+   * @param baseUrl the address of this hub.
+   * @throws AppError `not_found`; `conflict` for an address that is not this hub's.
+   */
+  async proveHub(nodeId: string, asked: { hub: string; nonce: string }, baseUrl: string): Promise<{ proof: string }> {
+    if (asked.hub.replace(/\/+$/, '') !== baseUrl)
+      throw new AppError(
+        'conflict',
+        "body.hub is not this hub's address, so it proves nothing; set PUBLIC_URL of the hub to the address that its devices use.",
+      );
+    const secretHash = await this.#deps.db.system(
+      async (tx) => {
+        const [row] = await tx
+          .select({ secretHash: nodes.secretHash })
+          .from(nodes)
+          .where(and(eq(nodes.id, nodeId), isNull(nodes.revokedAt)));
+        return row?.secretHash ?? null;
+      },
+      { durable: false },
+    );
+    if (secretHash === null) throw notFound('node', nodeId);
+    return { proof: createHmac('sha256', secretHash).update(hubProofText(nodeId, asked)).digest('hex') };
   }
 
   /** Records that the device lives and what changed of it, extends the leases of what it runs, and says what it should stop. */
@@ -78,18 +121,27 @@ export class Devices {
     return { pollSeconds: this.#deps.pollSeconds, heartbeatSeconds: this.#deps.heartbeatSeconds };
   }
 
+  /** Two devices with the same name may claim at the same time: the second of them gets the next free name. */
+  async #claimWithFreeName(code: string, secret: string, body: ClaimBody): Promise<string | null> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#claim(code, secret, body);
+      } catch (error) {
+        if (tries === maxNameTries || violatedConstraint(error) !== 'nodes_name') throw error;
+      }
+    }
+  }
+
   async #claim(code: string, secret: string, body: ClaimBody): Promise<string | null> {
     return this.#deps.db.system(async (tx) => {
       const [row] = await tx
         .update(nodes)
         .set({
-          name: sql`case when ${nodes.name} = 'New node' then ${body.device.name} else ${nodes.name} end`,
+          name: freeNameSql(body.device.name),
           device: body.device as JsonObject,
           secretHash: deviceSecretHash(secret),
           pairingCodeHash: null,
           pairedAt: sql`now()`,
-          lastSeenAt: sql`now()`,
-          online: true,
           updatedAt: sql`now()`,
         })
         .where(

@@ -3,10 +3,11 @@ import { assertedText } from '../../platform/db/errors.ts';
 import type { NodeCommands } from './commands.ts';
 import { takeBack } from './hand-out.ts';
 import { textOfOutput } from './output-text.ts';
-import { assertNodeUsable, requireUsableNode } from './store.ts';
+import { assertNodeUsable, findNodeByName, requireUsableNode } from './store.ts';
 
 /** How the run engine reaches nodes. */
 export const nodePort = (commands: NodeCommands): NodePort => ({
+  findByName: findNodeByName,
   assertUsable: assertNodeUsable,
   dispatch: (tx, request) => commands.dispatch(tx, request),
   async dispatchAtOnce(tx, request) {

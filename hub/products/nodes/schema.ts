@@ -49,6 +49,10 @@ export const nodes = pgTable(
   },
   (table) => [
     index('nodes_tenant').on(table.tenantId, table.id),
+    uniqueIndex('nodes_name')
+      .on(table.tenantId, table.name)
+      .where(sql`revoked_at is null and paired_at is not null`)
+      .concurrently(),
     index('nodes_live')
       .on(table.tenantId, table.id)
       .where(sql`revoked_at is null`)

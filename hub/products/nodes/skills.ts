@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { commands } from '../../../shared/commands/catalog.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
-import { nodeSkillInput } from '../../../shared/contract/nodes/skill-input.ts';
+import { nodeSkillInput, selectsOneNode } from '../../../shared/contract/nodes/skill-input.ts';
 import type { NodeSkill } from '../../engine/skill.ts';
 
 /** A skill for every command that nodes understand: the command's own input, the node, and how long to wait for it. */
@@ -12,7 +12,7 @@ export function nodeSkills(): NodeSkill[] {
     title: command.title,
     summary: command.summary,
     requires: ['automations'],
-    input: z.strictObject({ ...nodeSkillInput, ...command.input.shape, ...command.hubInput }),
+    input: selectsOneNode(z.strictObject({ ...nodeSkillInput, ...command.input.shape, ...command.hubInput })),
     output: command.output,
     command,
   }));

@@ -8,6 +8,9 @@ import { and, desc, eq, isNotNull, isNull, lt, sql } from '../../platform/db/orm
 import type { SQL } from '../../platform/db/orm.ts';
 import { nodes } from './schema.ts';
 
+/** The name of a node until its device is paired, where none was chosen. */
+export const unnamedNode = 'New node';
+
 export type NodeRow = typeof nodes.$inferSelect;
 export type NodeStatus = (typeof nodeStatuses)[number];
 export type PresentedNode = z.input<typeof nodeSchema>;
@@ -42,7 +45,7 @@ export const isSilentSql = (heartbeatSeconds: number): SQL<boolean> =>
 export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
   return sql<NodeStatus>`case
     when ${nodes.revokedAt} is not null then 'revoked'
-    when ${nodes.pairedAt} is null then 'pending'
+    when ${nodes.pairedAt} is null or ${nodes.lastSeenAt} is null then 'pending'
     when ${nodes.lastSeenAt} > ${onlineSince(heartbeatSeconds)} then 'online'
     else 'offline' end`;
 }
@@ -145,3 +148,46 @@ export async function requireUsableNode(
     [tenantId, nodeId, gate ?? 'none'],
   );
 }
+
+/** Names that the error of an unknown one lists. */
+const maxNamesShown = 20;
+
+/**
+ * The id of the paired node with a name. @throws AppError `not_found` that lists the names there are.
+ */
+export async function findNodeByName(tx: Transaction, tenantId: string, name: string): Promise<string> {
+  const { rows } = await tx.query<{ id: string; name: string; paired: boolean; found: boolean; total: number }>(
+    'find_node_by_name',
+    `SELECT id, name, paired_at IS NOT NULL AS paired, name = $2 AS found, count(*) OVER ()::int AS total
+     FROM nodes WHERE tenant_id = $1 AND revoked_at IS NULL AND (paired_at IS NOT NULL OR name = $2)
+     ORDER BY name = $2 DESC, paired_at IS NOT NULL DESC, name LIMIT $3`,
+    [tenantId, name, maxNamesShown],
+  );
+  const [first] = rows;
+  if (first?.found === true && first.paired) return first.id;
+  if (first?.found === true)
+    throw new AppError('not_found', `The node "${name}" is not paired yet; enter its code on the device first.`);
+  const known = rows.map((row) => `"${row.name}"`).join(', ');
+  const more = (first?.total ?? 0) > rows.length ? ` and ${(first?.total ?? 0) - rows.length} more` : '';
+  throw new AppError(
+    'not_found',
+    `There is no node with the name "${name}" in this workspace; ${known === '' ? 'it has no paired nodes' : `its nodes are ${known}${more}`}.`,
+  );
+}
+
+/** Refuses a name that another node of the workspace has. @throws AppError `node_name_taken`. */
+export async function assertNameFree(tx: Transaction, tenantId: string, nodeId: string, name: string): Promise<void> {
+  const { rows } = await tx.query<{ id: string }>(
+    'find_node_of_name',
+    'SELECT id FROM nodes WHERE tenant_id = $1 AND name = $2 AND id <> $3 AND revoked_at IS NULL LIMIT 1',
+    [tenantId, name, nodeId],
+  );
+  const [taken] = rows;
+  if (taken !== undefined) throw nameTaken(name);
+}
+
+export const nameTaken = (name: string) =>
+  new AppError(
+    'node_name_taken',
+    `A node of this workspace is called "${name}" already; choose another name, or revoke that node.`,
+  );

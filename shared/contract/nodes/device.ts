@@ -47,8 +47,10 @@ export const node = named(
   'Node',
   z.object({
     id,
-    name: z.string(),
-    status: z.enum(nodeStatuses),
+    name: z.string().describe('Unique among the paired nodes of the workspace: steps may select the node by it'),
+    status: z
+      .enum(nodeStatuses)
+      .describe('`pending` until the companion connects for the first time, also after it was paired'),
     allowSystem: z.boolean(),
     allowBrowser: z.boolean(),
     device: deviceInfo.nullable(),
@@ -129,3 +131,7 @@ export const polledCommand = named(
     approval: commandApproval.optional(),
   }),
 );
+
+/** The text of a hub's proof to a device: HMAC-SHA256 of it, keyed with the SHA-256 of the device secret. */
+export const hubProofText = (nodeId: string, { hub, nonce }: { hub: string; nonce: string }): string =>
+  ['outrigger.hub-proof.v1', nodeId, hub, nonce].join('\n');

@@ -37,13 +37,15 @@ export const nodes = defineResource({
     description:
       'The code is shown once, works once and lasts 10 minutes. Enter it on the device: `outrigger-companion pair CODE --hub URL`.',
     body: z.strictObject({
-      name: name.optional(),
+      name: name
+        .optional()
+        .describe('Unique among the nodes of the workspace; the name that the device reports when left out'),
       allowSystem: z.boolean().default(false),
       allowBrowser: z.boolean().default(false),
     }),
     bodyOptional: true,
     response: z.object({ nodeId: id, pairingCode: z.string(), pairingUri: z.string(), expiresAt: timestamp }),
-    errors: ['workspace_limit_reached'],
+    errors: ['workspace_limit_reached', 'node_name_taken'],
   },
   claimAutomationNode: {
     tag,
@@ -61,12 +63,36 @@ export const nodes = defineResource({
     errors: ['pairing_code_invalid', 'rate_limited'],
     ipLimit: 'claim',
   },
+  proveAutomationHub: {
+    tag,
+    callers: ['pairing'],
+    method: 'POST',
+    path: '/v1/automations/nodes/{id}/hub-proof',
+    summary: 'Prove that this is the hub of a paired device (the device calls this)',
+    description:
+      'A device whose hub moves asks at the new address, before it sends its secret there. The proof is HMAC-SHA256 in hex, keyed with the SHA-256 of the device secret, over the lines `outrigger.hub-proof.v1`, node id, hub address and nonce. The hub proves only its own address (`PUBLIC_URL`), so that nobody can pass the request on to it.',
+    params: idParams,
+    body: z.object({
+      hub: text(1, 2_000)
+        .describe('Address at which the device reaches the hub')
+        .meta({ example: 'https://hub.example.org' }),
+      nonce: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
+        .meta({ example: '0123456789abcdef'.repeat(4) }),
+    }),
+    response: z.object({ proof: z.string().meta({ example: 'fedcba9876543210'.repeat(4) }) }),
+    errors: ['conflict'],
+    ipLimit: 'claim',
+  },
   updateAutomationNode: {
     ...manage,
     role: 'admin',
     method: 'PATCH',
     path: '/v1/automations/nodes/{id}',
     summary: 'Rename a node, or change what it may do',
+    description:
+      'Workflows that select the node by its name (`node`) fail until they name the new one; those that use `nodeId` are not affected.',
     params: idParams,
     body: z
       .strictObject({
@@ -80,6 +106,7 @@ export const nodes = defineResource({
       )
       .meta({ example: { name: 'front desk', allowBrowser: true } }),
     response: node,
+    errors: ['node_name_taken'],
   },
   deleteAutomationNode: {
     ...manage,

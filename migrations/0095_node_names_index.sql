@@ -1,0 +1,1 @@
+CREATE UNIQUE INDEX CONCURRENTLY "nodes_name" ON "nodes" USING btree ("tenant_id","name") WHERE revoked_at is null and paired_at is not null;
