@@ -13,12 +13,14 @@ const problemsOf = (env: Record<string, string>) => {
 };
 
 test('speech is off until it is set, by an address or by espeak', () => {
-  expect(speechOf({})).toEqual({ speechToText: null, textToSpeech: null });
+  const limits = { dailySeconds: 36_000, dailyCharacters: 500_000 };
+  expect(speechOf({})).toEqual({ speechToText: null, textToSpeech: null, limits });
   expect(
     speechOf({ STT_BASE_URL: 'http://127.0.0.1:1/v1/', STT_MODEL: 'ears', STT_API_KEY: 'k', TTS_PROVIDER: 'espeak' }),
   ).toEqual({
     speechToText: { baseUrl: 'http://127.0.0.1:1/v1', model: 'ears', apiKey: 'k' },
     textToSpeech: { provider: 'espeak', voice: null },
+    limits,
   });
   const endpoint = { TTS_BASE_URL: 'https://example.com/v1', TTS_MODEL: 'voice' };
   const textToSpeech = { provider: 'openai', baseUrl: 'https://example.com/v1', model: 'voice', apiKey: null };

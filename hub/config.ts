@@ -244,6 +244,16 @@ const settings = {
   },
   STT_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   STT_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
+  SPEECH_DAILY_SECONDS: {
+    schema: wholeNumber(0, 1_000_000_000),
+    default: '36000',
+    description: 'Seconds of sound that a workspace may have transcribed in a day, UTC; its own limit may be lower',
+  },
+  SPEECH_DAILY_CHARACTERS: {
+    schema: wholeNumber(0, 1_000_000_000),
+    default: '500000',
+    description: 'Characters that a workspace may have spoken in a day, UTC; its own limit may be lower',
+  },
   TTS_PROVIDER: {
     schema: z.enum(['openai', 'espeak'], 'must be openai or espeak'),
     default: '',
@@ -502,6 +512,7 @@ export interface Config {
       | { provider: 'openai'; baseUrl: string; model: string; apiKey: string | null; voice: string }
       | { provider: 'espeak'; voice: string | null }
       | null;
+    limits: { dailySeconds: number; dailyCharacters: number };
   };
   mail: { url: string; from: string } | null;
   log: { level: string; format: 'pretty' | 'json'; color: boolean };
@@ -641,6 +652,10 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     speech: {
       speechToText: bindingOf(values.STT_BASE_URL, values.STT_MODEL, values.STT_API_KEY),
       textToSpeech: textToSpeechOf(values),
+      limits: {
+        dailySeconds: required('SPEECH_DAILY_SECONDS'),
+        dailyCharacters: required('SPEECH_DAILY_CHARACTERS'),
+      },
     },
     mail:
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined

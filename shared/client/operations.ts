@@ -169,6 +169,10 @@ export interface AiBudget {
     /** Millionths of the currency */
     micros: number;
   } | null;
+  /** Seconds of sound that are transcribed in a day, UTC: the lower of the limits of workspace and hub */
+  dailySpeechSeconds: number;
+  /** Characters that are spoken in a day, UTC: the lower of the limits of workspace and hub */
+  dailySpeechCharacters: number;
   /** Today */
   used: {
     day: string;
@@ -181,6 +185,10 @@ export interface AiBudget {
     }[];
     /** Used of the limit that is nearer, 1 for all of it; null without one */
     share: number | null;
+    /** Seconds of sound that were transcribed */
+    speechSeconds: number;
+    /** Characters that were spoken */
+    speechCharacters: number;
   };
   /** Whether calls are refused until `resetsAt` */
   isUsedUp: boolean;
@@ -283,6 +291,12 @@ export interface AiUsage {
       /** Millionths of the currency */
       micros: number;
     } | null;
+  }[];
+  /** Seconds of sound that were transcribed and characters that were spoken, by day, the newest first */
+  speech: {
+    day: string;
+    seconds: number;
+    characters: number;
   }[];
   totals: {
     /** Calls of models, each try for itself */
@@ -2204,6 +2218,10 @@ export interface PutAiBudget {
     /** Millionths of the currency */
     micros: number;
   } | null;
+  /** Seconds of sound that are transcribed in a day, UTC; null for the limit of the hub, which also bounds a higher one; unchanged when left out */
+  dailySpeechSeconds?: number | null;
+  /** Characters that are spoken in a day, UTC; null for the limit of the hub, which also bounds a higher one; unchanged when left out */
+  dailySpeechCharacters?: number | null;
 }
 
 export interface PutChannel {

@@ -275,7 +275,7 @@ test('what is not set is said before anybody is asked', async () => {
   ] as const) {
     const answers = new VoiceAnswers({
       models: { isConfigured: async () => isConfigured },
-      speech: bindings,
+      speechOf: () => bindings,
       speaking: { answer: () => Promise.reject(new Error('asked')) } as never,
       places: new FairPlaces({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });

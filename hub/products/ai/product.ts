@@ -17,7 +17,8 @@ import { AiRuns, FairPlaces } from './runs/index.ts';
 import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
-import { createUsage } from './usage/index.ts';
+import { createUsage, SpeechMeter } from './usage/index.ts';
+import type { SpeechLimits } from './usage/index.ts';
 import { voicePages } from './voice-page/pages.ts';
 import { voiceRoutes, voiceSocketRoutes } from './voice/routes.ts';
 import { VoiceAnswers } from './voice/voice-answers.ts';
@@ -28,7 +29,7 @@ import type { TurnEnd } from './voice/voice-turn.ts';
 export interface AiSettings extends KnowledgeSettings {
   /** The hub's own model; null without one. */
   ai: OwnModelSettings | null;
-  speech: SpeechSettings;
+  speech: SpeechSettings & { limits: SpeechLimits };
   retention: { aiRuns: number };
 }
 
@@ -52,11 +53,12 @@ export interface AiProduct extends Product {
 
 /** @param stack ends what it opens. */
 export function createAi(stack: AsyncDisposableStack, platform: Platform, settings: AiSettings): AiProduct {
-  const { db, secrets, egress, mailer, logger } = platform;
+  const { db, secrets, egress, mailer, logger, rateLimiter } = platform;
   let meters: ModelMeters | null = null;
   const clock = systemClock;
   const breakers = stack.use(new Breakers({ db, logger, clock, onChange: (change) => meters?.breaker(change) }));
-  const usage = createUsage(stack, platform, (tenantId) => ai.pricedModels(tenantId));
+  const { limits } = settings.speech;
+  const usage = createUsage(stack, platform, (tenantId) => ai.pricedModels(tenantId), limits);
   const ai: Ai = new Ai({
     db,
     secrets,
@@ -73,11 +75,14 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const places = new FairPlaces({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
   const runs = new AiRuns({ db, answering, places });
   const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
+  const meter = new SpeechMeter({ db, speech, limits });
+  const speechOf = (tenantId: string) => meter.bindingsOf(tenantId);
   const speaking = new Speaking(answering);
-  const voice = new VoiceAnswers({ models: ai, speech, speaking, places });
+  const voice = new VoiceAnswers({ models: ai, speechOf, speaking, places });
   const doors = new VoiceDoors({
     seats: stack.use(new VoiceSeats({ db, logger })),
-    turns: { models: ai, speech, speaking, places, clock },
+    turns: { models: ai, speaking, places, clock },
+    speechOf,
     onTurn: (turn) => meters?.voiceTurn(turn),
     logger,
   });
@@ -91,7 +96,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
       ...knowledge.routes,
       ...aiRunRoutes(runs),
       ...speakRoutes(speaking, places),
-      ...voiceRoutes(voice),
+      ...voiceRoutes(voice, rateLimiter),
     ],
     sockets: voiceSocketRoutes(doors),
     skills: aiSkills(answering),

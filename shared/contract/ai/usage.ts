@@ -53,6 +53,9 @@ export const aiUsage = named(
         }),
       )
       .describe('By day, the newest first, then by model; days without a call are left out'),
+    speech: z
+      .array(z.object({ day, seconds: z.int(), characters: z.int() }))
+      .describe('Seconds of sound that were transcribed and characters that were spoken, by day, the newest first'),
     totals: z.object({ ...counts, costs: z.array(cost).describe('One for each currency') }),
   }),
   {
@@ -71,6 +74,7 @@ export const aiUsage = named(
         cost: { currency: 'USD', micros: 722_500 },
       },
     ],
+    speech: [{ day: '2026-01-31', seconds: 612, characters: 8_140 }],
     totals: {
       calls: 120,
       failedCalls: 2,
@@ -103,7 +107,18 @@ const budgetShape = {
     .describe('Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit'),
 };
 
-export const putAiBudgetBody = named('PutAiBudget', z.strictObject(budgetShape), {
+const speechLimit = (what: string) => z.int(notWhole).min(0, 'must not be negative').max(maxBudget).describe(what);
+const seconds = 'Seconds of sound that are transcribed in a day, UTC';
+const characters = 'Characters that are spoken in a day, UTC';
+const ofHub = 'null for the limit of the hub, which also bounds a higher one; unchanged when left out';
+
+const putBudget = z.strictObject({
+  ...budgetShape,
+  dailySpeechSeconds: speechLimit(`${seconds}; ${ofHub}`).nullable().optional(),
+  dailySpeechCharacters: speechLimit(`${characters}; ${ofHub}`).nullable().optional(),
+});
+
+export const putAiBudgetBody = named('PutAiBudget', putBudget, {
   dailyTokens: 2_000_000,
   dailyCost: { currency: 'USD', micros: 5_000_000 },
 });
@@ -112,12 +127,16 @@ export const aiBudget = named(
   'AiBudget',
   z.object({
     ...budgetShape,
+    dailySpeechSeconds: speechLimit(`${seconds}: the lower of the limits of workspace and hub`),
+    dailySpeechCharacters: speechLimit(`${characters}: the lower of the limits of workspace and hub`),
     used: z
       .object({
         day,
         tokens: z.int(),
         costs: z.array(cost).describe('One for each currency'),
         share: z.number().nullable().describe('Used of the limit that is nearer, 1 for all of it; null without one'),
+        speechSeconds: z.int().describe('Seconds of sound that were transcribed'),
+        speechCharacters: z.int().describe('Characters that were spoken'),
       })
       .describe('Today'),
     isUsedUp: z.boolean().describe('Whether calls are refused until `resetsAt`'),
@@ -130,7 +149,16 @@ export const aiBudget = named(
   {
     dailyTokens: 2_000_000,
     dailyCost: { currency: 'USD', micros: 5_000_000 },
-    used: { day: '2026-01-31', tokens: 431_000, costs: [{ currency: 'USD', micros: 722_500 }], share: 0.2155 },
+    dailySpeechSeconds: 36_000,
+    dailySpeechCharacters: 500_000,
+    used: {
+      day: '2026-01-31',
+      tokens: 431_000,
+      costs: [{ currency: 'USD', micros: 722_500 }],
+      share: 0.2155,
+      speechSeconds: 612,
+      speechCharacters: 8_140,
+    },
     isUsedUp: false,
     modelsWithoutCostLimit: ['local'],
     resetsAt: '2026-02-01T00:00:00.000Z',
@@ -163,7 +191,7 @@ export const aiUsageResource = defineResource({
     path: '/tenants/{tenantId}/ai/budget',
     summary: 'Set the daily budget for models',
     description:
-      'Once a limit is reached, no model is called until the next day, UTC: runs, the phone and suggestions answer 429 `ai_budget_used_up` with `Retry-After`, steps of workflows and agents fail with it, and visitors in chats go to a person. What calls that are under way may take counts as used until they end, so a day goes beyond a limit by one call with its retries at most. A limit of 0 switches models off. Admins are told at 80 % and at 100 %, once a day each, in the audit log and by mail.',
+      'Once a limit is reached, no model is called until the next day, UTC: runs, the phone and suggestions answer 429 `ai_budget_used_up` with `Retry-After`, steps of workflows and agents fail with it, and visitors in chats go to a person. What calls that are under way may take counts as used until they end, so a day goes beyond a limit by one call with its retries at most. A limit of 0 switches models off. The limits of speech are counted before a provider is called: beyond them, and for sound once the budget for models is used up, voice requests answer 429 `ai_budget_used_up` too. Admins are told at 80 % and at 100 %, once a day each, in the audit log and by mail.',
     params: inWorkspace,
     body: putAiBudgetBody,
     response: aiBudget,

@@ -3,6 +3,7 @@ import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import type { aiUsageResource as resource } from '../../../../shared/contract/ai/usage.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import type { SpeechLimits } from './speech-meter.ts';
 import { todayStart } from './today.ts';
 
 type Put = z.output<typeof resource.putAiBudget.body>;
@@ -17,6 +18,10 @@ interface BudgetRow {
   daily_tokens: string | null;
   daily_cost_micros: string | null;
   currency: string | null;
+  daily_speech_seconds: string | null;
+  daily_speech_characters: string | null;
+  heard_ms: string | null;
+  spoken_characters: string | null;
   updated_at: Date | null;
 }
 
@@ -30,27 +35,44 @@ export interface PricedModel {
 export class Budgets {
   readonly #db: Database;
   readonly #modelsOf: (tenantId: string) => Promise<PricedModel[]>;
+  readonly #limits: SpeechLimits;
 
   /** @param modelsOf all that a workspace can ask. */
-  constructor(db: Database, modelsOf: (tenantId: string) => Promise<PricedModel[]>) {
+  constructor(db: Database, modelsOf: (tenantId: string) => Promise<PricedModel[]>, limits: SpeechLimits) {
+    this.#limits = limits;
     this.#db = db;
     this.#modelsOf = modelsOf;
   }
 
   async show(tenantId: string): Promise<Shown> {
-    return this.#withModels(tenantId, await this.#db.read(tenantId, (tx) => readBudget(tx, tenantId)));
+    return this.#withModels(tenantId, await this.#db.read(tenantId, (tx) => readBudget(tx, tenantId, this.#limits)));
   }
 
   /** Replaces it; one without limits stays, for when it was set. */
-  async put(tenantId: string, { dailyTokens, dailyCost }: Put, actor: string): Promise<Shown> {
+  async put(
+    tenantId: string,
+    { dailyTokens, dailyCost, dailySpeechSeconds, dailySpeechCharacters }: Put,
+    actor: string,
+  ): Promise<Shown> {
     const budget = await this.#db.workspace(tenantId, async (tx) => {
       await tx.query(
         'put_ai_budget',
         // Of the new limits the admins have heard nothing.
-        `INSERT INTO ai_budgets (tenant_id, daily_tokens, daily_cost_micros, currency) VALUES ($1, $2, $3, $4)
+        `INSERT INTO ai_budgets (tenant_id, daily_tokens, daily_cost_micros, currency, daily_speech_seconds, daily_speech_characters) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (tenant_id) DO UPDATE SET daily_tokens = excluded.daily_tokens, daily_cost_micros = excluded.daily_cost_micros, currency = excluded.currency,
+           daily_speech_seconds = CASE WHEN $7 THEN excluded.daily_speech_seconds ELSE ai_budgets.daily_speech_seconds END,
+           daily_speech_characters = CASE WHEN $8 THEN excluded.daily_speech_characters ELSE ai_budgets.daily_speech_characters END,
            told_day = NULL, told_percent = NULL, mail_due_at = NULL, updated_at = now()`,
-        [tenantId, dailyTokens, dailyCost?.micros ?? null, dailyCost?.currency ?? null],
+        [
+          tenantId,
+          dailyTokens,
+          dailyCost?.micros ?? null,
+          dailyCost?.currency ?? null,
+          dailySpeechSeconds ?? null,
+          dailySpeechCharacters ?? null,
+          dailySpeechSeconds !== undefined,
+          dailySpeechCharacters !== undefined,
+        ],
       );
       await recordAudit(tx, {
         tenantId,
@@ -58,9 +80,14 @@ export class Budgets {
         action: 'ai_budget.updated',
         targetType: 'workspace',
         targetId: tenantId,
-        details: { dailyTokens, dailyCost },
+        details: {
+          dailyTokens,
+          dailyCost,
+          ...(dailySpeechSeconds === undefined ? {} : { dailySpeechSeconds }),
+          ...(dailySpeechCharacters === undefined ? {} : { dailySpeechCharacters }),
+        },
       });
-      return readBudget(tx, tenantId);
+      return readBudget(tx, tenantId, this.#limits);
     });
     return this.#withModels(tenantId, budget);
   }
@@ -76,20 +103,21 @@ export class Budgets {
 const isBound = (prices: PricedModel['prices'], limit: Budget['dailyCost']) =>
   prices !== null && prices.currency === limit?.currency && prices.inputMicros + prices.outputMicros > 0;
 
-async function readBudget(tx: Transaction, tenantId: string): Promise<Budget> {
+async function readBudget(tx: Transaction, tenantId: string, limits: SpeechLimits): Promise<Budget> {
   const { rows } = await tx.query<BudgetRow>(
     'read_ai_budget',
     `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, ${todayStart} + interval '1 day' AS resets_at, used.tokens, used.costs,
-       b.daily_tokens, b.daily_cost_micros, b.currency, b.updated_at
+       b.daily_tokens, b.daily_cost_micros, b.currency, b.daily_speech_seconds, b.daily_speech_characters, s.heard_ms, s.spoken_characters, b.updated_at
      FROM (SELECT coalesce(sum(tokens), 0)::text AS tokens, jsonb_object_agg(currency, cost::text) FILTER (WHERE currency <> '') AS costs FROM (
        SELECT currency, sum(input_tokens + output_tokens) AS tokens, sum(cost_micros) AS cost FROM ai_usage WHERE tenant_id = $1 AND hour >= ${todayStart} GROUP BY currency) c) used
-     LEFT JOIN ai_budgets b ON b.tenant_id = $1`,
+     LEFT JOIN ai_budgets b ON b.tenant_id = $1
+     LEFT JOIN ai_speech_usage s ON s.tenant_id = $1 AND s.day = (now() AT TIME ZONE 'UTC')::date`,
     [tenantId],
   );
-  return present(rows[0] as BudgetRow);
+  return present(rows[0] as BudgetRow, limits);
 }
 
-function present(row: BudgetRow): Budget {
+function present(row: BudgetRow, limits: SpeechLimits): Budget {
   const tokens = Number(row.tokens);
   const costs = Object.entries(row.costs ?? {})
     .map(([currency, micros]) => ({ currency, micros: Number(micros) }))
@@ -105,12 +133,23 @@ function present(row: BudgetRow): Budget {
   return {
     dailyTokens,
     dailyCost,
-    used: { day: row.day, tokens, costs, share },
+    dailySpeechSeconds: lower(row.daily_speech_seconds, limits.dailySeconds),
+    dailySpeechCharacters: lower(row.daily_speech_characters, limits.dailyCharacters),
+    used: {
+      day: row.day,
+      tokens,
+      costs,
+      share,
+      speechSeconds: Math.ceil(Number(row.heard_ms ?? 0) / 1_000),
+      speechCharacters: Number(row.spoken_characters ?? 0),
+    },
     isUsedUp: share !== null && share >= 1,
     resetsAt: row.resets_at.toISOString(),
     updatedAt: row.updated_at?.toISOString() ?? null,
   };
 }
+
+const lower = (own: string | null, ofHub: number) => (own === null ? ofHub : Math.min(Number(own), ofHub));
 
 /** Nothing of nothing is all of it; less than all never looks like it. */
 const shareOf = (used: number, limit: number) =>

@@ -4,3 +4,5 @@ export type { UsageLedger } from './ledger.ts';
 export { readModelHealth } from './model-health.ts';
 export { createUsage } from './product.ts';
 export { reserve } from './reservations.ts';
+export { SpeechMeter } from './speech-meter.ts';
+export type { SpeechLimits } from './speech-meter.ts';

@@ -8,6 +8,7 @@ import { Budgets } from './budgets.ts';
 import type { PricedModel } from './budgets.ts';
 import { UsageLedger } from './ledger.ts';
 import { usageRoutes } from './routes.ts';
+import type { SpeechLimits } from './speech-meter.ts';
 
 /**
  * What models are used for, and how much of them workspaces may use.
@@ -18,11 +19,12 @@ export function createUsage(
   stack: AsyncDisposableStack,
   { db, mailer, logger }: Platform,
   modelsOf: (tenantId: string) => Promise<PricedModel[]>,
+  limits: SpeechLimits,
 ): Product & { ledger: UsageLedger } {
   const mails = new BudgetMails({ db, mailer, logger });
   return {
     ledger: stack.use(new UsageLedger({ db, logger, clock: systemClock })),
-    routes: usageRoutes(db, new Budgets(db, modelsOf)),
+    routes: usageRoutes(db, new Budgets(db, modelsOf, limits)),
     tasks: [{ name: 'budgets for models', everyMs: 30_000, run: (stopping) => mails.send(stopping) }],
     retention: usageRetention,
   };
@@ -30,5 +32,9 @@ export function createUsage(
 
 const usageRetention: RowRetention = {
   aged: [{ table: 'ai_usage', days: aiUsageDays }],
-  expiring: [{ table: 'ai_usage_batches' }, { table: 'ai_reservations' }],
+  expiring: [
+    { table: 'ai_usage_batches' },
+    { table: 'ai_reservations' },
+    { table: 'ai_speech_usage', column: 'day', days: aiUsageDays },
+  ],
 };

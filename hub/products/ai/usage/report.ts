@@ -45,6 +45,13 @@ export async function readUsage(db: Database, tenantId: string, query: Query): P
       [tenantId, from, to],
     ),
   );
+  const speech = await db.read(tenantId, (tx) =>
+    tx.query<{ day: string; heard_ms: string; spoken_characters: string }>(
+      'read_speech_usage',
+      'SELECT day::text, heard_ms, spoken_characters FROM ai_speech_usage WHERE tenant_id = $1 AND day BETWEEN $2::date AND $3::date ORDER BY day DESC',
+      [tenantId, from, to],
+    ),
+  );
   const data = rows.map((row) => ({
     day: row.day,
     modelId: row.model_id === '' ? null : row.model_id,
@@ -65,6 +72,11 @@ export async function readUsage(db: Database, tenantId: string, query: Query): P
     from,
     to,
     data,
+    speech: speech.rows.map((row) => ({
+      day: row.day,
+      seconds: Math.ceil(Number(row.heard_ms) / 1_000),
+      characters: Number(row.spoken_characters),
+    })),
     totals: {
       calls: sum('calls'),
       failedCalls: sum('failedCalls'),

@@ -1,4 +1,16 @@
-import { bigint, date, index, integer, pgPolicy, pgTable, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
+import {
+  bigint,
+  date,
+  index,
+  integer,
+  pgPolicy,
+  pgTable,
+  primaryKey,
+  sql,
+  text,
+  unique,
+  uuid,
+} from '../../../platform/db/orm.ts';
 import { instant, jsonb, policies, systemRole, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 const count = (name: string) => integer(name).notNull();
@@ -52,6 +64,9 @@ export const aiBudgets = pgTable(
     dailyTokens: bigint('daily_tokens', { mode: 'number' }),
     dailyCostMicros: bigint('daily_cost_micros', { mode: 'number' }),
     currency: text('currency'),
+    /** Of speech, in seconds of sound to transcribe and in characters to speak; null for the limits of the hub. */
+    dailySpeechSeconds: bigint('daily_speech_seconds', { mode: 'number' }),
+    dailySpeechCharacters: bigint('daily_speech_characters', { mode: 'number' }),
     /** The day of which the admins were told last, and of how much of it, in percent. */
     toldDay: date('told_day'),
     toldPercent: integer('told_percent'),
@@ -80,6 +95,22 @@ export const aiReservations = pgTable(
   (table) => [
     index('ai_reservations_tenant').on(table.tenantId, table.expiresAt),
     index('ai_reservations_expiry').on(table.expiresAt),
+    ...policies(),
+  ],
+);
+
+/** What a workspace had transcribed and spoken on a day, UTC; counted before a provider is called. */
+export const aiSpeechUsage = pgTable(
+  'ai_speech_usage',
+  {
+    tenantId: tenantId(),
+    day: date('day').notNull(),
+    heardMs: amount('heard_ms'),
+    spokenCharacters: amount('spoken_characters'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.day] }),
+    index('ai_speech_usage_day').on(table.day),
     ...policies(),
   ],
 );

@@ -1,21 +1,26 @@
 import { maxAudioSeconds, voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
 import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
-import { invalidBody } from '../../../../shared/errors.ts';
+import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { implementSocket } from '../../../platform/http/sockets.ts';
+import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { readSound, UnreadableSound } from '../../../platform/speech/sound.ts';
 import type { Speech } from '../../../platform/speech/speech.ts';
 import { assertMaySpeak } from '../speak/index.ts';
 import type { VoiceAnswers } from './voice-answers.ts';
 import type { VoiceDoors } from './voice-doors.ts';
 
+/** Voice requests of one member in a minute. */
+const requestsPerMinute = 60;
+
 /** Answers to what was said on the phone, spoken. */
-export const voiceRoutes = (answers: VoiceAnswers) =>
+export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
   implement(resource, {
     // Without a word of `conclude`: sound is not kept for a repeat under the same `Idempotency-Key`.
     answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal, recheck }) => {
       assertMaySpeak(principal);
       const { tenantId } = principal;
+      await limitMember(rateLimiter, principal.user.id);
       const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
       const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
       // What took more than a minute at worst is not for who signed out meanwhile.
@@ -27,6 +32,21 @@ export const voiceRoutes = (answers: VoiceAnswers) =>
 export const voiceSocketRoutes = (doors: VoiceDoors) => [
   implementSocket(voiceSockets.connectVoice, (opened) => doors.open(opened)),
 ];
+
+/** One member must not take all of the day's speech of a workspace at once. @throws AppError `rate_limited`. */
+async function limitMember(rateLimiter: RateLimiter, userId: string): Promise<void> {
+  const { allowed, resetAt } = await rateLimiter.take(`voice:${userId}`, {
+    limit: requestsPerMinute,
+    windowSeconds: 60,
+  });
+  if (allowed) return;
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1_000));
+  throw new AppError(
+    'rate_limited',
+    `You may send ${requestsPerMinute} voice requests in a minute; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds },
+  );
+}
 
 /** @throws AppError `validation_failed`. */
 function readAudio(base64: string, sampleRate: number): Speech {

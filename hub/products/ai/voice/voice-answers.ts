@@ -1,6 +1,6 @@
 import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { Resampler } from '../../../platform/speech/resample.ts';
-import type { Speech, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { Speech, SpeechBindings, TextToSpeech } from '../../../platform/speech/speech.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';
 import { requireBindings } from './bindings.ts';
@@ -23,7 +23,9 @@ export interface VoiceAnswer {
   pcm: Uint8Array;
 }
 
-interface Dependencies extends Bindings {
+interface Dependencies extends Pick<Bindings, 'models'> {
+  /** The ears and the voice for a workspace. */
+  speechOf: (tenantId: string) => SpeechBindings;
   speaking: Speaking;
   places: FairPlaces;
 }
@@ -45,7 +47,11 @@ export class VoiceAnswers {
   async answer({ tenantId, text, heard, sampleRate, locale: language, signal }: Utterance): Promise<VoiceAnswer> {
     const hasText = text.trim() !== '';
     if (!hasText && heard === null) return nothing;
-    const { ears, voice } = await requireBindings(this.#deps, tenantId, heard !== null);
+    const { ears, voice } = await requireBindings(
+      { models: this.#deps.models, speech: this.#deps.speechOf(tenantId) },
+      tenantId,
+      heard !== null,
+    );
     using _place = await this.#deps.places.take(tenantId, signal);
     const transcript =
       heard === null || ears === null ? '' : (await ears.transcribe({ ...heard, language, signal })).text;

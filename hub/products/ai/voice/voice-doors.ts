@@ -9,7 +9,10 @@ import { VoiceConversation } from './voice-conversation.ts';
 import type { ConversationOptions } from './voice-conversation.ts';
 import type { VoiceSeats } from './voice-seats.ts';
 
-export interface VoiceDoorsOptions extends Pick<ConversationOptions, 'turns' | 'onTurn'> {
+export interface VoiceDoorsOptions extends Pick<ConversationOptions, 'onTurn'> {
+  turns: Omit<ConversationOptions['turns'], 'speech'>;
+  /** The ears and the voice for a workspace. */
+  speechOf: (tenantId: string) => ConversationOptions['turns']['speech'];
   seats: VoiceSeats;
   logger: Logger;
 }
@@ -39,7 +42,7 @@ export class VoiceDoors {
   }
 
   async #seat(opened: Opened, connection: VoiceConnection): Promise<void> {
-    const { seats, turns, onTurn } = this.#options;
+    const { seats, turns, speechOf, onTurn } = this.#options;
     const { socket, stopping } = opened;
     const { tenantId, user } = opened.principal;
     const fvad = await openFvad();
@@ -62,7 +65,7 @@ export class VoiceDoors {
       tenantId,
       connection,
       fvad,
-      turns,
+      turns: { ...turns, speech: speechOf(tenantId) },
       onTurn,
       confirm: () => Promise.all([opened.authenticate(), opened.limit()]),
     });
