@@ -69,7 +69,7 @@ describe('a Host header', () => {
         await sendRaw(
           'POST',
           '/auth/logout',
-          { cookie, host: 'hub.example.org', origin: 'https://hub.example.org' },
+          { cookie: `__Host-${cookie}`, host: 'hub.example.org', origin: 'https://hub.example.org' },
           undefined,
           published.url,
         )

@@ -291,6 +291,26 @@ describe('people', () => {
     for (const path of ['/sign-in', '/voice']) expect(away.text).toContain(`href="${path}"`);
   });
 
+  test('have a session cookie that only this host can set where the hub is reached by https; of two, none counts', async () => {
+    await using secure = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
+    const { email, password, jwt } = await hub.workspace();
+    const entered = await send(secure.url, 'POST', '/sign-in', {
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: secure.url },
+      raw: new URLSearchParams({ email, password }).toString(),
+    });
+    expect(entered.headers.get('set-cookie')).toMatch(
+      /^__Host-outrigger_session=[^;]+; Path=\/; .*HttpOnly; Secure; SameSite=Strict/,
+    );
+    const status = async (at: TestHub, cookie: string) =>
+      (await send(at.url, 'GET', '/auth/me', { headers: { cookie } })).status;
+    const [own, plain] = [`__Host-outrigger_session=${jwt}`, `outrigger_session=${jwt}`];
+    expect([await status(secure, own), await status(secure, plain)]).toEqual([200, 401]);
+    expect([await status(hub, plain), await status(hub, own)]).toEqual([200, 401]);
+    for (const other of ['outrigger_session=x', ' outrigger_session =x', plain])
+      expect([await status(hub, `${plain}; ${other}`), await status(hub, `${other}; ${plain}`)]).toEqual([401, 401]);
+    expect(await status(secure, `${plain}; ${own}`)).toBe(200);
+  });
+
   test('enter by a password on the page, as by the operation, and are led to a page of the hub alone', async () => {
     const { email, password } = await hub.workspace();
     const enter = (fields: Record<string, string>, origin = hub.url) =>

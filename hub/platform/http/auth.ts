@@ -48,7 +48,6 @@ export interface AuthDependencies {
   hosts: OwnHosts;
 }
 
-export const sessionCookie = 'outrigger_session';
 const webhookTokenHeader = 'x-service-automation-token';
 
 /** Headers by which a channel or its provider proves itself. */
@@ -67,7 +66,7 @@ export function authenticate(
   address: string,
   params: Record<string, string>,
 ): Promise<Principal> {
-  return authenticateAs(callerOf(operation, request), deps, operation, request, address, params);
+  return authenticateAs(callerOf(operation, request, deps.hosts), deps, operation, request, address, params);
 }
 
 /** As whom a request would most likely be let in, by what is known of its key from a request before; null where nothing is. */
@@ -77,7 +76,7 @@ export function recall(
   request: IncomingMessage,
   address: string,
 ): Principal | null {
-  if (callerOf(operation, request) !== 'token') return null;
+  if (callerOf(operation, request, deps.hosts) !== 'token') return null;
   try {
     const parsed = parseApiKey(apiKeyOf(request));
     const token = parsed === null ? null : deps.identity.tokens.recall(parsed.secret);
@@ -102,14 +101,14 @@ export function recallDevice(
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
-function callerOf({ callers }: Operation, request: IncomingMessage): Caller {
+function callerOf({ callers }: Operation, request: IncomingMessage, hosts: OwnHosts): Caller {
   const [first] = callers;
   const takesBoth = callers.includes('token') && callers.includes('session');
   if (!takesBoth) return first;
   if (request.headers['x-api-key'] !== undefined) return 'token';
   const bearer = bearerOf(request);
   if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
-  return cookieOf(request, sessionCookie) === null ? 'token' : 'session';
+  return sessionCookieOf(request, hosts) === null ? 'token' : 'session';
 }
 
 /** A workspace JWT; API keys have no dots. */
@@ -224,7 +223,7 @@ async function authenticateSession(
   params: Record<string, string>,
 ): Promise<Principal> {
   const bearer = bearerOf(request) ?? (operation.socket?.tokenInQuery === true ? queryTokenOf(request) : null);
-  const cookie = cookieOf(request, sessionCookie);
+  const cookie = sessionCookieOf(request, hosts);
   const token = bearer ?? cookie;
   if (token === null)
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
@@ -287,5 +286,9 @@ export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): voi
     );
 }
 
-export const cookieOf = (request: IncomingMessage, name: string): string | null =>
-  parseCookie(request.headers.cookie ?? '')[name] || null;
+/** The session cookie of a request; null without one, and where two of that name came, since one of them may be another site's. */
+export function sessionCookieOf({ headers }: IncomingMessage, { sessionCookie }: OwnHosts): string | null {
+  const header = headers.cookie ?? '';
+  const named = header.split(';').filter((pair) => pair.split('=', 1)[0]?.trim() === sessionCookie);
+  return named.length === 1 ? parseCookie(header)[sessionCookie] || null : null;
+}

@@ -10,7 +10,11 @@ export interface OwnHosts {
   isLocal(request: IncomingMessage): boolean;
   /** Where the caller reaches this hub, such as `https://hub.example.org`: by its own words only when they name this hub for sure. */
   baseUrlOf(request: Request): string;
+  /** The name of the session cookie. On https its prefix lets no other host and no http page set it. */
+  readonly sessionCookie: string;
 }
+
+const cookieName = 'outrigger_session';
 
 export interface OwnHostsOptions {
   publicUrl: string | null;
@@ -50,6 +54,7 @@ export function createOwnHosts({ publicUrl, host, listensAt }: OwnHostsOptions):
     );
   };
   return {
+    sessionCookie: publicUrl?.startsWith('https:') === true ? `__Host-${cookieName}` : cookieName,
     isSafe: (request) => isOwn(request) || ipaddr.isValid(hostnameOf(request) ?? ''),
     isLocal: (request) =>
       isLoopback(request.socket.remoteAddress ?? '') &&

@@ -3,7 +3,7 @@ import express from 'express';
 import type { Request, Response } from 'express';
 import { AppError } from '../../../shared/errors.ts';
 import type { AddressLimit, AddressLimiter } from './address-limits.ts';
-import { assertSameOrigin, cookieOf, sessionCookie } from './auth.ts';
+import { assertSameOrigin, sessionCookieOf } from './auth.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import { renderNotice } from './page-layout.ts';
 
@@ -115,7 +115,7 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
     headers: request.headers,
     address: addressOf(request),
     baseUrl: hosts.baseUrlOf(request),
-    sessionToken: cookieOf(request, sessionCookie),
+    sessionToken: sessionCookieOf(request, hosts),
     form: () =>
       new Promise((done, fail) => {
         readForm(request, response, (error?: unknown) => {
@@ -127,7 +127,7 @@ function requestOf(request: Request, response: Response, { hosts, addressOf }: P
   };
 }
 
-function send(response: Response, answer: PageAnswer, { secureCookies }: PageServing): void {
+function send(response: Response, answer: PageAnswer, { secureCookies, hosts: { sessionCookie } }: PageServing): void {
   for (const [name, value] of Object.entries(answer.headers ?? {}))
     if (value === null) response.removeHeader(name);
     else response.set(name, value);
