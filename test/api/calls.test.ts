@@ -519,6 +519,7 @@ describe('records', () => {
       `twilio,CA1,inbound,+15005550006,"=HYPERLINK(""x"")",answered,${at},2026-03-01T10:01:00.000Z,60`,
       `twilio,CA2,outbound,"@a,b","line\r\nbreak",busy,${at},${at},`,
       `twilio,CA3,outbound,-5.5,''quoted,failed,${at},${at},`,
+      `twilio,CA4,outbound,＝1+1,"a;＠b",busy,${at},${at},`,
     ]);
     // Of some calls it is not known which way they went.
     const { url, secret } = await session.call('createCallConnection', { body: { provider: 'kamailio', name: 'K' } });
@@ -552,6 +553,7 @@ describe('records', () => {
     expect(csv.text).toContain(`,+15005550006,"'=HYPERLINK(""x"")",`);
     expect(csv.text).toContain(`,"'@a,b","line\r\nbreak",`);
     expect(csv.text).toContain(`,-5.5,''quoted,`);
+    expect(csv.text).toContain(`,'＝1+1,"a;'＠b",`);
     const outcome = await hub.app.calls.importCsv(
       target.tenantId,
       (async function* () {
@@ -559,7 +561,7 @@ describe('records', () => {
       })(),
       null,
     );
-    expect(outcome).toEqual({ read: 5, changed: 5, skipped: 0, old: 0, refused: 0, problems: [] });
+    expect(outcome).toEqual({ read: 6, changed: 6, skipped: 0, old: 0, refused: 0, problems: [] });
     const withoutIds = (calls: readonly CallRecord[]) =>
       calls.map((call) => ({ ...call, id: null })).toSorted((one, two) => (one.callSid < two.callSid ? -1 : 1));
     expect(withoutIds((await target.session.call('listCalls')).items)).toEqual(withoutIds(items));
@@ -576,6 +578,9 @@ describe('records', () => {
       '',
       "'",
       "'=1",
+      "'＝1",
+      '＝1',
+      'a;＋1',
       '=1',
       '+1 555',
       '+15005550006',

@@ -33,14 +33,17 @@ const fields = Object.keys(callRecord.shape) as (keyof CallRecord)[];
 /** Those that somebody else wrote; all others are numbers, times and words of ours. */
 const foreign = new Set<keyof CallRecord>(['callSid', 'fromId', 'toId', 'reason']);
 
+/** Signs that begin a formula, with their full-width forms, which some spreadsheets read alike; for a bracket expression. */
+const formulaSigns = '-=+@\uFF0D\uFF1D\uFF0B\uFF20';
+
 /**
  * A cell of RFC 4180: defused where a spreadsheet would calculate it, and where it begins like one that was; quoted where it has to be. Phone
  * numbers and plain numbers are left as they are, byte for byte. Where a comma is in numbers a spreadsheet splits at semicolons, and ends a record in
  * the middle of a cell: what follows there is defused, too, and behind quotes that mean nothing there.
  */
 const cell = (text: string) => {
-  const safe = `CASE WHEN ${text} ~ '^[-=+@\\t\\r'']' AND ${text} !~ '^([+]?[0-9]{1,15}|-?[0-9]+([.][0-9]+)?)$' THEN '''' || ${text} ELSE ${text} END`;
-  const within = `regexp_replace(${safe}, '(?<=[;\\t\\r\\n])(?=[''"]*[-=+@\\t\\r])', '''', 'g')`;
+  const safe = `CASE WHEN ${text} ~ '^[${formulaSigns}\\t\\r'']' AND ${text} !~ '^([+]?[0-9]{1,15}|-?[0-9]+([.][0-9]+)?)$' THEN '''' || ${text} ELSE ${text} END`;
+  const within = `regexp_replace(${safe}, '(?<=[;\\t\\r\\n])(?=[''"]*[${formulaSigns}\\t\\r])', '''', 'g')`;
   return `CASE WHEN ${text} ~ '[",;\\t\\r\\n]' THEN '"' || replace(${within}, '"', '""') || '"' ELSE ${safe} END`;
 };
 

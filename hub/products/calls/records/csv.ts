@@ -1,7 +1,8 @@
 /** CSV as spreadsheets and exports write it (RFC 4180). */
 
 /** What a cell said before it was defused. */
-export const fromCell = (cell: string): string => cell.replaceAll(/^'|(?<=[;\t\r\n])'(?=['"]*[=+\-@\t\r])/g, '');
+export const fromCell = (cell: string): string =>
+  cell.replaceAll(/^'|(?<=[;\t\r\n])'(?=['"]*[=+\-@\uFF0D\uFF1D\uFF0B\uFF20\t\r])/g, '');
 
 const maxRecordLength = 64 * 1024;
 
