@@ -59,6 +59,8 @@ describe('an answer of a model', () => {
       'Bring it to our shop. In winter we close at five. Live music follows.',
     ],
     ['看ｅｖｉｌ．ｃｏｍ吧 and evil。com', '看ｅｖｉｌ ．ｃｏｍ吧 and evil 。com'],
+    ['Go to evil\u2024com now, or evil\uFE52com', 'Go to evil \u2024com now, or evil \uFE52com'],
+    ['stolen\u2024evil\u2024com/leak', '[link removed]'],
     ['１２７．０．０．１／stolen or ｅｖｉｌ．ｃｏｍ／stolen', '[link removed] or [link removed]'],
     [
       'Open 10.1.2.3/stolen or 10.1.2.3:8080/?stolen or 10.1.2.3?stolen',

@@ -44,6 +44,8 @@ const trailing = new RegExp(`${punctuation}{1,20}$`);
 /** A text as those read it who make links of addresses, each sign at its place: letters of another width are letters, and so are the dots of their hosts. */
 const asRead = (text: string): string =>
   text
+    // A dot leader, a small full stop: normalisation makes them the dot of a host.
+    .replaceAll(/[\u2024\uFE52]/g, '.')
     .replaceAll(/[\uFF0D-\uFF1A\uFF20-\uFF3A\uFF41-\uFF5A]/g, (sign) =>
       String.fromCharCode(sign.charCodeAt(0) - 0xfee0),
     )
@@ -107,10 +109,7 @@ function codeIn(text: string): (at: number) => boolean {
 /** A name that could be that of a host, as words that nobody makes a link of: it carries nothing, so it need not go. */
 function apart(found: string): string {
   const dot = Math.max(
-    found.lastIndexOf('.'),
-    found.lastIndexOf('\uFF0E'),
-    found.lastIndexOf('\u3002'),
-    found.lastIndexOf('\uFF61'),
+    ...['.', '\uFF0E', '\u3002', '\uFF61', '\u2024', '\uFE52'].map((sign) => found.lastIndexOf(sign)),
   );
   const [before, end] = [found.slice(0, dot), found.slice(dot)];
   // The end of a sentence behind which a space is missing.

@@ -14,6 +14,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { isOfSmallOrder } from '../carrier/signatures.ts';
 
 interface ConnectionRow {
   id: string;
@@ -251,6 +252,8 @@ function secretOf(
   const given = provider === 'twilio' ? authToken : publicKey;
   if (given === undefined)
     throw invalidBody(provider === 'twilio' ? 'authToken' : 'publicKey', `is required for ${carrierNames[provider]}`);
+  if (provider === 'telnyx' && isOfSmallOrder(given))
+    throw invalidBody('publicKey', 'must be the key of your Telnyx account: anybody can sign for this one');
   return { secret: given, shown: {} };
 }
 
