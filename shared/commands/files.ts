@@ -14,11 +14,24 @@ export const maxListEntries = 10_000;
 export const filesList = defineCommand({
   type: 'node.files_list',
   title: 'List a folder',
-  summary: 'Lists a folder that the owner of the node shares. Without a path: the shared folders themselves.',
+  summary:
+    'Lists a folder that the owner of the node shares, in the order of the names. Without a path: the shared folders themselves. For a large folder, pass `nextCursor` of the answer as `cursor` until it is null.',
   gate: 'none',
   acts: false,
   timeoutMs: 30_000,
-  input: z.strictObject({ path: path.optional() }),
+  input: z.strictObject({
+    path: path.optional(),
+    glob: z
+      .string()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe(
+        'Only entries whose name matches: `*` is any characters, `?` one, all others are themselves; such as *.pdf',
+      ),
+    limit: z.int().min(1).max(maxListEntries).optional().describe('Entries at most; 10,000 when left out'),
+    cursor: z.string().min(1).max(4096).optional().describe('`nextCursor` of the answer before'),
+  }),
   output: z.object({
     entries: z
       .array(
@@ -30,7 +43,13 @@ export const filesList = defineCommand({
         }),
       )
       .max(maxListEntries),
-    truncated: z.boolean().describe('True when the folder holds more than 10,000 entries'),
+    truncated: z.boolean().describe('True when there are more entries'),
+    nextCursor: z
+      .string()
+      .max(4096)
+      .nullable()
+      .optional()
+      .describe('Where the next list begins; null behind the last entry, left out by older companions'),
   }),
 });
 

@@ -159,6 +159,35 @@ describe('files', () => {
     });
   });
 
+  test('of a folder with more than 10,000 entries are listed page by page in the order of their names, and by a pattern', async () => {
+    const many = join(companion.shared, 'many');
+    mkdirSync(many);
+    const names = Array.from({ length: 12_000 }, (_value, index) => `${(index * 7_919) % 12_000}`.padStart(5, '0'));
+    for (const name of names) writeFileSync(join(many, `${name}.${Number(name) % 1_000 === 0 ? 'pdf' : 'txt'}`), '');
+    const list = async (input: object) =>
+      output(await one('node.files_list', { path: 'shared/many', ...input })) as {
+        entries: { name: string }[];
+        truncated: boolean;
+        nextCursor: string | null;
+      };
+    const first = await list({});
+    expect([first.entries.length, first.truncated, first.nextCursor]).toEqual([10_000, true, '09999.txt']);
+    // What is removed and added meanwhile moves no page.
+    unlinkSync(join(many, '00001.txt'));
+    writeFileSync(join(many, '00000.new'), '');
+    const second = await list({ cursor: first.nextCursor });
+    expect([second.entries.length, second.truncated, second.nextCursor]).toEqual([2_000, false, null]);
+    expect([...first.entries, ...second.entries].map(({ name }) => name.slice(0, 5))).toEqual(names.toSorted());
+    expect((await list({ glob: '0?000.*f', limit: 2 })).entries.map(({ name }) => name)).toEqual([
+      '00000.pdf',
+      '01000.pdf',
+    ]);
+    expect((await list({ glob: '*.pdf', cursor: '01000.pdf', limit: 1 })).entries.map(({ name }) => name)).toEqual([
+      '02000.pdf',
+    ]);
+    expect(await list({ glob: '*[*' })).toEqual({ entries: [], truncated: false, nextCursor: null });
+  });
+
   test('that are large come whole as artefacts, which can be read in ranges', async () => {
     const bytes = Buffer.alloc(6 * 1024 * 1024, 'outrigger');
     writeFileSync(join(companion.shared, 'large.bin'), bytes);

@@ -4,6 +4,7 @@ import { lstat, open, opendir, readlink, realpath, stat } from 'node:fs/promises
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { CommandInput, CommandReply } from '../../../shared/commands/catalog.ts';
 import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import { isStorableText, toStorableText } from '../../../shared/json.ts';
@@ -16,39 +17,97 @@ const maxArtifactBytes = 256 * 1024 * 1024;
 
 /** Lists and reads files, only under the folders that the owner shares. */
 export function fileHandlers(): Pick<CommandHandlers, 'node.files_list' | 'node.files_read'> {
-  return { 'node.files_list': (input, context) => list(input.path, context), 'node.files_read': read };
+  return { 'node.files_list': list, 'node.files_read': read };
 }
 
-async function list(path: string | undefined, context: CommandContext) {
+type ListInput = CommandInput<'node.files_list'>;
+type ListEntry = CommandReply<'node.files_list'>['entries'][number];
+
+async function list(input: ListInput, context: CommandContext): Promise<CommandReply<'node.files_list'>> {
+  const { path, cursor } = input;
+  const limit = input.limit ?? maxListEntries;
+  const isWanted = input.glob === undefined ? () => true : wildcard(input.glob);
+  const names = new FirstNames(limit + 1);
+  const consider = (name: string) => {
+    if ((cursor === undefined || toStorableText(name) > cursor) && isWanted(name)) names.add(name);
+  };
   if (path === undefined) {
-    const folders = await Promise.all(
-      context.settings.sharedFolders.map(async (folder) => ({ folder, facts: await stat(folder).catch(() => null) })),
-    );
-    const entries = folders.flatMap(({ folder, facts }) =>
-      facts === null
-        ? []
-        : [{ name: toStorableText(folder), type: 'folder' as const, bytes: 0, modifiedAt: facts.mtime.toISOString() }],
-    );
-    return { entries, truncated: false };
+    context.settings.sharedFolders.forEach(consider);
+    return await pageOf(names.sorted(), limit, async (folder) => await describe(folder, folder, stat));
   }
   const folder = await resolveShared(path, context);
   await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
-  const entries: { name: string; type: 'file' | 'folder' | 'link' | 'other'; bytes: number; modifiedAt: string }[] = [];
-  let truncated = false;
   // Read through the descriptor that was checked, where the system can, so that nobody swaps the folder meanwhile.
   const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
   for await (const entry of await opendir(opened)) {
     context.signal.throwIfAborted();
-    if (entries.length === maxListEntries) {
-      truncated = true;
-      break;
-    }
-    const facts = await lstat(join(opened, entry.name)).catch(() => null);
-    if (facts === null) continue;
-    const type = facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : facts.isSymbolicLink() ? 'link' : 'other';
-    entries.push({ name: toStorableText(entry.name), type, bytes: facts.size, modifiedAt: facts.mtime.toISOString() });
+    consider(entry.name);
   }
-  return { entries: entries.toSorted((left, right) => (left.name < right.name ? -1 : 1)), truncated };
+  return await pageOf(names.sorted(), limit, async (name) => {
+    context.signal.throwIfAborted();
+    return await describe(name, join(opened, name), lstat);
+  });
+}
+
+/** A page of names in their order; those that are gone meanwhile are left out of it. */
+async function pageOf(names: string[], limit: number, look: (name: string) => Promise<ListEntry | null>) {
+  const page = names.slice(0, limit);
+  const entries: ListEntry[] = [];
+  for (const name of page) {
+    const entry = await look(name);
+    if (entry !== null) entries.push(entry);
+  }
+  const truncated = names.length > limit;
+  return { entries, truncated, nextCursor: truncated ? toStorableText(page.at(-1) as string) : null };
+}
+
+async function describe(name: string, path: string, look: typeof stat): Promise<ListEntry | null> {
+  const facts = await look(path).catch(() => null);
+  if (facts === null) return null;
+  const type = facts.isFile() ? 'file' : facts.isDirectory() ? 'folder' : facts.isSymbolicLink() ? 'link' : 'other';
+  const bytes = name === path ? 0 : facts.size;
+  return { name: toStorableText(name), type, bytes, modifiedAt: facts.mtime.toISOString() };
+}
+
+/** The first of many names by their order, in memory for twice as many. */
+class FirstNames {
+  readonly #most: number;
+  #names: string[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(name: string): void {
+    this.#names.push(name);
+    if (this.#names.length >= 2 * this.#most + 1_000) this.#names = this.sorted();
+  }
+
+  sorted(): string[] {
+    return this.#names
+      .toSorted((left, right) => (toStorableText(left) < toStorableText(right) ? -1 : 1))
+      .slice(0, this.#most);
+  }
+}
+
+/** Whether a name matches a pattern of `*` and `?`, in time that grows with name times pattern at most. */
+function wildcard(pattern: string): (name: string) => boolean {
+  const wanted = [...pattern];
+  return (name) => {
+    const given = [...name];
+    let [at, star, resume] = [0, -1, 0];
+    for (let index = 0; index < given.length;) {
+      if (wanted[at] === '*') [star, resume, at] = [at, index, at + 1];
+      else if (wanted[at] === '?' || wanted[at] === given[index]) [at, index] = [at + 1, index + 1];
+      else if (star === -1) return false;
+      else {
+        // The last star takes one character more.
+        resume += 1;
+        [at, index] = [star + 1, resume];
+      }
+    }
+    return wanted.slice(at).every((sign) => sign === '*');
+  };
 }
 
 async function read(
