@@ -6,7 +6,7 @@ import type { LocalSettings, Power } from '../../shared/companion/settings.ts';
 import type { Remedy, SystemPermission } from '../../shared/companion/state.ts';
 import { findBrowser } from './commands/browser/find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
-import { describeDisplay, screenProblem } from './commands/capture-devices.ts';
+import { describeDisplay, isMonitor, screenProblem } from './commands/capture-devices.ts';
 import type { Display, MediaDevice } from './commands/capture-devices.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
 
@@ -161,8 +161,7 @@ export function audioPermission({ microphones, soundServer, host }: DeviceLook, 
       'Start the companion in your desktop session, or start a sound server.',
       copy('systemctl --user start pipewire-pulse || pulseaudio --start'),
     );
-  // A monitor plays back what the speakers get.
-  if (microphones.every(({ id }) => id.endsWith('.monitor')))
+  if (microphones.every(isMonitor))
     return answer(
       'missing',
       list === ''
@@ -170,7 +169,12 @@ export function audioPermission({ microphones, soundServer, host }: DeviceLook, 
         : `No microphone is connected, only what the speakers play (${list}).`,
       "Connect a microphone, or choose one in the system's sound settings.",
     );
-  return granted(list);
+  return granted(
+    microphones
+      .filter((source) => !isMonitor(source))
+      .map(({ name }) => name)
+      .join(', '),
+  );
 }
 
 /** Looks at one shared folder; the promise is as slow as its disk. */

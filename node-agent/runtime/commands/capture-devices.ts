@@ -100,7 +100,25 @@ export async function listCameras(guard: ProcessGuard, signal: AbortSignal): Pro
   return listByFfmpeg(guard, signal, 'video');
 }
 
-/** Microphones, as ffmpeg is told of them. */
+/** Whether a source of sound is what the speakers play, and no microphone. */
+export const isMonitor = ({ id }: MediaDevice): boolean => id.endsWith('.monitor');
+
+/** The source that is recorded when none is named: that of the system's settings, or the first microphone where that is a monitor; null without a microphone. */
+export async function usualMicrophone(
+  guard: ProcessGuard,
+  sources: readonly MediaDevice[],
+  signal: AbortSignal,
+): Promise<MediaDevice | null> {
+  const microphones = sources.filter((source) => !isMonitor(source));
+  const pactl = process.platform === 'linux' ? findTool('pactl') : null;
+  const set =
+    pactl === null
+      ? null
+      : await runTool(guard, pactl, ['get-default-source'], { signal, timeoutMs: listTimeoutMs }).catch(() => null);
+  return microphones.find(({ id }) => id === set?.stdout.trim()) ?? microphones[0] ?? null;
+}
+
+/** Sources of sound, as ffmpeg is told of them: microphones, and on Linux the monitors of speakers. */
 export async function listMicrophones(guard: ProcessGuard, signal: AbortSignal): Promise<MediaDevice[]> {
   if (process.platform !== 'linux') return listByFfmpeg(guard, signal, 'audio');
   const pactl = findTool('pactl');

@@ -2,7 +2,7 @@ import { open, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { HostPort } from '../host-port.ts';
 import type { ProcessGuard } from '../process-guard.ts';
-import { listCameras, listDisplays, listMicrophones, screenProblem } from './capture-devices.ts';
+import { listCameras, listDisplays, listMicrophones, screenProblem, usualMicrophone } from './capture-devices.ts';
 import type { Display } from './capture-devices.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
@@ -128,20 +128,44 @@ async function record(
 ): Promise<void> {
   const { seconds, device, file, timeoutMs } = options;
   const ffmpeg = requireTool('ffmpeg');
-  const microphones = await listMicrophones(guard, context.signal);
-  const microphone = microphones.find(({ id, name }) => device === undefined || device === id || device === name);
-  if (device !== undefined && microphone === undefined)
-    throw new CommandError('not_found', noDevice('microphone', device, microphones));
-  const id = microphone?.id;
+  // Without it nobody knows whether the usual source is a microphone.
+  if (process.platform === 'linux') requireTool('pactl');
+  const sources = await listMicrophones(guard, context.signal);
+  const source =
+    device === undefined
+      ? await usualMicrophone(guard, sources, context.signal)
+      : sources.find(({ id, name }) => device === id || device === name);
+  if (source === undefined) throw new CommandError('not_found', noDevice('microphone', device, sources));
+  if (source === null)
+    throw new CommandError(
+      'not_found',
+      sources.length === 0
+        ? noDevice('microphone', undefined, [])
+        : `There is no microphone, only what the speakers play. Name it as device to record that: ${sources.map(({ name }) => name).join(', ')}.`,
+    );
+  const { id } = source;
   const input = {
-    linux: ['-f', 'pulse', '-i', device === undefined ? 'default' : (id ?? 'default')],
-    darwin: ['-f', 'avfoundation', '-i', `:${id ?? '0'}`],
-    win32: ['-f', 'dshow', '-i', `audio=${id ?? ''}`],
+    linux: ['-f', 'pulse', '-i', id],
+    darwin: ['-f', 'avfoundation', '-i', `:${id}`],
+    win32: ['-f', 'dshow', '-i', `audio=${id}`],
   }[process.platform as 'linux'];
   await ffmpegTo(
     guard,
     ffmpeg,
-    [...input, '-t', String(seconds), '-ac', '1', '-ar', '16000', '-c:a', 'pcm_s16le', file],
+    // Time is counted by samples: by the clock of the sound server, what it held back at the beginning would be missing at the end.
+    [
+      ...input,
+      '-af',
+      'aresample=16000,asetpts=N/SR/TB',
+      '-t',
+      String(seconds),
+      '-ac',
+      '1',
+      '-c:a',
+      'pcm_s16le',
+      '-bitexact',
+      file,
+    ],
     context,
     timeoutMs,
   );
