@@ -668,3 +668,25 @@ describe('retention', () => {
     expect(await count('chat_conversations', 'id = $1', elsewhere)).toBe(1);
   });
 });
+
+test('an answer under an Idempotency-Key does not outlive the erasure of the visitor that it shows, nor is the request done twice', async () => {
+  const own = await hub.workspace();
+  const post = (body: object) =>
+    send(hub.url, 'POST', '/v1/chat/sessions', {
+      headers: { 'x-api-key': own.keys.chat as string, 'idempotency-key': 'erase-me' },
+      body,
+    });
+  const body = { externalId: 'subject', email: 'subject@example.org', displayName: 'Subject' };
+  const first = await post(body);
+  expect(first.status).toBe(200);
+  expect((await post(body)).body).toEqual(first.body);
+  const { data } = await own.session.call('listInboxVisitors', { params: { tenantId: own.tenantId } });
+  await own.session.call('eraseInboxVisitor', {
+    params: { tenantId: own.tenantId, id: data[0]?.id as string },
+  });
+  const again = await post(body);
+  expect(again).toMatchObject({ status: 409, body: { code: 'conflict' } });
+  expect(JSON.stringify(again.body)).not.toContain('subject');
+  const { data: left } = await own.session.call('listInboxVisitors', { params: { tenantId: own.tenantId } });
+  expect(left).toEqual([]);
+});

@@ -55,6 +55,8 @@ const sealPurpose = 'idempotent answer';
 
 /** Stands for the status of an answer while there is none. */
 const underWay = 0;
+/** Stands for the status of an answer that was erased; its key stays, so that nothing is done twice. */
+const erased = -1;
 /** How long a key is held for what waits outside: longer than any such operation takes. */
 const heldSeconds = 90;
 
@@ -114,6 +116,11 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
     if (row.fingerprint !== fingerprint)
       throw new AppError('idempotency_key_reused', 'This Idempotency-Key was used for another request; use a new one.');
     if (row.response_status === underWay) throw inProgress();
+    if (row.response_status === erased)
+      throw new AppError(
+        'conflict',
+        'The request with this Idempotency-Key was carried out, but its answer was erased with the data of a person. Read what it made, or use a new key.',
+      );
     return { status: row.response_status, body: JSON.parse(secrets.open(sealPurpose, row.sealed_answer)) as JsonValue };
   };
   const write = async (
@@ -197,6 +204,18 @@ export function createIdempotency(db: Database, secrets: Secrets): Idempotency {
       }
     },
   };
+}
+
+/**
+ * Erases the kept answers of a workspace, for a person whose data is erased: any of them may hold that data. Answers are sealed, so those of one
+ * person can't be told from others.
+ */
+export async function eraseIdempotentAnswers(tx: Transaction, tenantId: string): Promise<void> {
+  await tx.query(
+    'erase_idempotent_answers',
+    `UPDATE idempotency_keys SET response_status = $2, sealed_answer = '' WHERE tenant_id = $1 AND response_status NOT IN ($2, $3)`,
+    [tenantId, erased, underWay],
+  );
 }
 
 export const idempotencyRetention: RowRetention = { expiring: [{ table: 'idempotency_keys' }] };

@@ -19,6 +19,7 @@ export const idempotencyKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.caller, table.key] }),
     index('idempotency_keys_expiry').on(table.expiresAt),
+    index('idempotency_keys_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

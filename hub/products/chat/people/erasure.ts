@@ -4,6 +4,7 @@ import { DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import type { Events } from '../../../platform/events/events.ts';
+import { eraseIdempotentAnswers } from '../../../platform/http/idempotency.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { endAccess } from './access.ts';
@@ -45,6 +46,7 @@ export class Erasure {
       if (rowCount === 0) throw notFound('visitor', id);
       const [ended] = await Promise.all([
         endAccess(tx, tenantId, id),
+        eraseIdempotentAnswers(tx, tenantId),
         recordAudit(tx, {
           tenantId,
           actor,
