@@ -76,24 +76,6 @@ const checks: Record<Carrier, Check> = {
 /** What comes before the 32 bytes of an ed25519 key in DER. */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Encodings of the points of small order on Curve25519, without the sign bit. With such a key, signatures can be made without a secret. */
-const smallOrderPoints = new Set([
-  '0000000000000000000000000000000000000000000000000000000000000000',
-  '0100000000000000000000000000000000000000000000000000000000000000',
-  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
-  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
-  'ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-  'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
-]);
-
-/** Whether an ed25519 public key, as base64, is one that anybody can sign for. */
-export function isOfSmallOrder(publicKey: string): boolean {
-  const bytes = Buffer.from(publicKey, 'base64');
-  bytes[31] = (bytes[31] ?? 0) & 0x7f;
-  return smallOrderPoints.has(bytes.toString('hex'));
-}
-
 const single = (value: string | string[] | undefined): string => (typeof value === 'string' ? value : '');
 const same = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);
 const isRecent = (seconds: string, now: Date) =>

@@ -14,7 +14,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
-import { isOfSmallOrder } from '../carrier/signatures.ts';
+import { isOfSmallOrder } from './small-order.ts';
 
 interface ConnectionRow {
   id: string;
