@@ -1,6 +1,7 @@
 import { toStorableJson, toStorableText } from '../../shared/json.ts';
 import { DatabaseOutage } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
+import { newId } from '../platform/ids.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -123,7 +124,8 @@ async function declareEffect(
     rows: [],
     receipt: null,
   };
-  await held.writes.declare(step, { runId: held.runId, stepIndex: index, attempt, call, skillId, kind });
+  const declarationId = newId();
+  await held.writes.declare(step, { runId: held.runId, stepIndex: index, attempt, call, declarationId, skillId, kind });
   held.called = null;
 }
 

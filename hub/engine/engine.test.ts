@@ -410,11 +410,97 @@ test('runs that are claimed in one moment are each had once, and one that somebo
   letGo.resolve();
   await holding;
   expect((await late).map((run) => run?.id ?? null)).toEqual([...others.map(() => null), locked]);
-  const fences = await database.query('select distinct fence::int as fence from runs where id = any($1)', [
-    [...others, locked],
-  ]);
-  expect(fences).toEqual([{ fence: 1 }]);
 });
+
+test('a claim whose commit was lost with the server gives its fence to no later holder', async () => {
+  const runId = await accept('test.none');
+  // What the server has after a crash: the row as it was before the claim.
+  const lose = () =>
+    database.query(
+      `update runs set fence = $2, lease_expires_at = null, status = 'queued', started_at = null where id = $1`,
+      [runId, '0'],
+    );
+  const first = (await new Claims(db).claim(runId)) as ClaimedRun;
+  await lose();
+  const second = (await new Claims(db).claim(runId)) as ClaimedRun;
+  expect(second.fence).not.toBe(first.fence);
+  const renew = ({ fence }: ClaimedRun) => db.workspace(tenantId, (tx) => renewLease(tx, { runId, fence }));
+  expect([await renew(first), await renew(second)]).toEqual([false, true]);
+});
+
+test('a once call is made by one worker only, also where two believe that they hold its run, and keeps no other run from its call', async () => {
+  const calls: string[] = [];
+  const arrived = Promise.withResolvers<void>();
+  let lookUps = 0;
+  const skill = defineSkill({
+    id: 'test.meeting',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'once',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    async lookUp() {
+      lookUps += 1;
+      if (lookUps === 3) arrived.resolve();
+      await arrived.promise;
+    },
+    async execute(_input, { runId }) {
+      calls.push(runId);
+      // The first call lasts until the other worker has either left the run or made the call, too.
+      if (calls.filter((id) => id === runId).length > 1) isOver.resolve();
+      if (runId === contested) await isOver.promise;
+      return { output: null };
+    },
+  });
+  const isOver = Promise.withResolvers<void>();
+  const [contested, other] = [await accept(skill.id), await accept(skill.id)];
+  const claims = new Claims(db);
+  const [held, free] = (await Promise.all([claims.claim(contested), claims.claim(other)])) as [ClaimedRun, ClaimedRun];
+  const [first, second] = [engineWith(skill), engineWith(skill)];
+  const since = () => ({ held_since: performance.now() });
+  await Promise.all([
+    first.execute({ ...held, ...since() }, never).finally(isOver.resolve),
+    second.execute({ ...held, ...since() }, never).finally(isOver.resolve),
+    second.execute({ ...free, ...since() }, never),
+  ]);
+  expect(calls.toSorted()).toEqual([contested, other].toSorted());
+  expect(await stateOf(other)).toMatchObject({ status: 'succeeded' });
+});
+
+test.each([
+  ['an intent', null, 'The worker died while test.found was under way'],
+  ['a receipt', new Date(), 'test.found was carried out for this call before'],
+])(
+  'a once call of which %s is there that another worker wrote is not made, and its step ends as outcome_unknown',
+  async (_what, receiptAt, reason) => {
+    let calls = 0;
+    const skill = defineSkill({
+      id: 'test.found',
+      title: '',
+      summary: '',
+      requires: [],
+      effect: 'once',
+      input: z.strictObject({}),
+      output: z.unknown(),
+      async execute() {
+        calls += 1;
+        return { output: null };
+      },
+    });
+    const runId = await accept(skill.id);
+    await database.query(
+      `insert into effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind, declaration_id, receipt_at) values ($1, 0, 1, 0, $2, $3, 'once', $4, $5)`,
+      [runId, tenantId, skill.id, newId(), receiptAt],
+    );
+    await engineWith(skill).execute(runId, never);
+    expect(calls).toBe(0);
+    expect(await stateOf(runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown', message: expect.stringContaining(reason) as string },
+    });
+  },
+);
 
 test('a call that goes out has its intent committed before, for which it holds no place, and its receipt before a slow step after it is done', async () => {
   const gate = Promise.withResolvers<void>();

@@ -93,7 +93,7 @@ const start = { trigger: { type: 'manual' }, context: null, payload: null, envir
 const rowOf = async (runId: string) =>
   (
     await database.query<Record<string, unknown>>(
-      "select status, fence::int, lease_expires_at > now() as leased, started_at is not null as started, (select count(*)::int from outbox o where o.job_id like 'run-' || r.id || '-%') as promised from runs r where id = $1",
+      "select status, fence::text, lease_expires_at > now() as leased, started_at is not null as started, (select count(*)::int from outbox o where o.job_id like 'run-' || r.id || '-%') as promised from runs r where id = $1",
       [runId],
     )
   )[0];
@@ -161,7 +161,7 @@ test('a run for which this process has room is its own from the first moment, an
   for (const run of accepted)
     expect(await rowOf(run?.runId as string)).toEqual({
       status: 'running',
-      fence: 1,
+      fence: '1',
       leased: true,
       started: true,
       promised: 0,
@@ -173,6 +173,7 @@ test('a run for which this process has room is its own from the first moment, an
   const { steps: ownSteps, held_since: since, ...own } = run;
   expect([version, typeof since]).toEqual([1, 'number']);
   expect(own).toEqual({ ...claimed, fence: '1', wake_count: 0 });
+  expect(claimed.fence).not.toBe(own.fence);
   expect(JSON.stringify(own.payload)).toBe(JSON.stringify(claimed.payload));
   expect(ownSteps).toEqual(steps);
 });
@@ -190,7 +191,7 @@ test.each([
   const { intake, jobs, begun, kept } = intakeWith();
   const accepted = await intake.accept({ definition: await definitionOf(tenantId, id), ...start });
   const { runId } = accepted as { runId: string };
-  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: 0, started: false, promised: 1 });
+  expect(await rowOf(runId)).toMatchObject({ status: 'queued', fence: '0', started: false, promised: 1 });
   expect([begun, jobs.map(({ data }) => data), kept()]).toEqual([[], [{ runId, tenantId }], 0]);
 });
 

@@ -146,9 +146,12 @@ function writeThoseThatCan(db: Database, tenantId: string, items: readonly Item[
   return db.workspace(
     tenantId,
     async (tx) => {
+      const all = items.map(({ progress }) => progress);
+      // These are left to their callers, who find out by themselves what stands against the call.
+      const declared = await findDeclared(tx, all);
       const advanced = await advanceThoseThatCan(
         tx,
-        items.map(({ progress }) => progress),
+        all.filter(({ runId }) => !declared.has(runId)),
       );
       // Nothing more is sent of the others: even the reference of a step to its run would wait for whoever has that locked.
       const mine = items.filter(({ progress }) => advanced.has(progress.runId));
@@ -269,17 +272,35 @@ async function writeReceipts(tx: Transaction, receipts: readonly CallKey[]): Pro
   );
 }
 
-/** Enters intents into the effects ledger; the same intent again is the same. */
+/**
+ * Enters intents into the effects ledger; those of `keyed` calls may be there already. Fails the transaction, as `isAssertionFailed` knows, when that of a `once`
+ * call is.
+ */
 async function writeIntents(tx: Transaction, tenantId: string, intents: readonly Intent[]): Promise<void> {
   if (intents.length === 0) return;
   await tx.query(
     'write_intents',
-    `INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind)
-     SELECT "runId", "stepIndex", attempt, call, $1, "skillId", kind
-     FROM jsonb_to_recordset($2::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int, "skillId" text, kind text)
-     ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING`,
-    [tenantId, JSON.stringify(intents)],
+    `WITH written AS (
+       INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind, declaration_id)
+       SELECT "runId", "stepIndex", attempt, call, $1, "skillId", kind, "declarationId"
+       FROM jsonb_to_recordset($2::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int, "skillId" text, kind text, "declarationId" uuid)
+       ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING RETURNING kind
+     ) SELECT ${assertedText(`count(*) FILTER (WHERE kind = 'once') = $3`)} FROM written`,
+    [tenantId, JSON.stringify(intents), intents.filter(({ kind }) => kind === 'once').length],
   );
+}
+
+/** Of runs that are about to make `once` calls, those of which the intent is there already: another worker wrote it. */
+async function findDeclared(tx: Transaction, all: readonly Progress[]): Promise<Set<string>> {
+  const once = all.flatMap(({ intents }) => intents.filter(({ kind }) => kind === 'once'));
+  if (once.length === 0) return new Set();
+  const { rows } = await tx.query<{ run_id: string }>(
+    'find_declared',
+    `SELECT e.run_id FROM jsonb_to_recordset($1::jsonb) AS g("runId" uuid, "stepIndex" int, attempt int, call int)
+     JOIN effects e ON e.run_id = g."runId" AND e.step_index = g."stepIndex" AND e.attempt = g.attempt AND e.call = g.call`,
+    [JSON.stringify(once)],
+  );
+  return new Set(rows.map(({ run_id: runId }) => runId));
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { RunStatus } from '../../shared/contract/automations/run-status.ts';
 import { TransactionConflict } from '../platform/db/database.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import { nextFence } from '../platform/db/fence.ts';
 import { and, asc, desc, eq, gt, isNull, sql } from '../platform/db/orm.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
@@ -60,7 +61,7 @@ export async function markCancelled(tx: Transaction, tenantId: string, runIds: r
   for (const id of runIds) noteWritten(tx, runRowsTopic(id));
   await tx.query(
     'cancel_runs',
-    `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = fence + 1 WHERE id = ANY($1)`,
+    `UPDATE runs SET status = 'cancelled', finished_at = statement_timestamp(), wake_at = NULL, waits_for = NULL, lease_expires_at = NULL, fence = ${nextFence('fence')} WHERE id = ANY($1)`,
     [runIds],
   );
   await tx.query(
@@ -240,7 +241,7 @@ export async function reopenRun(
       finishedAt: null,
       wakeAt: sql`now()`,
       wakeCount: sql`${runs.wakeCount} + 1`,
-      fence: sql`${runs.fence} + 1`,
+      fence: sql.raw(nextFence('fence')),
       leaseExpiresAt: null,
       lostLeases: 0,
     })

@@ -4,7 +4,7 @@ import { throughOutages } from '../platform/db/outage.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { advanceRun, hasAdvanced, readEffect, writeIntent, writeReceipt, writeStep } from './store.ts';
+import { advanceRun, hasAdvanced, hasDeclared, writeIntent, writeReceipt, writeStep } from './store.ts';
 import type { ClaimedRun, Intent } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
@@ -84,7 +84,7 @@ export class RunWrites implements Disposable {
 
   /**
    * Writes that a step is about to reach out, and the steps before it, together with what became of other runs where that can be. Resolves
-   * once it is committed and on the disk. @throws LeaseLost when somebody else has the run.
+   * once it is committed and on the disk. @throws LeaseLost when somebody else has the run; StepFailure `outcome_unknown` when another worker declared the same `once` call.
    */
   declare(step: DoneStep, intent: Intent): Promise<void> {
     return this.#inTurn(async () => {
@@ -97,8 +97,7 @@ export class RunWrites implements Disposable {
       const isWritten =
         (await this.#writeWithOthers(progress)) ??
         (await this.#transaction(
-          async (tx) =>
-            (await hasAdvanced(tx, progress, progress.advance)) && (await readEffect(tx, intent)) !== 'none',
+          async (tx) => (await hasAdvanced(tx, progress, progress.advance)) && (await hasDeclared(tx, intent)),
           false,
         ));
       if (isWritten) {

@@ -179,8 +179,8 @@ export interface RunFailure {
  *   a limit that time alone does not open.
  * - `waits_for` is set exactly while a limit or a policy holds the run back before it begins: then it stands in the line of its
  *   workflow, by id; only the first of a line has a `wake_at`, and whoever makes room begins the first ones.
- * - a worker holds the run from a claim, which raises `fence` and sets `lease_expires_at`, until it finishes, waits or loses
- *   the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
+ * - a worker holds the run from a claim, which sets `fence` to a value that no other holder ever had (`nextFence`) and sets
+ *   `lease_expires_at`, until it finishes, waits or loses the lease; every write of a worker names its fence, so one that was overtaken writes nothing.
  * - `finished_at` is set exactly in the final states.
  */
 export const runs = pgTable(
@@ -210,7 +210,10 @@ export const runs = pgTable(
       .default(sql`'{}'`),
     /** The span that accepted it, as W3C's `traceparent`; null where nothing was traced then. */
     traceParent: text('trace_parent'),
-    fence: bigint('fence', { mode: 'number' }).notNull().default(0),
+    /** The values exceed 2^53: JavaScript reads them as text. */
+    fence: bigint('fence', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
     waitsFor: text('waits_for').$type<RunHold>(),
@@ -326,7 +329,10 @@ export const runSteps = pgTable(
   (table) => [primaryKey({ columns: [table.runId, table.index] }), ...policies()],
 );
 
-/** The effects ledger: an intent before an outside effect, its receipt after; an intent alone means that nobody knows. */
+/**
+ * The effects ledger: a call writes its intent before it reaches out, and its receipt together with its result. An intent without a receipt means that the outcome
+ * is unknown. A worker that finds an intent or a receipt of a `once` call that it did not write itself must not make the call.
+ */
 export const effects = pgTable(
   'effects',
   {
@@ -340,6 +346,8 @@ export const effects = pgTable(
     tenantId: hotTenantId(),
     skillId: text('skill_id').notNull(),
     kind: text('kind').$type<'keyed' | 'once'>().notNull(),
+    /** Which declaration wrote the intent; null where a version before 0080 did. */
+    declarationId: uuid('declaration_id'),
     intentAt: instant('intent_at').notNull().defaultNow(),
     receiptAt: instant('receipt_at'),
   },

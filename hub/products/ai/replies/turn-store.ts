@@ -18,6 +18,12 @@ export const leaseSeconds = 20;
 /** Answers of one workspace that are under way at once, in all processes. */
 const atOnce = 8;
 
+/**
+ * The next lease of a turn `t`, as SQL: any other value below 2^30. Claims commit asynchronously; a counter would give two holders the same lease when a crash
+ * of PostgreSQL loses the first claim. The column is an `integer`, which has no room for the time.
+ */
+const nextLease = '((t.lease::bigint + 1 + floor(random() * 1000000000)::bigint) % 1073741824)::int';
+
 interface MessageEvent {
   conversation: { id: string };
   message: { senderType: string; seq: number };
@@ -38,7 +44,7 @@ export async function noteWaiting(tx: Transaction, { tenantId, type, payload }: 
      SELECT c.id, c.tenant_id, $3, clock_timestamp() + make_interval(secs => coalesce((w.ai_settings->>'debounceMs')::float8, 1500) / 1000)
      FROM chat_conversations c JOIN chat_widgets w ON w.tenant_id = c.tenant_id
      WHERE c.tenant_id = $1 AND c.id = $2 AND (c.owner = 'ai' OR w.ai_settings->>'mode' = 'shadow' AND (w.ai_settings->>'enabled')::boolean)
-     ON CONFLICT (conversation_id) DO UPDATE SET seq = excluded.seq, due_at = excluded.due_at, lease = t.lease + 1, leased_until = NULL, attempts = 0
+     ON CONFLICT (conversation_id) DO UPDATE SET seq = excluded.seq, due_at = excluded.due_at, lease = ${nextLease}, leased_until = NULL, attempts = 0
      RETURNING greatest(0, extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS wait_ms`,
     [tenantId, conversation.id, message.seq],
   );
@@ -88,7 +94,7 @@ export async function claimTurns(db: Database, room: number): Promise<Turn[]> {
        SELECT t.conversation_id FROM ranked r JOIN chat_ai_turns t ON t.conversation_id = r.conversation_id
        WHERE t.due_at <= now() AND (t.leased_until IS NULL OR t.leased_until <= now())
        ORDER BY r.place, r.due_at LIMIT $2 FOR UPDATE OF t SKIP LOCKED)
-     UPDATE chat_ai_turns t SET lease = t.lease + 1, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
+     UPDATE chat_ai_turns t SET lease = ${nextLease}, attempts = t.attempts + 1, leased_until = now() + make_interval(secs => $3)
      FROM due WHERE t.conversation_id = due.conversation_id RETURNING t.conversation_id, t.tenant_id, t.seq, t.lease, t.attempts`,
     [atOnce, room, leaseSeconds],
   );

@@ -3,7 +3,7 @@ import { bigint, index, integer, pgTable, sql, text, uniqueIndex, uuid } from '.
 import { createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /**
- * The trunks of workspaces, one each at a time. A process that registers one holds its lease: `lease_epoch` grows with each claim and each change,
+ * The trunks of workspaces, one each at a time. A process that registers one holds its lease: `lease_epoch` (`nextFence`) grows with each claim and each change,
  * and whoever does not know the newest can neither number a REGISTER (`sequence`) nor write what came of one. A trunk that stopped is leased for
  * ever, one that nobody holds since before all time. One with `removed_at` counts as gone: what is left of it is taken back at the carrier, and then its row goes.
  */

@@ -1,5 +1,6 @@
 import type { SipTransport, TrunkState } from '../../../../shared/contract/calls/own-trunk.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { nextFence, numberFenceBits } from '../../../platform/db/fence.ts';
 import { isEntitledToCalling } from '../entitlement/index.ts';
 
 export interface TrunkRow {
@@ -17,6 +18,9 @@ export interface TrunkRow {
   checked_at: Date | null;
   is_held: boolean;
 }
+
+/** Claims commit asynchronously, so the value must stay unique when a commit is lost. */
+const nextEpoch = (column: string) => nextFence(column, numberFenceBits);
 
 const shownColumns =
   'id, host, port, username, sealed_password, transport, state, last_code, last_reason, expires_at, next_attempt_at, checked_at, coalesce(expires_at > now(), false) AS is_held';
@@ -66,7 +70,7 @@ export async function restartTrunk(tx: Transaction, id: string, sealedPassword: 
   const { rows } = await tx.query<TrunkRow>(
     'restart_sip_trunk',
     `UPDATE sip_trunks SET sealed_password = $2, state = 'registering', last_code = NULL, last_reason = NULL, failures = 0, refused_credentials = 0,
-       next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
+       next_attempt_at = now(), lease_epoch = ${nextEpoch('lease_epoch')}, lease_expires_at = '-infinity', updated_at = now()
      WHERE id = $1 RETURNING ${shownColumns}`,
     [id, sealedPassword],
   );
@@ -83,7 +87,7 @@ const maxRemoved = 4;
 export async function markTrunkRemoved(tx: Transaction, tenantId: string): Promise<string | undefined> {
   const { rows } = await tx.query<{ id: string; sequence: string }>(
     'remove_sip_trunk',
-    `UPDATE sip_trunks SET removed_at = now(), failures = 0, next_attempt_at = now(), lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
+    `UPDATE sip_trunks SET removed_at = now(), failures = 0, next_attempt_at = now(), lease_epoch = ${nextEpoch('lease_epoch')}, lease_expires_at = '-infinity', updated_at = now()
      WHERE tenant_id = $1 AND removed_at IS NULL RETURNING id, sequence`,
     [tenantId],
   );
@@ -128,7 +132,7 @@ export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promi
     'claim_sip_trunks',
     `WITH free AS (SELECT id FROM sip_trunks t WHERE lease_expires_at <= now() AND (removed_at IS NOT NULL OR contact IS NOT NULL OR ${isEntitled})
        ORDER BY lease_expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-     UPDATE sip_trunks t SET lease_epoch = t.lease_epoch + 1, lease_expires_at = now() + $2 * interval '1 millisecond' FROM free
+     UPDATE sip_trunks t SET lease_epoch = ${nextEpoch('t.lease_epoch')}, lease_expires_at = now() + $2 * interval '1 millisecond' FROM free
      WHERE t.id = free.id
      RETURNING t.id, t.tenant_id, t.host, t.port, t.username, t.sealed_password, t.transport, t.state, t.contact, t.local_port, t.failures, t.refused_credentials,
        t.lease_epoch::float8 AS epoch, (t.removed_at IS NOT NULL OR NOT ${isEntitled}) AS is_removed,
@@ -234,7 +238,7 @@ export const forgetTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<un
     'forget_sip_trunk',
     `WITH gone AS (DELETE FROM sip_trunks WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NOT NULL)
      UPDATE sip_trunks SET state = 'registering', contact = NULL, local_port = NULL, failures = 0, expires_at = NULL, next_attempt_at = NULL,
-       lease_epoch = lease_epoch + 1, lease_expires_at = '-infinity', updated_at = now()
+       lease_epoch = ${nextEpoch('lease_epoch')}, lease_expires_at = '-infinity', updated_at = now()
      WHERE id = $1 AND lease_epoch = $2 AND removed_at IS NULL`,
     [id, epoch],
   );

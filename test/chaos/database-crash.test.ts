@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
+import { startPostgresServer } from '../../hub/platform/postgres-server/server.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { createClient } from '../fixtures/contract-client.ts';
+import { startMailServer } from '../fixtures/mail-server.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const rounds = 20;
+
+/** A PostgreSQL of its own, which crashes when the test says so and is started again by itself. */
+async function startCrashingPostgres() {
+  const home = await mkdtemp(join(tmpdir(), 'outrigger-crash-'));
+  // An asynchronous commit stays in memory until another commit needs the disk: a crash loses it.
+  const server = await startPostgresServer({ home, onNotice: () => undefined, settings: { wal_writer_delay: '10s' } });
+  onTestFinished(async () => {
+    await server[Symbol.asyncDispose]();
+    await rm(home, { recursive: true, force: true });
+  });
+  const query = async <Row>(text: string, values: unknown[] = []): Promise<Row[]> => {
+    const client = new Client({ connectionString: server.superuserUrl, connectionTimeoutMillis: 2_000 });
+    client.on('error', () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(text, values)).rows as Row[];
+    } finally {
+      await client.end();
+    }
+  };
+  const [{ data_directory: folder }] = (await query<{ data_directory: string }>('SHOW data_directory')) as [
+    { data_directory: string },
+  ];
+  return {
+    url: server.url,
+    query,
+    /** Ends all of its processes at once, as an immediate shutdown does; resolves when it answers again. */
+    async crash(): Promise<void> {
+      const pid = () => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      const before = pid();
+      process.kill(before, 'SIGQUIT');
+      await until(
+        () =>
+          query('SELECT 1').then(
+            () => pid() !== before,
+            () => false,
+          ),
+        () => 'PostgreSQL did not come back after its crash',
+        60_000,
+      );
+    },
+  };
+}
+
+test(
+  `PostgreSQL crashes ${rounds} times under two hubs whose agents send mails: each mail is sent once, and each run ends as it would have`,
+  { timeout: 300_000 },
+  async () => {
+    const postgres = await startCrashingPostgres();
+    const model = await startModelServer();
+    const mail = await startMailServer();
+    onTestFinished(() => model[Symbol.asyncDispose]());
+    onTestFinished(() => mail[Symbol.asyncDispose]());
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-crash-hubs-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: postgres.url,
+      DATABASE_POOL_SIZE: '6',
+      SECRET_KEY: 'ab'.repeat(32),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      EGRESS_ALLOW_HOSTS: `${model.host},127.0.0.1`,
+      SMTP_URL: mail.url,
+      MAIL_FROM: 'hub@example.org',
+    };
+    const hubs = await Promise.all([startHubProcess(env), startHubProcess(env)]);
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const [api] = hubs.map(({ url }) => createClient({ baseUrl: url, fetch, token: key })) as [
+      ReturnType<typeof createClient>,
+    ];
+    await api.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'first', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha', apiKey: 'k' }],
+        order: ['first'],
+      },
+    });
+    const { id: toolProfileId } = await api.call('putAutomationToolProfile', {
+      body: { name: 'mail', allow: ['email.*'], deny: [] },
+    });
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: {
+        name: 'agent',
+        // The delay has the run claimed, rather than accepted by the process that works on it.
+        stepsJson: [{ type: 'agent', prompt: 'Write to {{payload.address}}', toolProfileId, delaySeconds: 1 }],
+      },
+    });
+
+    /** How often the model was asked for the first turn of the run at hand, and the answer that it gives once the crash is over. */
+    let asked = 0;
+    let answer = Promise.withResolvers<void>();
+    model.reply = async ({ messages }, turn) => {
+      if (turn > 0) return 'FINAL: sent';
+      asked += 1;
+      const [address] = /\S+@example\.org/.exec(messages.map(({ content }) => content).join('\n')) ?? [];
+      await answer.promise;
+      return `TOOL_CALL:email.send|${JSON.stringify({ to: [address], subject: 'Your order', text: 'It is on its way.' })}`;
+    };
+    let onMail: () => void = () => undefined;
+    mail.refuse = () => {
+      onMail();
+      return null;
+    };
+
+    const addresses = Array.from({ length: rounds }, (_, round) => `customer${round}@example.org`);
+    const ends: string[] = [];
+    let lostClaims = 0;
+    for (const [round, address] of addresses.entries()) {
+      asked = 0;
+      answer = Promise.withResolvers();
+      const { runId } = startedRun(
+        await api.call('runAutomationWorkflow', { params: { id }, body: { payload: { address } } }),
+      );
+      await expect.poll(() => asked).toBe(1);
+      if (round % 4 === 3) {
+        // While the mail goes out.
+        const crashed = Promise.withResolvers<void>();
+        onMail = () => {
+          onMail = () => undefined;
+          crashed.resolve(postgres.crash());
+        };
+        answer.resolve();
+        await crashed.promise;
+      } else {
+        // While the model thinks.
+        await postgres.crash();
+        const isHeld = async () =>
+          (await postgres.query('SELECT 1 FROM runs WHERE id = $1 AND lease_expires_at IS NOT NULL', [runId])).length >
+          0;
+        // The first worker goes on with its answer while a second one has the run.
+        await until(
+          async () => asked > 1 || (await isHeld()),
+          () => 'no worker has the run after the crash',
+        );
+        answer.resolve();
+      }
+      for (const { url } of hubs) await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
+      const read = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+      ends.push((await read()).status);
+      if (asked > 1) lostClaims += 1;
+    }
+
+    expect(lostClaims).toBeGreaterThan(0);
+    expect(await Promise.all(hubs.map((hub) => hub.stop()))).toEqual([0, 0]);
+    expect(mail.mails.map(({ to }) => to.join()).toSorted()).toEqual(addresses.toSorted());
+    expect(ends).toEqual(addresses.map(() => 'succeeded'));
+  },
+);
