@@ -2941,6 +2941,8 @@ export interface VisitorSession {
   visitorId: string;
   conversation: VisitorConversation;
   settings: ChatPageSettings;
+  /** True when the conversations of `anonymousSession` became those of this visitor in this request */
+  carriedOver: boolean;
 }
 
 export interface VisitorSessionEnded {
@@ -3757,6 +3759,8 @@ export interface Operations {
         siteKey: string;
         /** Of the link, or of `boot` */
         token?: string;
+        /** Session token of the anonymous visitor who now signs in with `token` */
+        anonymousSession?: string;
         /** What an anonymous visitor calls themselves */
         name?: string;
         email?: string;
