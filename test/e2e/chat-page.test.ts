@@ -939,7 +939,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     );
     await frameOf(page).locator('[data-problem=needed]').waitFor();
     await expect.poll(() => heard(page)).toContain('token_required');
-    expect(tab.complaints).toEqual([]);
+    expect(tab.complaints).toEqual([expect.stringContaining('Outrigger: This chat takes only visitors with a token.')]);
   });
 
   test('what the host sends before there is a session is sent once there is one, and of two tokens at once the later counts', async () => {
