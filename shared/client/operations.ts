@@ -707,6 +707,8 @@ export interface ChannelTriggerInput {
 export interface ChatAgent {
   userId: string;
   email: string;
+  /** What visitors see of the agent; null shows a neutral word */
+  displayName: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
   openConversations: number;
@@ -852,7 +854,7 @@ export interface ChatMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
-  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
@@ -1617,7 +1619,7 @@ export interface InboxMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
-  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
@@ -1847,6 +1849,8 @@ export interface Member {
   id: string;
   email: string;
   role: 'admin' | 'agent';
+  /** What visitors see of the member; null shows a neutral word */
+  displayName: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
@@ -1856,6 +1860,14 @@ export interface Member {
 export interface MemberPage {
   data: Member[];
   meta: PageMeta;
+}
+
+export interface MemberProfile {
+  id: string;
+  email: string;
+  role: 'admin' | 'agent';
+  /** What visitors see of you; null shows a neutral word */
+  displayName: string | null;
 }
 
 export interface MemoryEntry {
@@ -2877,7 +2889,7 @@ export interface VisitorConversation {
   lastSeq: number;
   visitorReadSeq: number;
   agentReadSeq: number;
-  /** Of whoever it is assigned to */
+  /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
   /** Whether somebody of the workspace is there */
   agentOnline: boolean;
@@ -5655,11 +5667,19 @@ export interface Operations {
     answer: {
       tenantId: string;
       workspaceName: string;
-      user: {
-        id: string;
-        email: string;
-        role: 'admin' | 'agent';
+      user: MemberProfile;
+    };
+  };
+  /** Change your own profile */
+  updateMe: {
+    input: {
+      body: {
+        /** What visitors and colleagues see instead of your email address; null removes it */
+        displayName: string | null;
       };
+    };
+    answer: {
+      user: MemberProfile;
     };
   };
   /** Sign out: the JWT stops working at once */
@@ -6014,6 +6034,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   logIn: ['POST', '/auth/login'],
   redeemSignInLink: ['POST', '/auth/link'],
   readMe: ['GET', '/auth/me'],
+  updateMe: ['PATCH', '/auth/me'],
   logOut: ['POST', '/auth/logout'],
   addMember: ['POST', '/tenants/{tenantId}/members'],
   listMembers: ['GET', '/tenants/{tenantId}/members'],

@@ -177,6 +177,7 @@ describe('canned replies', () => {
       },
     });
     const agent = await agentOf(workspace);
+    await agent.client.call('updateMe', { body: { displayName: 'Ann B.' } });
     await create(
       'all',
       'Hi {{visitor.name|there}} <{{ visitor.email | none }}>, {{visitor.attributes.plan}}/{{visitor.attributes.seats}}/{{visitor.attributes.paid}}' +
@@ -184,7 +185,7 @@ describe('canned replies', () => {
     );
     const [filled] = (await list({ conversationId }, agent.client)).data;
     expect(filled?.content).toBe(
-      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, ${agent.email.split('@')[0]} ${agent.email}. {{{{visitor.email}}}}`,
+      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, Ann B. ${agent.email}. {{{{visitor.email}}}}`,
     );
     const [plain] = (await list()).data;
     expect(plain?.content).toContain('{{visitor.name|there}}');

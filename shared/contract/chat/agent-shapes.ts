@@ -59,6 +59,7 @@ export const chatAgent = named(
   z.object({
     userId: id,
     email: z.string(),
+    displayName: z.string().nullable().describe('What visitors see of the agent; null shows a neutral word'),
     presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
     openConversations: z.int(),
   }),

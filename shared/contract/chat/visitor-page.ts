@@ -53,7 +53,10 @@ export const visitorConversation = named(
     lastSeq: z.int(),
     visitorReadSeq: z.int(),
     agentReadSeq: z.int(),
-    agentName: z.string().nullable().describe('Of whoever it is assigned to'),
+    agentName: z
+      .string()
+      .nullable()
+      .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
     agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
     assistant: z
       .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })

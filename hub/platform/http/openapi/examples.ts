@@ -16,6 +16,7 @@ const byName: Record<string, unknown> = {
   approvers: ['ada@example.com'],
   password: 'correct horse battery',
   workspaceName: 'acme',
+  displayName: 'Ada Lovelace',
   version: 1,
   code: 'step_failed',
   text: 'Good morning',

@@ -56,6 +56,27 @@ export class Members {
     return found?.id ?? null;
   }
 
+  /** Changes what a member shows of themselves. */
+  updateProfile(tenantId: string, userId: string, { displayName }: { displayName: string | null }) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [changed] = await tx
+        .update(users)
+        .set({ displayName })
+        .where(and(eq(users.tenantId, tenantId), eq(users.id, userId)))
+        .returning({ id: users.id, email: users.email, role: users.role, displayName: users.displayName });
+      if (changed === undefined) throw noMember(`member ${userId}`);
+      await recordAudit(tx, {
+        tenantId,
+        actor: `user:${userId}`,
+        action: 'member.profile_updated',
+        targetType: 'user',
+        targetId: userId,
+        details: { changed: ['displayName'] },
+      });
+      return { user: changed };
+    });
+  }
+
   /** Records that the operator of the hub acts as a member who did not sign in. @param details what the operator does. */
   async recordImpersonation(tenantId: string, userId: string, actor: string, details: JsonObject): Promise<void> {
     await this.#deps.db.workspace(tenantId, (tx) =>
