@@ -518,6 +518,8 @@ export interface CallConnectionWithSecret {
   secret?: string;
 }
 
+export type CallDirection = 'inbound' | 'outbound';
+
 export interface CallEvent {
   type: 'call';
   /** ISO 8601, UTC, with milliseconds */
@@ -536,14 +538,14 @@ export interface CallRecord {
   /** What the carrier calls it; unique for a workspace and carrier */
   callSid: string;
   /** Null until the carrier has said it */
-  direction: 'inbound' | 'outbound' | null;
+  direction: CallDirection | null;
   /** Who called: a number or a SIP address, as the carrier wrote it */
   fromId: string | null;
   /** Who was called */
   toId: string | null;
   state: 'queued' | 'ringing' | 'in_progress' | 'ended';
   /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
-  result: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled' | null;
+  result: CallResult | null;
   /** In the words of the carrier, or `no_final_event` where it never said that the call ended */
   reason: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -568,6 +570,8 @@ export interface CallRecordPage {
   data: CallRecord[];
   meta: PageMeta;
 }
+
+export type CallResult = 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
 
 export interface CallSummary {
   /** Whole, half up, of the answered calls that began today in UTC */
@@ -925,7 +929,9 @@ export interface ChatSettings {
   allowAnonymous: boolean;
   /** What the page asks of a visitor without a token; it identifies nobody */
   preChat: {
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     name: 'off' | 'optional' | 'required';
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     email: 'off' | 'optional' | 'required';
   };
   /** Null when somebody is there around the clock */
@@ -974,7 +980,9 @@ export interface ChatSettingsPatch {
   allowAnonymous?: boolean;
   /** What the page asks of a visitor without a token; it identifies nobody */
   preChat?: {
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     name: 'off' | 'optional' | 'required';
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     email: 'off' | 'optional' | 'required';
   };
   /** Null when somebody is there around the clock */
@@ -1666,11 +1674,12 @@ export interface InboxVisitor {
   created_at: string;
   /** ISO 8601, UTC, with milliseconds */
   last_seen_at: string | null;
+  /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** ISO 8601, UTC, with milliseconds */
-  blockedAt: string | null;
-  /** Without its last part, unless the settings keep it whole */
-  lastAddress: string | null;
+  /** When an agent blocked the visitor; null while they are not blocked */
+  blocked_at: string | null;
+  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  last_address: string | null;
 }
 
 export interface InboxVisitorDetail {
@@ -1684,11 +1693,12 @@ export interface InboxVisitorDetail {
   created_at: string;
   /** ISO 8601, UTC, with milliseconds */
   last_seen_at: string | null;
+  /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** ISO 8601, UTC, with milliseconds */
-  blockedAt: string | null;
-  /** Without its last part, unless the settings keep it whole */
-  lastAddress: string | null;
+  /** When an agent blocked the visitor; null while they are not blocked */
+  blocked_at: string | null;
+  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  last_address: string | null;
   /** The newest 20 */
   conversations: InboxConversation[];
 }
@@ -5101,8 +5111,8 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */
@@ -5137,8 +5147,8 @@ export interface Operations {
         limit?: number;
         /** `nextCursor` of the page before: the id of its last call */
         cursor?: string;
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */
@@ -5157,8 +5167,8 @@ export interface Operations {
     input?: {
       query?: {
         format?: 'json' | 'csv';
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */

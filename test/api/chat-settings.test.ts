@@ -76,6 +76,16 @@ describe('the settings', () => {
     expect(await workspace.session.call('getChatSettings', { params: params() })).toEqual(saved);
   });
 
+  test('name the field of preChat that is left out or wrong, and what it takes', async () => {
+    for (const [preChat, path, message] of [
+      [{ name: 'off' }, 'body.preChat.email', 'is missing: give name and email, each "off", "optional" or "required"'],
+      [{ name: 'maybe', email: 'off' }, 'body.preChat.name', 'must be "off", "optional" or "required"'],
+    ] as const) {
+      const { status, body } = await request('PUT', 'settings', workspace.jwt, { preChat });
+      expect([status, body['details']]).toEqual([400, [{ path, message }]]);
+    }
+  });
+
   test('leave a line in the audit log that says which were changed, and to what not', async () => {
     await workspace.session.call('putChatSettings', { params: params(), body: { greeting: 'a private word' } });
     const { data } = await workspace.session.call('listAuditLog', {

@@ -25,8 +25,9 @@ export const silentCallHours = 4;
 /** Exports that one person may begin a minute, however often they are signed in. */
 export const exportsPerMinute = 5;
 
-const direction = z.enum(callDirections, `must be one of ${callDirections.join(', ')}`);
-const result = z.enum(callResults, `must be one of ${callResults.join(', ')}`);
+const direction = named('CallDirection', z.enum(callDirections, `must be one of ${callDirections.join(', ')}`));
+// Named: code generators call an inline one after its operation and field, which is what they call the answer, too.
+const result = named('CallResult', z.enum(callResults, `must be one of ${callResults.join(', ')}`));
 
 export const callRecord = named(
   'CallRecord',

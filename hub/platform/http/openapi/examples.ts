@@ -94,7 +94,7 @@ const byName: Record<string, unknown> = {
   id: 'save',
   installedVersion: '1.0.0',
   ipAllowlist: ['203.0.113.0/24'],
-  lastAddress: '203.0.113.0',
+  last_address: '203.0.113.0',
   lastError: null,
   locale: 'en',
   mount: '/',
