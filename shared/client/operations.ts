@@ -543,6 +543,10 @@ export interface CallRecord {
   fromId: string | null;
   /** Who was called */
   toId: string | null;
+  /** Display name, or email address, of the member who called from their softphone; null for others */
+  fromName: string | null;
+  /** The same of the member who was called */
+  toName: string | null;
   state: 'queued' | 'ringing' | 'in_progress' | 'ended';
   /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
   result: CallResult | null;

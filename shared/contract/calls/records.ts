@@ -38,6 +38,11 @@ export const callRecord = named(
     direction: direction.nullable().describe('Null until the carrier has said it'),
     fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),
     toId: z.string().nullable().describe('Who was called'),
+    fromName: z
+      .string()
+      .nullable()
+      .describe('Display name, or email address, of the member who called from their softphone; null for others'),
+    toName: z.string().nullable().describe('The same of the member who was called'),
     state: z.enum(callStates),
     result: result
       .nullable()
@@ -67,6 +72,8 @@ export const callRecord = named(
     direction: 'inbound',
     fromId: '+15005550006',
     toId: '+15005550001',
+    fromName: null,
+    toName: null,
     state: 'ended',
     result: 'answered',
     reason: null,
