@@ -639,11 +639,11 @@ describe('records', () => {
 
   test('name the colleague behind a SIP user of the workspace, in lists, exports and live, and nobody of another workspace', async () => {
     const { tenantId, session, jwt } = await hub.workspace();
-    const other = await hub.workspace();
+    const elsewhere = await hub.workspace();
     const me = (await session.call('readMe')).user;
     await session.call('updateMe', { body: { displayName: 'Ann, B.' } });
-    const theirs = (await other.session.call('readMe')).user;
-    const [mine, foreign] = [personUsername(tenantId, me.id), personUsername(other.tenantId, theirs.id)];
+    const theirs = (await elsewhere.session.call('readMe')).user;
+    const [mine, foreign] = [personUsername(tenantId, me.id), personUsername(elsewhere.tenantId, theirs.id)];
     const live = await openStream(`${hub.url}/calls/live`, jwt);
     await expect.poll(() => live.received.map(({ event }) => event)).toEqual(['ready']);
     const at = '2026-03-01T10:00:00.000Z';
@@ -652,7 +652,7 @@ describe('records', () => {
     await importLines(tenantId, [
       line('CA1', mine, `sip:${mine}@sip.example.org`),
       line('CA2', foreign, '+15005550006'),
-      line('CA3', personUsername(other.tenantId, me.id), `${mine}x`),
+      line('CA3', personUsername(elsewhere.tenantId, me.id), `${mine}x`),
     ]);
     const { items } = await session.call('listCalls');
     const named = items.map(({ callSid, fromName, toName }) => [callSid, fromName, toName]).toSorted();
