@@ -4,14 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { InboxConversation, InboxMessage } from '../../shared/contract/chat/agent-shapes.ts';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import { visibleText } from '../../shared/visible-text.ts';
-import type { App } from '../app.ts';
-import { agentOf } from './chat-agent.ts';
-import type { AsAgent } from './chat-agent.ts';
+import { withDesk } from './chat-desk.ts';
+import type { AsAgent, Desk } from './chat-desk.ts';
 import { messageLines } from './chat-lines.ts';
-import { withApp } from './context.ts';
+import { isPassingAnswer } from './remote-hub.ts';
 
 /** How often what was written is looked for, in milliseconds. */
 const lookMs = 500;
+/** The same on a hub elsewhere, in milliseconds. */
+const lookRemoteMs = 2_000;
 /** How long a hub that is away is let alone before it is looked for again, at first and at most, in milliseconds. */
 const firstWaitMs = 500;
 const longestWaitMs = 10_000;
@@ -41,26 +42,23 @@ class Following {
   }
 
   /** Prints until it is stopped, or the hub is away. @param onReached hears that it is there. */
-  async in(app: App, signal: AbortSignal, onReached: () => void): Promise<void> {
-    const agent = await agentOf(app, this.#options);
-    const { inbox } = app.chat;
+  async in(desk: Desk, signal: AbortSignal, onReached: () => void): Promise<void> {
     const id = this.#id;
     if (id !== undefined && this.#isFirst) {
-      const { data } = await inbox.messages(agent, id, { limit: 20 });
+      const data = await desk.messages(id, { limit: 20 });
       for (const message of data) this.#say({ id, name: '' }, message);
       this.#known.set(id, data.at(-1)?.position ?? 0);
     }
-    if (id !== undefined) this.#sending = (wish) => inbox.send(agent, id, { ...wish, attachmentIds: [] });
+    if (id !== undefined) this.#sending = (wish) => desk.send(id, wish);
     try {
       while (!signal.aborted) {
-        const moved =
-          id === undefined
-            ? (await inbox.list(agent, { view: 'all', limit: 100 })).data
-            : [await inbox.show(agent, id)];
-        for (const conversation of moved.toReversed()) await this.#catchUp(inbox, agent, conversation);
+        const moved = id === undefined ? await desk.list('all', 100) : [await desk.show(id)];
+        for (const conversation of moved.toReversed()) await this.#catchUp(desk, conversation);
         this.#isFirst = false;
         onReached();
-        await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+        await sleep(this.#options.hub === undefined ? lookMs : lookRemoteMs, undefined, { signal }).catch(
+          () => undefined,
+        );
       }
     } finally {
       this.#sending = null;
@@ -81,16 +79,12 @@ class Following {
     this.#sending(wish).catch((error: unknown) => warn(`not sent: ${error instanceof Error ? error.message : ''}`));
   }
 
-  async #catchUp(
-    inbox: App['chat']['inbox'],
-    agent: Awaited<ReturnType<typeof agentOf>>,
-    conversation: InboxConversation,
-  ): Promise<void> {
+  async #catchUp(desk: Desk, conversation: InboxConversation): Promise<void> {
     // Of one that nobody knew of, all is new, but for what was there at the beginning.
     const from = this.#known.get(conversation.id) ?? (this.#isFirst ? conversation.lastPosition : 0);
     this.#known.set(conversation.id, from);
     for (let at = from; at < conversation.lastPosition;) {
-      const { data } = await inbox.messages(agent, conversation.id, { limit: 100, after: String(at) });
+      const data = await desk.messages(conversation.id, { limit: 100, after: String(at) });
       const last = data.at(-1);
       if (last === undefined) break;
       for (const message of data) this.#say(conversation, message);
@@ -123,9 +117,10 @@ function untilStopped(): AbortController & Disposable {
 
 /** Whether the same may succeed later: the database said so, or a connection to it failed. */
 const isPassing = (error: unknown): boolean =>
-  error instanceof AppError
+  isPassingAnswer(error) ||
+  (error instanceof AppError
     ? errorCodes[error.code].retryable
-    : error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
+    : error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string');
 
 /** Prints what is written from now on, in one conversation or in all, and sends what is typed to the one, until it is stopped. */
 export async function follow(options: AsAgent, id: string | undefined): Promise<void> {
@@ -153,7 +148,7 @@ export async function follow(options: AsAgent, id: string | undefined): Promise<
   try {
     while (!signal.aborted) {
       try {
-        await withApp((app) => following.in(app, signal, reached), { joins: true });
+        await withDesk(options, (desk) => following.in(desk, signal, reached), { joins: true });
       } catch (error) {
         if (signal.aborted) break;
         if (state === 'new' || !isPassing(error)) throw error;

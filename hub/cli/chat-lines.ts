@@ -10,7 +10,8 @@ export function messageLines(message: InboxMessage, conversation?: Pick<InboxCon
   // In quotation marks, since people choose their own names.
   const where =
     conversation === undefined ? '' : `${conversation.id} ${JSON.stringify(visibleLine(conversation.name))} `;
-  const prefix = `${where}${message.createdAt.slice(11, 19)} ${message.private ? 'note by ' : ''}${message.senderType}: `;
+  const author = message.senderName === null ? '' : ` ${JSON.stringify(visibleLine(message.senderName))}`;
+  const prefix = `${where}${message.createdAt.slice(11, 19)} ${message.private ? 'note by ' : ''}${message.senderType}${author}: `;
   const attachments = message.attachments.map(({ name, bytes }) => ` [${visibleLine(name)}, ${bytes} bytes]`).join('');
   return `${prefix}${visibleText(message.content).replaceAll('\n', `\n${' '.repeat(prefix.length)}`)}${attachments}`;
 }

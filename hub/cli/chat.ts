@@ -6,15 +6,20 @@ import { chat as chatContract } from '../../shared/contract/chat/chat.ts';
 import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
 import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { agentOf } from './chat-agent.ts';
-import type { AsAgent } from './chat-agent.ts';
+import { assertHubIsHere, withDesk } from './chat-desk.ts';
+import type { AsAgent } from './chat-desk.ts';
 import { follow } from './chat-follow.ts';
 import { messageLines } from './chat-lines.ts';
 import { actor, ArgumentError, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
+import { hubOption, openRemoteHub } from './remote-hub.ts';
 import { print, table } from './terminal.ts';
 
-const as = () => new Option('--as <email>', 'as which member; the first admin when left out');
+const as = () =>
+  new Option(
+    '--as <email>',
+    'on the machine of the hub: as which member, in the audit log; the first admin when left out',
+  );
 
 const rowOf = (conversation: InboxConversation) => ({
   id: conversation.id,
@@ -34,6 +39,38 @@ function originOf(given: string): string {
   return origin;
 }
 
+interface SiteChange {
+  allow?: string[];
+  anonymous?: true;
+}
+
+/** What to change of the settings; null for nothing. */
+function siteChange(allowedOrigins: readonly string[], { allow, anonymous }: SiteChange) {
+  if (allow === undefined && anonymous === undefined) return null;
+  return checked(peopleContract.putChatSettings.body, {
+    allowedOrigins: [...new Set([...allowedOrigins, ...(allow ?? [])])],
+    ...(anonymous === undefined ? {} : { allowAnonymous: true }),
+  });
+}
+
+async function localSite(options: Common & SiteChange) {
+  assertHubIsHere();
+  return withApp(async ({ identity, chat: { settings } }, config) => {
+    const { id } = await identity.findWorkspace(options.workspace);
+    const address = hubAddress(config);
+    const now = await settings.show(id, address);
+    const patch = siteChange(now.allowedOrigins, options);
+    return patch === null ? now : settings.change(id, patch, actor, address);
+  });
+}
+
+async function remoteSite(hub: string, options: SiteChange) {
+  const { client, tenantId } = await openRemoteHub(hub);
+  const now = await client.call('getChatSettings', { params: { tenantId } });
+  const body = siteChange(now.allowedOrigins, options);
+  return body === null ? now : client.call('putChatSettings', { params: { tenantId }, body });
+}
+
 /** Conversations on a terminal: listed, followed, answered. */
 export function addChatCommands(program: Command): void {
   const chat = program.command('chat').description('conversations of Live Chat');
@@ -48,10 +85,11 @@ export function addChatCommands(program: Command): void {
       )
       .addOption(workspace())
       .addOption(as())
+      .addOption(hubOption())
       .addOption(json());
   const change = (name: string, description: string, status: 'open' | 'pending' | 'resolved' | 'closed') =>
     one(name, description).action(async (id: string, options: AsAgent) => {
-      const changed = await withApp(async (app) => app.chat.inbox.update(await agentOf(app, options), id, { status }));
+      const changed = await withDesk(options, (desk) => desk.setStatus(id, status));
       print(changed, options.json, `${changed.id} is ${changed.status}`);
     });
 
@@ -61,17 +99,14 @@ export function addChatCommands(program: Command): void {
     .addOption(new Option('--view <view>', 'which').choices(inboxViews).default('open'))
     .addOption(workspace())
     .addOption(as())
+    .addOption(hubOption())
     .addOption(json())
     .action(async (options: AsAgent & { view: InboxView }) => {
-      const { data } = await withApp(async (app) =>
-        app.chat.inbox.list(await agentOf(app, options), { view: options.view, limit: 50 }),
-      );
+      const data = await withDesk(options, (desk) => desk.list(options.view, 50));
       print(data, options.json, table(data.map(rowOf)));
     });
   one('show', 'show what was written, private notes included').action(async (id: string, options: AsAgent) => {
-    const { data } = await withApp(async (app) =>
-      app.chat.inbox.messages(await agentOf(app, options), id, { limit: 100 }),
-    );
+    const data = await withDesk(options, (desk) => desk.messages(id, { limit: 100 }));
     print(
       data,
       options.json,
@@ -82,8 +117,9 @@ export function addChatCommands(program: Command): void {
     .argument('<text>', 'what to say')
     .option('--note', 'as a private note, which only agents see')
     .action(async (id: string, text: string, options: AsAgent & { note?: boolean }) => {
-      const body = checked(inboxContract.sendInboxMessage.body, { content: text, private: options.note === true });
-      const sent = await withApp(async (app) => app.chat.inbox.send(await agentOf(app, options), id, body));
+      const wish = { content: text, private: options.note === true };
+      checked(inboxContract.sendInboxMessage.body, wish);
+      const sent = await withDesk(options, (desk) => desk.send(id, wish));
       print(sent, options.json, messageLines(sent));
     });
   change('open', 'open a conversation again', 'open');
@@ -92,10 +128,7 @@ export function addChatCommands(program: Command): void {
   one('assign', 'assign a conversation')
     .argument('<email>', 'of a member; nobody takes it back')
     .action(async (id: string, email: string, options: AsAgent) => {
-      const changed = await withApp(async (app) => {
-        const userId = email === 'nobody' ? null : (await agentOf(app, { ...options, as: email })).userId;
-        return app.chat.inbox.assign(await agentOf(app, options), id, { userId });
-      });
+      const changed = await withDesk(options, (desk) => desk.assign(id, email === 'nobody' ? null : email));
       print(changed, options.json, `${changed.id} is assigned to ${email}`);
     });
   chat
@@ -106,6 +139,7 @@ export function addChatCommands(program: Command): void {
     .argument('[id]', 'of one conversation')
     .addOption(workspace())
     .addOption(as())
+    .addOption(hubOption())
     .addOption(json())
     .action((id: string | undefined, options: AsAgent) => follow(options, id));
   chat
@@ -118,19 +152,11 @@ export function addChatCommands(program: Command): void {
     )
     .option('--anonymous', 'let visitors without a token begin a conversation')
     .addOption(workspace())
+    .addOption(hubOption())
     .addOption(json())
-    .action(async (options: Common & { allow?: string[]; anonymous?: true }) => {
-      const site = await withApp(async ({ identity, chat: { settings } }, config) => {
-        const { id } = await identity.findWorkspace(options.workspace);
-        const address = hubAddress(config);
-        const now = await settings.show(id, address);
-        if (options.allow === undefined && options.anonymous === undefined) return now;
-        const patch = checked(peopleContract.putChatSettings.body, {
-          allowedOrigins: [...new Set([...now.allowedOrigins, ...(options.allow ?? [])])],
-          ...(options.anonymous === undefined ? {} : { allowAnonymous: true }),
-        });
-        return settings.change(id, patch, actor, address);
-      });
+    .action(async (options: Common & { allow?: string[]; anonymous?: true; hub?: string }) => {
+      const { hub } = options;
+      const site = hub === undefined ? await localSite(options) : await remoteSite(hub, options);
       const allowed = site.allowedOrigins.length === 0 ? 'no site yet: see --allow' : site.allowedOrigins.join(', ');
       print(site, options.json, `${site.snippet}\n\nMay be shown by: ${allowed}`);
     });
@@ -143,6 +169,7 @@ export function addChatCommands(program: Command): void {
     .addOption(json())
     .action(async (externalId: string, options: Common & { name?: string }) => {
       const body = checked(chatContract.createChatSession.body, { externalId, displayName: options.name });
+      assertHubIsHere();
       const minted = await withApp(async ({ identity, chat: { conversations } }, config) =>
         conversations.mint(
           (await identity.findWorkspace(options.workspace)).id,

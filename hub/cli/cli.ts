@@ -8,6 +8,7 @@ import { ArgumentError, explain } from './context.ts';
 import { addInstallationCommands } from './installation.ts';
 import { addNodeCommands } from './nodes.ts';
 import { addPeopleCommands } from './people.ts';
+import { addLoginCommands } from './remote-hub.ts';
 import { addTokenCommands } from './tokens.ts';
 import { addWorkflowCommands } from './workflows.ts';
 
@@ -35,6 +36,7 @@ for (const add of [
   addWorkflowCommands,
   addChatCommands,
   addCallCommands,
+  addLoginCommands,
   addInstallationCommands,
 ])
   add(program);

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { ApiError } from '../../shared/client/client.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { App } from '../app.ts';
 import { ConfigError, parseConfig } from '../config.ts';
@@ -17,6 +18,9 @@ export function loadConfig(): Config {
   const config = parseConfig(readEnvironment(process.env), { role: 'api', isTerminal: process.stderr.isTTY });
   return { ...config, home: resolve(config.home), log: { ...config.log, level: 'warn' } };
 }
+
+/** A variable of the environment; null for none or an empty one. */
+export const variable = (name: string): string | null => process.env[name] || null;
 
 /** Whether nothing is to be coloured. */
 export const isPlain = () => (process.env['NO_COLOR'] ?? '') !== '';
@@ -99,5 +103,11 @@ export const workspace = () => new Option('--workspace <name>', 'workspace').def
 /** What failed, for people. */
 export function explain(error: unknown): string {
   if (error instanceof ConfigError) return `settings that can't be used:\n  ${error.problems.join('\n  ')}`;
+  if (error instanceof ApiError) {
+    const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ');
+    if (error.status !== 401 || error.code === 'invalid_credentials')
+      return [error.message, details].filter(Boolean).join(' ');
+    return `${error.message} Sign in again with: outrigger login`;
+  }
   return explainError(error);
 }

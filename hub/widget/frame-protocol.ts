@@ -20,11 +20,15 @@ export interface FrameBoot {
   token: string | null;
   /** What the frame keeps belongs to this visit: another one finds nothing of it. */
   visit: string;
+  /** Whether another page of this visit may hold an anonymous session that this frame can share. */
+  mayShare: boolean;
+  /** What the frame had the loader keep, in a browser that gives the frame no storage. */
+  kept: string | null;
 }
 
 /** From the loader to the frame. */
 export type ToFrame =
-  | { type: 'shown'; isShown: boolean }
+  | { type: 'shown'; isShown: boolean; takeFocus?: boolean }
   | { type: 'send'; content: string }
   | { type: 'token'; token: string }
   | { type: 'wipe' };
@@ -35,6 +39,10 @@ export type FromFrame =
   | { type: 'unread'; count: number }
   | { type: 'message'; message: ChatMessage }
   | { type: 'close' }
+  /** Until when the visitor has a session, in milliseconds since 1970 (0: none), and whether a token of the host led to it. */
+  | { type: 'session'; until: number; isKnown: boolean }
+  /** What to keep for the frame in the tab's storage; null for nothing. */
+  | { type: 'keep'; kept: string | null }
   | { type: 'error'; code: string; message: string }
   | { type: 'token-expired' }
   | { type: 'wiped' };

@@ -260,6 +260,14 @@ describe('the knowledge', () => {
     );
     expect(await ask('Hello, when?', { action: 'clarify', reply: 'Which day?' }, '')).toBe('ai: Which day?');
     expect(await listed()).toHaveLength(2);
+    // Messages that wait together are questions of their own.
+    model.answer = () => ({ action: 'handoff', reason: 'not known' });
+    const visitor = await scene.visitor();
+    await scene.setAi({ debounceMs: 300 });
+    await Promise.all(['Is the marina lit?', 'Can I rent a crane?'].map((question) => scene.say(visitor, question)));
+    await scene.settled();
+    expect((await listed()).toSorted()).toEqual(expect.arrayContaining(['Can I rent a crane?', 'Is the marina lit?']));
+    expect(await listed()).toHaveLength(4);
   });
 });
 

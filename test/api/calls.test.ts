@@ -7,6 +7,7 @@ import { newId } from '../../hub/platform/ids.ts';
 import { readKamailioEvent } from '../../hub/products/calls/carrier/kamailio.ts';
 import { readTelnyxEvent } from '../../hub/products/calls/carrier/telnyx.ts';
 import { readTwilioEvent } from '../../hub/products/calls/carrier/twilio.ts';
+import { personUsername } from '../../hub/products/calls/hosted/accounts.ts';
 import { fromCell, readCsv } from '../../hub/products/calls/records/csv.ts';
 import { Calls } from '../../hub/products/calls/records/index.ts';
 import type { CallRecord } from '../../shared/contract/calls/records.ts';
@@ -225,6 +226,8 @@ describe('what carriers send', () => {
       direction: 'inbound',
       fromId: '+15005550006',
       toId: '+15005550001',
+      fromName: null,
+      toName: null,
       state: 'ended',
       result: 'answered',
       reason: null,
@@ -637,6 +640,39 @@ describe('records', () => {
     expect(new Set(calculated.filter((cell) => /^[=+\-@\t\r]/.test(cell)))).toEqual(
       new Set(['+15005550006', '-1', '-1.5']),
     );
+  });
+
+  test('name the colleague behind a SIP user of the workspace, in lists, exports and live, and nobody of another workspace', async () => {
+    const { tenantId, session, jwt } = await hub.workspace();
+    const elsewhere = await hub.workspace();
+    const me = (await session.call('readMe')).user;
+    await session.call('updateMe', { body: { displayName: 'Ann, B.' } });
+    const theirs = (await elsewhere.session.call('readMe')).user;
+    const [mine, foreign] = [personUsername(tenantId, me.id), personUsername(elsewhere.tenantId, theirs.id)];
+    const live = await openStream(`${hub.url}/calls/live`, jwt);
+    await expect.poll(() => live.received.map(({ event }) => event)).toEqual(['ready']);
+    const at = '2026-03-01T10:00:00.000Z';
+    const line = (sid: string, from: string, to: string) =>
+      `twilio,${sid},outbound,${from},${to},answered,${at},${at},60`;
+    await importLines(tenantId, [
+      line('CA1', mine, `sip:${mine}@sip.example.org`),
+      line('CA2', foreign, '+15005550006'),
+      line('CA3', personUsername(elsewhere.tenantId, me.id), `${mine}x`),
+    ]);
+    const { items } = await session.call('listCalls');
+    const named = items.map(({ callSid, fromName, toName }) => [callSid, fromName, toName]).toSorted();
+    expect(named).toEqual([
+      ['CA1', 'Ann, B.', 'Ann, B.'],
+      ['CA2', null, null],
+      ['CA3', null, null],
+    ]);
+    const read = async (query: string) =>
+      send(hub.url, 'GET', `/calls/export${query}`, { headers: { authorization: `Bearer ${jwt}` } });
+    expect(JSON.parse((await read('')).text)).toEqual(items);
+    expect((await read('?format=csv')).text).toContain(`,"Ann, B.","Ann, B.",`);
+    const told = () => live.received.slice(1).map(({ data }) => data['call'] as CallRecord);
+    await expect.poll(() => told().length).toBe(3);
+    expect(told().find(({ callSid }) => callSid === 'CA1')).toEqual(items.find(({ callSid }) => callSid === 'CA1'));
   });
 
   test('are exported five times a minute by a person, who signed in twice', async () => {

@@ -242,6 +242,7 @@ describe('the connection of an agent', () => {
   test('tells who types and who looks at what, to the agents of the same workspace and no others', async () => {
     const { id, token } = await talk();
     const ann = await join();
+    await ann.client.call('updateMe', { body: { displayName: 'Ann B.' } });
     const stranger = await here.workspace();
     const [page, watching, foreign, visitor] = [
       await openAgent(here.url, workspace.tenantId, ann.token),
@@ -266,7 +267,7 @@ describe('the connection of an agent', () => {
       );
     await expect
       .poll(() => visitor.frames.filter(({ type }) => type === 'typing'))
-      .toEqual([{ type: 'typing', who: 'agent', name: ann.email.split('@')[0], typing: true }]);
+      .toEqual([{ type: 'typing', who: 'agent', name: 'Ann B.', typing: true }]);
     page.end();
     await expect.poll(() => told('viewers').at(-1)).toMatchObject({ userIds: [] });
     // What a stranger says of it, and what is said to them, stays in their own workspace.

@@ -97,7 +97,7 @@ describe('visitors', () => {
       ids.push((await chat.call('createChatConversation', { body: { name: `${n}`, visitor: { externalId } } })).id);
     await say(conversationId, 'moves up');
     const shown = await agents.call('getInboxVisitor', { params: at(visitorId) });
-    expect(shown).toMatchObject({ external_id: externalId, verified: true, blockedAt: null, display_name: 'Ann' });
+    expect(shown).toMatchObject({ external_id: externalId, verified: true, blocked_at: null, display_name: 'Ann' });
     expect(shown.conversations.map(({ id }) => id)).toEqual([conversationId, ...ids.slice(3).toReversed()]);
     expect(shown.conversations[0]).toMatchObject({ lastMessage: { content: 'moves up' }, visitorName: 'Ann' });
   });
@@ -134,7 +134,7 @@ describe('visitors', () => {
     expect((await authenticate()).visitorId).toBe(visitorId);
     using told = listen('access');
     const blocked = await agents.call('blockInboxVisitor', { params: at(visitorId) });
-    expect(blocked.blockedAt).not.toBeNull();
+    expect(blocked.blocked_at).not.toBeNull();
     await expect.poll(() => told.heard.toSorted()).toEqual([`${conversationId} access`, `${second} access`].toSorted());
     await expect(authenticate()).rejects.toMatchObject({ code: 'visitor_blocked' });
     const mint = () =>
@@ -145,9 +145,9 @@ describe('visitors', () => {
     expect((await mint()).body).toMatchObject({ statusCode: 403, code: 'visitor_blocked' });
     expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ display_name: 'Ann' });
     expect(await agents.call('blockInboxVisitor', { params: at(visitorId) })).toMatchObject({
-      blockedAt: blocked.blockedAt,
+      blocked_at: blocked.blocked_at,
     });
-    expect(await agents.call('unblockInboxVisitor', { params: at(visitorId) })).toMatchObject({ blockedAt: null });
+    expect(await agents.call('unblockInboxVisitor', { params: at(visitorId) })).toMatchObject({ blocked_at: null });
     expect((await mint()).status).toBe(200);
     expect((await authenticate()).visitorId).toBe(visitorId);
     expect((await auditOf(visitorId)).map(({ action }) => action)).toEqual([
@@ -207,7 +207,7 @@ describe('visitors', () => {
       if (role === 'admin')
         expect((await request(method, path, agentToken, body)).body, title).toMatchObject({ code: 'role_required' });
     }
-    expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ blockedAt: null });
+    expect(await agents.call('getInboxVisitor', { params: at(visitorId) })).toMatchObject({ blocked_at: null });
   });
 
   test.each([

@@ -76,6 +76,16 @@ describe('the settings', () => {
     expect(await workspace.session.call('getChatSettings', { params: params() })).toEqual(saved);
   });
 
+  test('name the field of preChat that is left out or wrong, and what it takes', async () => {
+    for (const [preChat, path, message] of [
+      [{ name: 'off' }, 'body.preChat.email', 'is missing: give name and email, each "off", "optional" or "required"'],
+      [{ name: 'maybe', email: 'off' }, 'body.preChat.name', 'must be "off", "optional" or "required"'],
+    ] as const) {
+      const { status, body } = await request('PUT', 'settings', workspace.jwt, { preChat });
+      expect([status, body['details']]).toEqual([400, [{ path, message }]]);
+    }
+  });
+
   test('leave a line in the audit log that says which were changed, and to what not', async () => {
     await workspace.session.call('putChatSettings', { params: params(), body: { greeting: 'a private word' } });
     const { data } = await workspace.session.call('listAuditLog', {
@@ -177,6 +187,7 @@ describe('canned replies', () => {
       },
     });
     const agent = await agentOf(workspace);
+    await agent.client.call('updateMe', { body: { displayName: 'Ann B.' } });
     await create(
       'all',
       'Hi {{visitor.name|there}} <{{ visitor.email | none }}>, {{visitor.attributes.plan}}/{{visitor.attributes.seats}}/{{visitor.attributes.paid}}' +
@@ -184,7 +195,7 @@ describe('canned replies', () => {
     );
     const [filled] = (await list({ conversationId }, agent.client)).data;
     expect(filled?.content).toBe(
-      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, ${agent.email.split('@')[0]} ${agent.email}. {{{{visitor.email}}}}`,
+      `Hi {{visitor.email}} < none >, pro/3/true/?/?/. Order {{agent.email}}, Ann B. ${agent.email}. {{{{visitor.email}}}}`,
     );
     const [plain] = (await list()).data;
     expect(plain?.content).toContain('{{visitor.name|there}}');

@@ -385,13 +385,14 @@ describe('messages', () => {
     await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     const visitor = await own.visitor();
     const userId = await own.agent();
+    await own.workspace.session.call('updateMe', { body: { displayName: 'Ann B.' } });
     await own.workspace.session.call('updateInboxConversation', {
       params: { tenantId: own.tenantId, id: visitor.conversationId },
       body: { status: 'resolved' },
     });
     await write(visitor, 'still broken');
     const seen = await visitor.api.call('getVisitorConversation');
-    expect(seen).toMatchObject({ status: 'open', agentOnline: true, agentName: own.workspace.email.split('@')[0] });
+    expect(seen).toMatchObject({ status: 'open', agentOnline: true, agentName: 'Ann B.' });
     expect(JSON.stringify(seen)).not.toContain('@');
     const detail = await own.workspace.session.call('getInboxConversation', {
       params: { tenantId: own.tenantId, id: visitor.conversationId },
@@ -597,8 +598,9 @@ describe('a new conversation', () => {
     await own.close(visitor.conversationId);
     await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await own.agent();
+    await own.workspace.session.call('updateMe', { body: { displayName: 'Ann B.' } });
     const { conversation } = await visitor.api.call('beginVisitorConversation');
-    expect(conversation.agentName).toBe(own.workspace.email.split('@')[0]);
+    expect(conversation.agentName).toBe('Ann B.');
   });
 });
 

@@ -104,7 +104,7 @@ test('what is followed waits in words while the hub is away, and goes on once it
   expect(spawnSync(process.execPath, [program, 'chat', 'follow'], { env: alone, encoding: 'utf8' })).toMatchObject({
     status: 1,
     stderr: expect.stringMatching(
-      /^outrigger: No hub runs on the data folder .*; start it with: npm start\n$/,
+      /^outrigger: There is no hub in the data folder .*\. Set OUTRIGGER_HOME .* --hub URL\.\n$/,
     ) as string,
   });
   const hub = await startHubProcess(ours);

@@ -18,7 +18,7 @@ export interface SessionIdentity {
   sessionId: string;
   tenantId: string;
   workspaceName: string;
-  user: { id: string; email: string; role: Role };
+  user: { id: string; email: string; role: Role; displayName: string | null };
   entitlements: Record<Entitlement, boolean>;
   expiresAt: Date;
 }

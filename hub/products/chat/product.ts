@@ -67,7 +67,15 @@ export function createChat(
   );
   const visitors = new VisitorSessions(db);
   const erasure = new Erasure({ db, events: hubEvents, changes, erasers });
-  const entry = new VisitorEntry({ db, rateLimiter, sessions: visitors, conversationWriter, assignment, changes });
+  const entry = new VisitorEntry({
+    db,
+    rateLimiter,
+    sessions: visitors,
+    conversationWriter,
+    messageWriter,
+    assignment,
+    changes,
+  });
   const handOver = new HandOver({ conversationWriter, messageWriter, assignment });
   const chat = new VisitorChat({
     db,

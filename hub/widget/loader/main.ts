@@ -2,8 +2,9 @@ import { Widget } from './widget.ts';
 import type { WidgetEvent } from './widget.ts';
 
 /**
- * `/widget.js`: gives a host's page `Outrigger(command, ...)`, by which it boots, shows and steers the widget. It loads and keeps nothing until the chat is
- * opened, and no second script makes a second widget.
+ * `/widget.js`: gives a host's page `Outrigger(command, ...)`, which boots and controls the widget. Without a `boot` in the queue it boots by itself, unless
+ * the script has `data-auto-boot="false"`. It loads and stores nothing else until the visitor opens the chat, except for a visitor who has a session from
+ * an earlier page. A second script on the page does not make a second widget.
  */
 
 type Listener = (detail?: unknown) => void;
@@ -17,7 +18,7 @@ interface Outrigger {
 const page = window as { Outrigger?: Outrigger };
 const script = document.currentScript as HTMLScriptElement | null;
 
-function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): void {
+function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: ArrayLike<unknown>[]): void {
   let widget: Widget | null = null;
   let listeners = new Map<string, Set<Listener>>();
   let isDrained = false;
@@ -36,30 +37,71 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
     for (const listener of listeners.get(event) ?? []) apart(() => listener(detail));
   };
 
+  const fail = (code: string, message: string) => {
+    // Developers look there first, and a page without an error listener shows nothing else.
+    // oxlint-disable-next-line no-console
+    console.error(`Outrigger: ${message}`);
+    tell('error', { code, message });
+  };
+
   const tokenOf = (given: unknown): string | null => {
     const token = (given as { token?: unknown } | null | undefined)?.token;
-    return typeof token === 'string' && token !== '' ? token : null;
+    if (typeof token === 'string' && token !== '') return token;
+    if ((given ?? null) !== null && (typeof given !== 'object' || (token ?? '') !== ''))
+      fail(
+        'token_invalid',
+        'The token must be a text. Pass { token } with the visitorToken of POST /v1/chat/sessions.',
+      );
+    return null;
+  };
+
+  const make = (token: string | null) => {
+    if (!/^wgt_./.test(siteKey)) {
+      fail('site_key_invalid', `data-site-key is "${siteKey}". Set the site key of your chat; it begins with wgt_.`);
+      return;
+    }
+    const onForgotten = () => {
+      widget?.end(false);
+      make(null);
+    };
+    widget = new Widget({ base, siteKey, token, tell, fail, onForgotten });
+    if (isDrained) begin(widget);
+  };
+  const begin = (begun: Widget) => {
+    tell('ready');
+    begun.resume();
+  };
+  /** Runs a call on the widget. */
+  const steer = (run: (on: Widget) => void) => {
+    if (widget === null) fail('not_booted', "The chat is not booted. Call Outrigger('boot') first.");
+    else run(widget);
   };
 
   const commands: Record<string, (...given: unknown[]) => unknown> = {
     boot(given) {
       const token = tokenOf(given);
-      if (widget !== null && widget.token === token) return;
-      // Another visitor: nothing of the first may stay.
-      widget?.end();
-      widget = new Widget({ base, siteKey, token, tell });
-      if (isDrained) tell('ready');
+      if (widget === null) make(token);
+      else if (token !== widget.token) {
+        // An anonymous visitor signs in. Any other change is another visitor: nothing of the first may stay.
+        if (widget.token === null && token !== null) widget.renew(token);
+        else {
+          widget.end();
+          make(token);
+        }
+      }
     },
     update(given) {
       const token = tokenOf(given);
-      if (token !== null) widget?.renew(token);
+      if (token !== null) steer((on) => on.renew(token));
     },
-    open: () => widget?.open(),
+    open: () => steer((on) => on.open()),
     close: () => widget?.close(false),
-    show: () => widget?.show(true),
+    show: () => steer((on) => on.show(true)),
     hide: () => widget?.show(false),
-    send: (content) => {
-      if (typeof content === 'string' && content.trim() !== '') widget?.send(content);
+    send(content) {
+      if (typeof content !== 'string' || content.trim() === '')
+        fail('content_invalid', "Outrigger('send', text) needs a text that is not empty.");
+      else steer((on) => on.send(content));
     },
     shutdown() {
       widget?.end();
@@ -76,16 +118,23 @@ function start(base: string, siteKey: string, earlier: ArrayLike<unknown>[]): vo
 
   const outrigger: Outrigger = (command, ...given) => {
     const run = Object.hasOwn(commands, command) ? commands[command] : undefined;
-    if (run === undefined) throw new TypeError(`Outrigger has no command ${command}.`);
-    return run(...given);
+    if (run !== undefined) return run(...given);
+    fail('unknown_call', `There is no call "${command}". Use one of: ${Object.keys(commands).join(', ')}.`);
+    return undefined;
   };
   outrigger.isLoaded = true;
   page.Outrigger = outrigger;
-  for (const call of earlier) apart(() => outrigger(...(Array.from(call) as [string])));
+  const calls = Array.from(earlier, (call) => Array.from(call) as [string]);
+  const isBooted = autoBoot === 'false' || calls.some(([command]) => command === 'boot');
+  // Listeners first, so that they get the errors of the other calls.
+  const listening = calls.filter(([command]) => command === 'on');
+  const others = calls.filter(([command]) => command !== 'on');
+  for (const call of [...listening, ...(isBooted ? [] : [['boot'] as [string]]), ...others])
+    apart(() => outrigger(...call));
   // A listener may stand behind the boot in a page's snippet.
   isDrained = true;
-  if (widget !== null) tell('ready');
+  if (widget !== null) begin(widget);
 }
 
 if (page.Outrigger?.isLoaded !== true && script !== null)
-  start(script.src.replace(/widget\.js(?:[?#].*)?$/, ''), script.dataset['siteKey'] ?? '', page.Outrigger?.q ?? []);
+  start(script.src.replace(/widget\.js(?:[?#].*)?$/, ''), script.dataset, page.Outrigger?.q ?? []);

@@ -1,6 +1,7 @@
 import { frameMark } from '../frame-protocol.ts';
 import type { FrameBoot, FromFrame, ToFrame } from '../frame-protocol.ts';
 import { style } from './style.ts';
+import { VisitStorage } from './visit-storage.ts';
 import { launcherWords } from './words.ts';
 
 /** What a host's page hears of the widget. */
@@ -12,10 +13,12 @@ export interface WidgetOptions {
   siteKey: string;
   token: string | null;
   tell: (event: WidgetEvent, detail?: unknown) => void;
+  /** Reports an error to the host's listeners and to the developer's console. */
+  fail: (code: string, message: string) => void;
+  /** Another page of this site ended the visit. */
+  onForgotten: () => void;
 }
 
-/** In the host's own storage, and only once the visitor opened the chat: ties what the frame keeps to this visit. */
-const visitKey = 'outrigger.chat.visit';
 /** A frame that has loaded and says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
 const silenceMs = 5_000;
 /** One that does not load for so long is given up, too, in milliseconds. */
@@ -36,7 +39,7 @@ function icon(className: string, path: string): SVGSVGElement {
   return svg;
 }
 
-/** A launcher, and once it was opened the chat in a frame. */
+/** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
 export class Widget {
   readonly #options: WidgetOptions;
   readonly #origin: string;
@@ -53,10 +56,14 @@ export class Widget {
   #timer = 0;
   #isOpen = false;
   #token: string | null;
+  /** Whether the chat may take the focus once its frame is there. */
+  #takesFocus = false;
+  readonly #storage: VisitStorage;
 
   constructor(options: WidgetOptions) {
     this.#options = options;
     this.#token = options.token;
+    this.#storage = new VisitStorage(options.siteKey);
     this.#origin = new URL(options.base).origin;
     const root = this.#host.attachShadow({ mode: 'open' });
     const sheet = new CSSStyleSheet();
@@ -75,6 +82,15 @@ export class Widget {
     this.#launcher.addEventListener('click', () => (this.#isOpen ? this.close() : this.open()));
     const { signal } = this.#ended;
     addEventListener('message', (event) => this.#onMessage(event), { signal });
+    addEventListener(
+      'storage',
+      ({ key, newValue }) => {
+        if (key !== this.#storage.key) return;
+        if (newValue === null) options.onForgotten();
+        else this.resume();
+      },
+      { signal },
+    );
     const place = () => document.body?.append(this.#host);
     if (document.body === null) addEventListener('DOMContentLoaded', place, { signal, once: true });
     else place();
@@ -89,14 +105,31 @@ export class Widget {
     return this.#isOpen;
   }
 
-  open(): void {
+  /** Goes on after a page load: restores the open chat, or checks in a hidden frame whether something is unread. */
+  resume(): void {
+    const { until, isKnown } = this.#storage.visit;
+    // The session of an identified visitor needs the host's token, which may follow.
+    if (this.#frame !== null || (isKnown && this.#token === null)) return;
+    if (this.#storage.isOpen) this.open(false);
+    else if (until > Date.now()) {
+      const check = () => this.#frame ?? this.#makeFrame();
+      if (document.readyState === 'complete') check();
+      else addEventListener('load', check, { signal: this.#ended.signal, once: true });
+    }
+  }
+
+  /** @param takeFocus whether the chat gets it: not when it was open before the page loaded. */
+  open(takeFocus = true): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
+    this.#takesFocus = takeFocus;
+    this.#storage.isOpen = true;
+    if (this.#cover.textContent !== '') this.#dropFrame();
     if (this.#frame === null) this.#makeFrame();
     this.#launcher.classList.add('open');
     this.#label();
-    this.#frame?.focus();
-    this.#say({ type: 'shown', isShown: true });
+    if (takeFocus) this.#frame?.focus();
+    this.#say({ type: 'shown', isShown: true, takeFocus });
     this.#options.tell('open');
   }
 
@@ -104,11 +137,10 @@ export class Widget {
   close(takeFocus = true): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#storage.isOpen = false;
     this.#launcher.classList.remove('open');
     this.#label();
     this.#say({ type: 'shown', isShown: false });
-    // The next time it may go better.
-    if (this.#cover.textContent !== '') this.#dropFrame();
     if (takeFocus) this.#launcher.focus();
     this.#options.tell('close');
   }
@@ -126,18 +158,18 @@ export class Widget {
   /** A newer token of the same visitor. */
   renew(token: string): void {
     this.#token = token;
-    if (this.#frame !== null) this.#say({ type: 'token', token });
+    if (this.#frame === null) this.resume();
+    else this.#say({ type: 'token', token });
   }
 
-  /** Takes everything away. What the frame keeps goes with the visit's key, and the frame itself once it has wiped that. */
-  end(): void {
+  /**
+   * Removes everything. What the frame stores goes with the visit's key, and the frame itself once it has wiped its storage.
+   * @param forgets false where another page has removed the visit, which may have begun a new one since.
+   */
+  end(forgets = true): void {
     this.#ended.abort();
     clearTimeout(this.#timer);
-    try {
-      sessionStorage.removeItem(visitKey);
-    } catch {
-      // A host without storage has nothing in it.
-    }
+    this.#storage.clear(forgets);
     const port = this.#port;
     const gone = () => {
       clearTimeout(this.#timer);
@@ -176,10 +208,10 @@ export class Widget {
     this.#timer = setTimeout(() => {
       this.#cover.textContent = this.#words.refused;
       if (this.#frame !== null) this.#frame.inert = true;
-      this.#options.tell('error', {
-        code: 'frame_refused',
-        message: `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
-      });
+      this.#options.fail(
+        'frame_refused',
+        `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+      );
     }, delayMs);
   }
 
@@ -210,13 +242,23 @@ export class Widget {
     this.#port = port1;
     port1.addEventListener('message', (event: MessageEvent<FromFrame>) => this.#hear(event.data));
     port1.start();
-    const boot: FrameBoot = { mark: frameMark, type: 'boot', token: this.#token, visit: visitOf() };
+    const { visit } = this.#storage;
+    this.#storage.visit = visit;
+    const boot: FrameBoot = {
+      mark: frameMark,
+      type: 'boot',
+      token: this.#token,
+      visit: visit.id,
+      mayShare: visit.until > Date.now(),
+      kept: this.#storage.kept,
+    };
     there.postMessage(boot, this.#origin, [port2]);
     this.#launcher.classList.add('here');
     // What the frame was told before it could hear; a frame that was loaded anew hears only how it stands.
     const waiting = this.#waiting.filter(({ type }) => type === 'send');
     this.#waiting = [];
-    for (const message of [{ type: 'shown' as const, isShown: this.#isOpen }, ...waiting]) port1.postMessage(message);
+    const shown = { type: 'shown' as const, isShown: this.#isOpen, takeFocus: this.#takesFocus };
+    for (const message of [shown, ...waiting]) port1.postMessage(message);
   }
 
   #hear(message: FromFrame): void {
@@ -239,24 +281,19 @@ export class Widget {
       case 'close':
         this.close();
         break;
+      case 'session':
+        this.#storage.visit = { ...message, id: this.#storage.visit.id };
+        break;
+      case 'keep':
+        this.#storage.kept = message.kept;
+        break;
       case 'error':
-        tell('error', { code: message.code, message: message.message });
+        this.#options.fail(message.code, message.message);
         break;
       case 'token-expired':
         tell('tokenExpired');
         break;
       default:
     }
-  }
-}
-
-function visitOf(): string {
-  const made = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('');
-  try {
-    const visit = sessionStorage.getItem(visitKey) ?? made();
-    sessionStorage.setItem(visitKey, visit);
-    return visit;
-  } catch {
-    return made();
   }
 }

@@ -1,13 +1,8 @@
 import type { FromFrame } from '../frame-protocol.ts';
 import type { PageAddress } from './address.ts';
 import type { Kept } from './kept.ts';
+import type { SharedSession } from './shared-session.ts';
 import type { Store } from './state.ts';
-
-/** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
-export interface KeptSession {
-  token: string;
-  isKnown: boolean;
-}
 
 /** What somebody says who begins as nobody. */
 export interface Introduction {
@@ -24,4 +19,6 @@ export interface ChatOptions {
   /** Of the link, or of the host; null for none. */
   token: string | null;
   tellHost: (message: FromFrame) => void;
+  /** Null in a tab of its own. */
+  shared: SharedSession | null;
 }

@@ -2,26 +2,34 @@ import type { ChatPageSettings, VisitorSession } from '../../../shared/contract/
 import { call, HubError } from './api.ts';
 import { Attention } from './attention.ts';
 import type { Blobs } from './blobs.ts';
-import type { ChatOptions, Introduction, KeptSession } from './chat-options.ts';
+import type { ChatOptions, Introduction } from './chat-options.ts';
 import { Draft } from './draft.ts';
 import { tellUnread } from './host.ts';
+import type { KeptSession } from './kept.ts';
 import { lookOf, wear } from './look.ts';
 import type { Look } from './look.ts';
 import { OpenChat } from './open-chat.ts';
-import { problemOf, tokenRequired } from './problems.ts';
+import { forDevelopers, problemOf, tokenRequired } from './problems.ts';
+import { announceRenewal } from './session.ts';
 import type { Problem } from './state.ts';
 import type { Upload } from './uploads.ts';
 
 /** So many texts of the host's wait for a session; what comes on top is left out. */
 const mostWaiting = 20;
+/** How long a page of the site checks by itself for a visitor whom its token names and who has opened the chat, in milliseconds. */
+const knownVisitMs = 30 * 24 * 60 * 60 * 1_000;
 
-/** The chat of a visitor: how it begins, and what they can do in it. */
+/**
+ * The chat of a visitor: how it begins, and what they can do in it.
+ * Over 300 lines: the parts of the page share this one object, and most methods are one line.
+ */
 export class Chat {
   readonly #options: ChatOptions;
   readonly #attention = new Attention();
   #token: string | null;
   #open: OpenChat | null = null;
   #isShown: boolean;
+  #mayTakeFocus: boolean;
   readonly #draft: Draft;
   /** Texts of the host's that came before there was a session. */
   #waiting: string[] = [];
@@ -35,8 +43,10 @@ export class Chat {
     this.#options = options;
     this.#token = options.token;
     this.#isShown = !options.address.isEmbedded;
+    this.#mayTakeFocus = this.#isShown;
     this.#draft = new Draft(options.store, options.kept);
     document.addEventListener('visibilitychange', () => this.#looked());
+    options.shared?.offer(() => (this.#open === null ? null : options.kept.get<KeptSession>('session')));
     options.store.subscribe(() => this.#attention.show(options.store.state.unread));
     tellUnread(options.store, options.tellHost);
   }
@@ -48,7 +58,7 @@ export class Chat {
 
   /** Begins: with the token, else with what the tab has, else as nobody where that is allowed. */
   async start(): Promise<void> {
-    const { address, store, kept } = this.#options;
+    const { address, store, kept, shared } = this.#options;
     const turn = this.#begin();
     store.set({ phase: 'loading' });
     const known = kept.get<KeptSession>('session');
@@ -57,15 +67,24 @@ export class Chat {
       await this.#wear(lookOf(store.state.title));
       if (turn !== this.#turn) return;
       if (this.#token !== null) {
-        // Whatever was here before may be another's.
-        kept.set('session', null);
-        const body = { siteKey: address.siteKey, token: this.#token };
+        // A session that a token or a link led to may be another visitor's. An anonymous one is of the visitor who signs in now.
+        const isAnonymous = address.isEmbedded && known?.isKnown !== true;
+        if (!isAnonymous) kept.set('session', null);
+        const before = isAnonymous ? (known ?? (await shared?.find()) ?? null) : null;
+        if (turn !== this.#turn) return;
+        const body = {
+          siteKey: address.siteKey,
+          token: this.#token,
+          ...(before === null ? {} : { anonymousSession: before.token }),
+        };
         await this.#use(await call<VisitorSession>('token', { method: 'POST', body }), { isKnown: true, turn });
         return;
       }
+      const found = known ?? (await shared?.find()) ?? null;
+      if (turn !== this.#turn) return;
       // Without a token of its host a frame is not for somebody whom an earlier page knew.
-      const kind = known !== null && !(known.isKnown && address.isEmbedded) ? known : null;
-      if (kind !== null && (await this.#resume(kind, turn))) return;
+      const own = found !== null && !(found.isKnown && address.isEmbedded) ? found : null;
+      if (own !== null && (await this.#resume(own, turn))) return;
       const settings = await call<ChatPageSettings>('page', { query: { siteKey: address.siteKey } });
       if (turn !== this.#turn) return;
       await this.#dress(settings);
@@ -172,8 +191,15 @@ export class Chat {
     this.#looked();
   }
 
-  setShown(isShown: boolean): void {
+  /** Whether a part may take the focus: not in a frame that is hidden, or that was open before its page loaded. */
+  get mayTakeFocus(): boolean {
+    return this.#mayTakeFocus || document.hasFocus();
+  }
+
+  /** @param takeFocus whether the visitor opened it just now. */
+  setShown(isShown: boolean, takeFocus: boolean): void {
     this.#isShown = isShown;
+    this.#mayTakeFocus = isShown && takeFocus;
     this.#looked();
   }
 
@@ -212,6 +238,7 @@ export class Chat {
   }
 
   #askWho(): void {
+    this.#options.tellHost({ type: 'session', until: 0, isKnown: false });
     this.#draft.set([this.#draft.text, ...this.#waiting.splice(0)].filter((text) => text !== '').join('\n'));
     this.#options.store.set({ phase: 'start' });
   }
@@ -219,7 +246,9 @@ export class Chat {
   /** Whether what the tab kept led anywhere; a session of nobody that is over is just forgotten. @throws HubError */
   async #resume({ token, isKnown }: KeptSession, turn: number): Promise<boolean> {
     try {
-      await this.#use(await call<VisitorSession>('renew', { method: 'POST', token }), { isKnown, turn });
+      const session = await call<VisitorSession>('renew', { method: 'POST', token });
+      announceRenewal(token, session);
+      await this.#use(session, { isKnown, turn });
       return true;
     } catch (error) {
       if (turn !== this.#turn) return true;
@@ -234,11 +263,14 @@ export class Chat {
     const { store, kept, tellHost } = this.#options;
     if (turn !== this.#turn) return;
     this.#end();
-    const keep = ({ token }: VisitorSession) => kept.set('session', { token, isKnown } satisfies KeptSession);
+    const keep = ({ token, expiresAt }: VisitorSession) => {
+      kept.set('session', { token, isKnown } satisfies KeptSession);
+      tellHost({ type: 'session', until: isKnown ? Date.now() + knownVisitMs : Date.parse(expiresAt), isKnown });
+    };
     keep(session);
     await this.#dress(session.settings);
     if (turn !== this.#turn) return;
-    this.#draft.belongTo(session.visitorId);
+    this.#draft.belongTo(session.visitorId, session.carriedOver);
     const open = new OpenChat(session, {
       store,
       kept,
@@ -257,7 +289,8 @@ export class Chat {
     this.#open = open;
     store.set({ phase: 'chat', typing: null, partial: '', unread: 0, isConnected: true });
     void open.conversation.start();
-    if (this.#left?.visitorId === session.visitorId) open.uploads.carryOver(this.#left.uploads);
+    if (this.#left?.visitorId === session.visitorId || session.carriedOver)
+      open.uploads.carryOver(this.#left?.uploads ?? []);
     for (const text of this.#waiting.splice(0)) open.conversation.send(text, []);
   }
 
@@ -276,13 +309,15 @@ export class Chat {
     const isKnown = this.#isKnown();
     const problem = problemOf(error, { hasAny: isKnown || this.#open !== null, isKnown });
     if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
-    if (problem !== 'needed') this.#options.tellHost({ type: 'error', code: error.code, message: error.message });
+    if (problem !== 'needed')
+      this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
     this.#fail(problem);
   }
 
   #fail(problem: Problem): void {
     const { store, kept, tellHost } = this.#options;
     this.#end();
+    if (problem !== 'unreachable' && problem !== 'blocked') tellHost({ type: 'session', until: 0, isKnown: false });
     if (problem === 'needed') tellHost(tokenRequired);
     if (problem === 'expired') kept.set('session', null);
     else if (problem !== 'unreachable' && problem !== 'blocked') kept.wipe();

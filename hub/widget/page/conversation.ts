@@ -23,7 +23,10 @@ const isOfOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && 
 
 const nameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
 
-/** One conversation: what was said, what comes in, what goes out. */
+/**
+ * One conversation: what was said, what comes in, what goes out.
+ * Over 300 lines: each message passes through all of this state.
+ */
 export class Conversation {
   readonly #options: ConversationOptions;
   readonly #messages = new Messages();
@@ -168,7 +171,11 @@ export class Conversation {
     this.#messages.restart(data);
     this.#options.store.set({ isLoaded: true, chunks: this.#messages.chunks, hasOlder: meta.nextCursor !== null });
     for (const { clientId } of data) if (clientId !== null) this.#outbox.arrived(clientId);
+    const { visitorReadSeq } = this.#conversation;
     this.#markRead();
+    // What came between two pages of a site is news, once; on the first page everything before is history.
+    const reported = this.#options.kept.get<number>(this.#reportedKey) ?? this.#messages.last;
+    this.#report(data.filter((message) => isOfOthers(message) && message.seq > Math.max(reported, visitorReadSeq)));
   }
 
   /** Reads what is missing behind the last message, once at a time. */
@@ -252,7 +259,7 @@ export class Conversation {
     const added = this.#messages.add(messages.filter(({ conversationId }) => conversationId === this.#conversation.id));
     if (this.#messages.hasGap) void this.#repair().catch(() => undefined);
     if (added.length === 0) return;
-    const { store, onIncoming } = this.#options;
+    const { store } = this.#options;
     for (const { clientId, senderType } of added)
       if (senderType === 'visitor' && clientId !== null) this.#outbox.arrived(clientId);
     const incoming = added.filter(isOfOthers);
@@ -265,7 +272,16 @@ export class Conversation {
     if (incoming.length > 0) this.#partial.end();
     const { visitorReadSeq } = this.#conversation;
     this.#markRead();
-    for (const message of incoming) if (message.seq > visitorReadSeq) onIncoming(message);
+    this.#report(incoming.filter(({ seq }) => seq > visitorReadSeq));
+  }
+
+  get #reportedKey(): string {
+    return `reported.${this.#conversation.id}`;
+  }
+
+  #report(messages: readonly ChatMessage[]): void {
+    for (const message of messages) this.#options.onIncoming(message);
+    this.#options.kept.set(this.#reportedKey, this.#messages.last);
   }
 
   #markRead(): void {

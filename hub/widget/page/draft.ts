@@ -29,11 +29,14 @@ export class Draft {
     this.#kept.set('draft', text === '' ? null : ({ text, visitorId: this.#visitorId } satisfies KeptDraft));
   }
 
-  /** From here on it is this visitor's: what they typed before is there again, and what anybody else did is gone. */
-  belongTo(visitorId: string): void {
+  /**
+   * From here on it is this visitor's: what they typed before is there again, and what anybody else did is gone.
+   * @param isCarriedOver whether they are the anonymous visitor who typed here, signed in.
+   */
+  belongTo(visitorId: string, isCarriedOver = false): void {
     const before = this.#read();
     this.#visitorId = visitorId;
-    this.set(before?.visitorId === visitorId ? before.text : '');
+    this.set(isCarriedOver || before?.visitorId === visitorId ? (before?.text ?? '') : '');
   }
 
   #read(): KeptDraft | null {

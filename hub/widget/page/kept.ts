@@ -1,14 +1,37 @@
-/** What a tab keeps of a chat over a reload: in the storage of its session, else, where a browser allows none, in memory. */
+/** The session that a tab keeps over a reload, and whether a token of somebody's led to it. */
+export interface KeptSession {
+  token: string;
+  isKnown: boolean;
+}
+
+/** Keeps a frame's values in the page around it. */
+export interface HostStorage {
+  /** What it kept before. */
+  kept: string | null;
+  keep: (kept: string | null) => void;
+}
+
+/**
+ * What a tab keeps of a chat over a reload: in the storage of its session. Browsers that block third-party storage give a frame none: the page around it
+ * keeps the values then. Without either they last as long as the page.
+ */
 export class Kept {
   readonly #prefix: string;
   readonly #storage: Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | 'length'> | null;
   readonly #memory = new Map<string, string>();
 
-  /** @param visit of which it is: what another visit of the same site left is taken away. */
-  constructor(storage: Storage | null, siteKey: string, visit: string) {
+  readonly #host: HostStorage | null;
+
+  /**
+   * @param visit of which it is: what another visit of the same site left is taken away.
+   * @param host used only where there is no storage.
+   */
+  constructor(storage: Storage | null, siteKey: string, visit: string, host: HostStorage | null = null) {
     const site = `outrigger.chat.${siteKey}.`;
     this.#prefix = `${site}${visit}.`;
     this.#storage = storage;
+    this.#host = storage === null ? host : null;
+    this.#readHost();
     this.#remove((key) => key.startsWith(site) && !key.startsWith(this.#prefix));
   }
 
@@ -29,6 +52,7 @@ export class Kept {
     try {
       if (value === null) {
         this.#storage?.removeItem(key);
+        this.#tellHost();
         return;
       }
       if (this.#storage === null) throw new Error('no storage');
@@ -36,12 +60,27 @@ export class Kept {
     } catch {
       // Full, or not allowed: it lasts as long as the page then.
       if (value !== null) this.#memory.set(key, JSON.stringify(value));
+      this.#tellHost();
     }
   }
 
   wipe(): void {
     this.#memory.clear();
+    this.#tellHost();
     this.#remove((key) => key.startsWith(this.#prefix));
+  }
+
+  #readHost(): void {
+    try {
+      const entries = JSON.parse(this.#host?.kept ?? '{}') as Record<string, string>;
+      for (const [key, text] of Object.entries(entries)) if (key.startsWith(this.#prefix)) this.#memory.set(key, text);
+    } catch {
+      // Not written by this page.
+    }
+  }
+
+  #tellHost(): void {
+    this.#host?.keep(this.#memory.size === 0 ? null : JSON.stringify(Object.fromEntries(this.#memory)));
   }
 
   #remove(matches: (key: string) => boolean): void {

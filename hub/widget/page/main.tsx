@@ -5,6 +5,7 @@ import { findHost } from './host.ts';
 import { Kept, tabStorage } from './kept.ts';
 import { inEnglish } from './language.ts';
 import { App } from './parts/app.tsx';
+import { shareSessions } from './shared-session.ts';
 import { Store } from './state.ts';
 // oxlint-disable-next-line import/no-unassigned-import
 import './style.css';
@@ -40,15 +41,22 @@ async function start(root: Element): Promise<void> {
   const chat = new Chat({
     address,
     store,
-    kept: new Kept(tabStorage(), address.siteKey, host?.boot.visit ?? 'page'),
+    kept: new Kept(
+      tabStorage(),
+      address.siteKey,
+      host?.boot.visit ?? 'page',
+      host === null ? null : { kept: host.boot.kept, keep: (kept) => host.say({ type: 'keep', kept }) },
+    ),
     token: host === null ? address.linkToken : host.boot.token,
     tellHost: (message) => host?.say(message),
+    shared: host === null ? null : shareSessions(`${address.siteKey}.${host.boot.visit}`, host.boot.mayShare),
   });
   render(<App chat={chat} store={store} />, root);
   host?.listen((message) => {
     if (message.type === 'shown') {
-      chat.setShown(message.isShown);
-      if (message.isShown) document.querySelector<HTMLElement>('[data-first]')?.focus();
+      const takesFocus = message.isShown && message.takeFocus === true;
+      chat.setShown(message.isShown, takesFocus);
+      if (takesFocus) document.querySelector<HTMLElement>('[data-first]')?.focus();
     } else if (message.type === 'send') chat.sendText(message.content);
     else if (message.type === 'token') void chat.renewToken(message.token);
     else {

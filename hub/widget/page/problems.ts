@@ -25,5 +25,16 @@ export const tokenRequired: FromFrame = {
   type: 'error',
   code: 'token_required',
   message:
-    'Nobody may write here without a token: call boot with the { token } of whoever is signed in, or switch allowAnonymous on in the settings of the chat.',
+    'This chat takes only visitors with a token. Call boot with the { token } of the signed-in visitor, or set allowAnonymous in the settings of the chat.',
 };
+
+const remedies: Record<string, string> = {
+  chat_token_invalid:
+    'The token is changed, revoked, or of another site key. Mint a new one with POST /v1/chat/sessions on your server and pass it to update.',
+  chat_token_expired:
+    'The token has expired. Mint a new one with POST /v1/chat/sessions on your server and pass it to update.',
+};
+
+/** What a host's developers read of a refusal: the remedy where there is one. */
+export const forDevelopers = ({ code, message }: HubError): string =>
+  remedies[code] ?? (message === '' ? 'The hub did not answer. Check that this browser reaches it.' : message);

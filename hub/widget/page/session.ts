@@ -13,6 +13,18 @@ export interface SessionOptions {
   onRefused: (error: HubError) => void;
 }
 
+/** Tells the other pages that use a session which one replaces it. */
+export function announceRenewal(replaced: string, session: VisitorSession): void {
+  if (typeof BroadcastChannel === 'undefined') return;
+  const channel = new BroadcastChannel(channelOf(session));
+  // A channel has one origin; it is windows that need one.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin
+  channel.postMessage({ replaced, session } satisfies Renewed);
+  channel.close();
+}
+
+const channelOf = ({ conversation }: VisitorSession) => `outrigger.chat.${conversation.id}`;
+
 interface Renewed {
   replaced: string;
   session: VisitorSession;
@@ -31,10 +43,7 @@ export class Session {
   constructor(session: VisitorSession, options: SessionOptions) {
     this.#session = session;
     this.#options = options;
-    this.#others =
-      typeof BroadcastChannel === 'undefined'
-        ? null
-        : new BroadcastChannel(`outrigger.chat.${session.conversation.id}`);
+    this.#others = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel(channelOf(session));
     this.#others?.addEventListener('message', ({ data }: MessageEvent<Renewed>) => {
       // A tab that was made as a copy of another has the same one.
       if (data.replaced === this.#session.token) this.#adopt(data.session);

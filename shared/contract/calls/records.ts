@@ -25,8 +25,9 @@ export const silentCallHours = 4;
 /** Exports that one person may begin a minute, however often they are signed in. */
 export const exportsPerMinute = 5;
 
-const direction = z.enum(callDirections, `must be one of ${callDirections.join(', ')}`);
-const result = z.enum(callResults, `must be one of ${callResults.join(', ')}`);
+const direction = named('CallDirection', z.enum(callDirections, `must be one of ${callDirections.join(', ')}`));
+// Named: code generators call an inline one after its operation and field, which is what they call the answer, too.
+const result = named('CallResult', z.enum(callResults, `must be one of ${callResults.join(', ')}`));
 
 export const callRecord = named(
   'CallRecord',
@@ -37,6 +38,11 @@ export const callRecord = named(
     direction: direction.nullable().describe('Null until the carrier has said it'),
     fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),
     toId: z.string().nullable().describe('Who was called'),
+    fromName: z
+      .string()
+      .nullable()
+      .describe('Display name, or email address, of the member who called from their softphone; null for others'),
+    toName: z.string().nullable().describe('The same of the member who was called'),
     state: z.enum(callStates),
     result: result
       .nullable()
@@ -66,6 +72,8 @@ export const callRecord = named(
     direction: 'inbound',
     fromId: '+15005550006',
     toId: '+15005550001',
+    fromName: null,
+    toName: null,
     state: 'ended',
     result: 'answered',
     reason: null,

@@ -59,6 +59,7 @@ export const chatAgent = named(
   z.object({
     userId: id,
     email: z.string(),
+    displayName: z.string().nullable().describe('What visitors see of the agent; null shows a neutral word'),
     presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
     openConversations: z.int(),
   }),
@@ -83,9 +84,12 @@ export const inboxVisitor = named(
   'InboxVisitor',
   z.object({
     ...visitor.shape,
-    verified: z.boolean(),
-    blockedAt: timestamp.nullable(),
-    lastAddress: z.string().nullable().describe('Without its last part, unless the settings keep it whole'),
+    verified: z.boolean().describe('Whether a token of your server named the visitor (`external_id`)'),
+    blocked_at: timestamp.nullable().describe('When an agent blocked the visitor; null while they are not blocked'),
+    last_address: z
+      .string()
+      .nullable()
+      .describe('IP address of the last visit, without its last part unless the settings keep it whole'),
   }),
 );
 export type InboxVisitor = z.output<typeof inboxVisitor>;

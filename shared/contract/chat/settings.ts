@@ -21,6 +21,16 @@ const origin = z
   .refine((value) => !/^http:.*[^\]:]:80$|^https:.*[^\]:]:443$/.test(value), 'must leave the default port out');
 
 const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time from 00:00 to 24:00');
+/** Both fields of `preChat` are given together: it is replaced as a whole. */
+const preChatField = z
+  .enum(['off', 'optional', 'required'], {
+    error: ({ input }) =>
+      input === undefined
+        ? 'is missing: give name and email, each "off", "optional" or "required"'
+        : 'must be "off", "optional" or "required"',
+  })
+  .describe('Whether the page asks for it: `off`, `optional` or `required`');
+
 const period = z
   .strictObject({ day: z.enum(weekdays), from: clock, to: clock })
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be later than from' });
@@ -54,8 +64,8 @@ const settings = {
   allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
   preChat: z
     .strictObject({
-      name: z.enum(['off', 'optional', 'required']),
-      email: z.enum(['off', 'optional', 'required']),
+      name: preChatField,
+      email: preChatField,
     })
     .describe('What the page asks of a visitor without a token; it identifies nobody'),
   businessHours: z

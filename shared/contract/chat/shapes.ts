@@ -101,7 +101,9 @@ export const message = named(
     senderName: z
       .string()
       .nullable()
-      .describe('Of an agent, what stands before the @ of their address; null for others, and for one who left'),
+      .describe(
+        'Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more',
+      ),
     attachments: z.array(attachment),
     clientId: z.string().nullable(),
     createdAt: timestamp,

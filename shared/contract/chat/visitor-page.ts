@@ -53,7 +53,10 @@ export const visitorConversation = named(
     lastSeq: z.int(),
     visitorReadSeq: z.int(),
     agentReadSeq: z.int(),
-    agentName: z.string().nullable().describe('Of whoever it is assigned to'),
+    agentName: z
+      .string()
+      .nullable()
+      .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
     agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
     assistant: z
       .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
@@ -74,6 +77,9 @@ export const visitorSession = named(
     visitorId: id,
     conversation: visitorConversation,
     settings: pageSettings,
+    carriedOver: z
+      .boolean()
+      .describe('True when the conversations of `anonymousSession` became those of this visitor in this request'),
   }),
 );
 
@@ -97,10 +103,13 @@ export const visitorPage = defineResource({
     path: '/widget/v1/token',
     summary: 'Exchange a link token for a session token, or begin as nobody',
     description:
-      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one.',
+      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one. With a link token and `anonymousSession`, the conversations of that anonymous visitor become those of the identified visitor, and the sessions of the anonymous visitor end. Nothing is carried over when the session is expired, of an identified visitor, of another workspace or environment, or was carried over before: `carriedOver` is false then.',
     body: z.strictObject({
       siteKey,
       token: text(1, 200).optional().describe('Of the link, or of `boot`'),
+      anonymousSession: text(1, 200)
+        .optional()
+        .describe('Session token of the anonymous visitor who now signs in with `token`'),
       name: chatText(1, 200).optional().describe('What an anonymous visitor calls themselves'),
       email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
     }),

@@ -21,6 +21,28 @@ export const session = named(
   }),
 );
 
+const displayName = z
+  .string()
+  .trim()
+  .min(1, 'must not be empty; null removes the display name')
+  .max(100, 'must have at most 100 characters')
+  .refine(
+    (value) => value.isWellFormed() && !/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u.test(value),
+    'must not hold control characters or characters that change the direction of the text',
+  )
+  .nullable()
+  .describe('What visitors and colleagues see instead of your email address; null removes it');
+
+const profile = named(
+  'MemberProfile',
+  z.object({
+    id,
+    email: z.string(),
+    role,
+    displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
+  }),
+);
+
 const tenantParams = z.strictObject({ tenantId: id });
 
 export const environments = ['live', 'test'] as const;
@@ -47,6 +69,7 @@ export const member = named(
     id,
     email: z.string(),
     role,
+    displayName: z.string().nullable().describe('What visitors see of the member; null shows a neutral word'),
     createdAt: timestamp,
     lastSignInAt: timestamp
       .nullable()
@@ -110,7 +133,19 @@ export const identity = defineResource({
     method: 'GET',
     path: '/auth/me',
     summary: 'Who is signed in',
-    response: z.object({ tenantId: id, workspaceName: z.string(), user: z.object({ id, email: z.string(), role }) }),
+    response: z.object({ tenantId: id, workspaceName: z.string(), user: profile }),
+  },
+  updateMe: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'PATCH',
+    path: '/auth/me',
+    summary: 'Change your own profile',
+    description:
+      'Visitors see the display name in chats, with your past messages as well; without one they see a neutral word such as "Support". Live connections show it after they reconnect.',
+    body: z.strictObject({ displayName }),
+    response: z.object({ user: profile }),
   },
   logOut: {
     tag,

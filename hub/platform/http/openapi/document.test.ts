@@ -45,6 +45,23 @@ describe('the OpenAPI document', () => {
     );
   });
 
+  test('calls nothing in an operation what code generators call its answer', () => {
+    for (const methods of Object.values(document.paths))
+      for (const { operationId, parameters = [] } of Object.values(methods) as {
+        operationId: string;
+        parameters?: { name?: string; schema?: { enum?: unknown } }[];
+      }[])
+        expect([
+          operationId,
+          parameters.filter(({ name, schema }) => name === 'result' && schema?.enum !== undefined),
+        ]).toEqual([operationId, []]);
+    // Beside `result`, which is a text, files under any name would be texts as well.
+    visit(document, ({ properties, additionalProperties }) => {
+      if (Object.hasOwn((properties as object | undefined) ?? {}, 'result'))
+        expect(additionalProperties ?? false).toBe(false);
+    });
+  });
+
   test('gives the linters nothing to say', { timeout: 240_000 }, async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config });

@@ -117,8 +117,14 @@ const multipartResult = {
   schema: {
     type: 'object',
     required: ['result'],
-    properties: { result: { type: 'string', description: 'The JSON body, without artifacts' } },
-    additionalProperties: { type: 'string', format: 'binary' },
+    properties: {
+      result: { type: 'string', description: 'The JSON body, without artifacts' },
+      artifacts: {
+        type: 'array',
+        items: { type: 'string', format: 'binary' },
+        description: 'One file for each artifact. Their fields may have other names.',
+      },
+    },
   },
 };
 
@@ -203,7 +209,7 @@ export function openApiDocument(): Json {
       title: 'Outrigger',
       version: '1.6.0',
       description:
-        'Durable workflows that reach real machines. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`.',
+        'Durable workflows that reach real machines. The version is that of the API; the start page and `outrigger --version` show that of the hub. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`.',
       contact: { name: 'Whoever operates this hub' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },

@@ -57,9 +57,15 @@ function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined):
       in: place,
       required: place === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: rest,
+      schema: referring(rest),
     };
   });
+}
+
+/** A named schema of a parameter is one that some body has, too. */
+function referring({ allOf, ...rest }: Json): Json {
+  const [{ $ref } = {} as Json] = Array.isArray(allOf) ? (allOf as Json[]) : [];
+  return typeof $ref === 'string' ? { $ref: $ref.replace('#/definitions/', '#/components/schemas/') } : rest;
 }
 
 /** Those whose caller has keys of its own: see `idempotentCallerOf`. */

@@ -93,8 +93,9 @@ export class ReplyComposer {
       const reply = presented(answer, settings, passages, addresses());
       // For whoever keeps the knowledge: nearly every question finds some entries, whether they answer it or not.
       const isAnswered = answer.action === 'handoff' && confidenceOf(answer.sources, passages) >= answeringScore;
-      if (reply?.action === 'handoff' && !isAnswered && question.trim() !== '')
-        await this.#knowledge.recordUnanswered(tenantId, conversation.id, question);
+      if (reply?.action === 'handoff' && !isAnswered)
+        // Each message by itself: joined, the same question in another conversation would count apart.
+        for (const each of asked) await this.#knowledge.recordUnanswered(tenantId, conversation.id, each);
       return { reply: reply && { ...reply, tools: tools?.uses ?? [], asks: tools?.asks ?? [] }, usage };
     } catch (error) {
       (told as Deltas | null)?.drop();

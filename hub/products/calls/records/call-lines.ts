@@ -16,6 +16,8 @@ const shown: Record<keyof CallRecord, string> = {
   direction: 'c.direction',
   fromId: 'c.from_id',
   toId: 'c.to_id',
+  fromName: 'c.from_name',
+  toName: 'c.to_name',
   state: `(ARRAY[${callStates.map((state) => `'${state}'`).join(', ')}])[c.rank + 1]`,
   result: 'c.result',
   reason: 'c.reason',
@@ -31,7 +33,7 @@ const shown: Record<keyof CallRecord, string> = {
 };
 const fields = Object.keys(callRecord.shape) as (keyof CallRecord)[];
 /** Those that somebody else wrote; all others are numbers, times and words of ours. */
-const foreign = new Set<keyof CallRecord>(['callSid', 'fromId', 'toId', 'reason']);
+const foreign = new Set<keyof CallRecord>(['callSid', 'fromId', 'toId', 'fromName', 'toName', 'reason']);
 
 /** Signs that begin a formula, with their full-width forms, which some spreadsheets read alike; for a bracket expression. */
 const formulaSigns = '-=+@\uFF0D\uFF1D\uFF0B\uFF20';

@@ -9,6 +9,8 @@ export interface CallRow {
   direction: CallDirection | null;
   from_id: string | null;
   to_id: string | null;
+  from_name: string | null;
+  to_name: string | null;
   rank: number;
   result: CallResult | null;
   reason: string | null;
@@ -22,8 +24,14 @@ export interface CallRow {
   mos_score: number | null;
 }
 
-export const callColumns =
-  'id, provider, call_sid, direction, from_id, to_id, rank, result, reason, sip_code, hangup_by, started_at, answered_at, ended_at, heard_at, duration_secs, mos_score';
+/** The member whose SIP user (see `personUsername`) stands in a column of `calls`, by name; null for all others. */
+const colleagueIn = (column: 'from_id' | 'to_id') =>
+  `CASE WHEN calls.${column} LIKE '%w________________-%' THEN (SELECT coalesce(u.display_name, u.email) FROM users u
+     WHERE u.tenant_id = calls.tenant_id AND u.id = (substring(calls.${column} FROM '^(?:sips?:)?w[0-9a-f]{16}-([0-9a-f]{32})(?:@.*)?$'))::uuid
+       AND substring(calls.${column} FROM '^(?:sips?:)?w([0-9a-f]{16})-') = left(encode(sha256(calls.tenant_id::text::bytea), 'hex'), 16)) END`;
+
+export const callColumns = `id, provider, call_sid, direction, from_id, to_id, ${colleagueIn('from_id')} AS from_name, ${colleagueIn('to_id')} AS to_name,
+  rank, result, reason, sip_code, hangup_by, started_at, answered_at, ended_at, heard_at, duration_secs, mos_score`;
 
 /** A call as it is shown; `shown_call` of the database says the same to those who follow calls live. */
 export function presentCall(row: CallRow): CallRecord {
@@ -41,6 +49,8 @@ export function presentCall(row: CallRow): CallRecord {
     direction: row.direction,
     fromId: row.from_id,
     toId: row.to_id,
+    fromName: row.from_name,
+    toName: row.to_name,
     state: callStates[row.rank] ?? 'ended',
     result: row.result,
     reason: row.reason,

@@ -20,6 +20,7 @@ export interface AgentPresencesDependencies {
 interface AgentRow {
   user_id: string;
   email: string;
+  display_name: string | null;
   presence: Presence | 'offline';
   open_conversations: number;
 }
@@ -166,7 +167,7 @@ export class AgentPresences implements Disposable {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<AgentRow>(
         'list_chat_agents',
-        `SELECT u.id AS user_id, u.email, ${shownPresence} AS presence,
+        `SELECT u.id AS user_id, u.email, u.display_name, ${shownPresence} AS presence,
            (SELECT count(*)::int FROM chat_conversations c WHERE c.tenant_id = $1 AND c.assigned_user_id = u.id AND c.status = 'open') AS open_conversations
          FROM users u LEFT JOIN chat_agents a ON a.tenant_id = $1 AND a.user_id = u.id
          WHERE u.tenant_id = $1 AND ($3::uuid IS NULL OR u.id = $3) ORDER BY u.id`,
@@ -176,6 +177,7 @@ export class AgentPresences implements Disposable {
     return rows.map((row) => ({
       userId: row.user_id,
       email: row.email,
+      displayName: row.display_name,
       presence: row.presence,
       openConversations: row.open_conversations,
     }));

@@ -4,8 +4,7 @@ import type { CannedReplies } from './service.ts';
 
 export const cannedReplyRoutes = (replies: CannedReplies) =>
   implement(resource, {
-    listCannedReplies: ({ principal, query }) =>
-      replies.list(principal.tenantId, query, { email: principal.user.email }),
+    listCannedReplies: ({ principal, query }) => replies.list(principal.tenantId, query, principal.user),
     createCannedReply: ({ principal, body }) => replies.create(principal.tenantId, body),
     updateCannedReply: ({ principal, params, body }) => replies.update(principal.tenantId, params.id, body),
     deleteCannedReply: ({ principal, params }) => replies.delete(principal.tenantId, params.id),

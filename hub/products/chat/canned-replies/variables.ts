@@ -2,12 +2,11 @@ import { maxMessageLength } from '../../../../shared/contract/chat/shapes.ts';
 import { invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { visibleLine } from '../../../../shared/visible-text.ts';
-import { shownNameOf } from '../conversations/index.ts';
 
 /** What variables stand for. */
 export interface Variables {
   visitor: { name: string | null; email: string | null; attributes: JsonObject };
-  agent: { email: string };
+  agent: { email: string; displayName: string | null };
   conversation: { name: string };
 }
 
@@ -60,7 +59,7 @@ function valueOf(name: string, { visitor, agent, conversation }: Variables, fall
     case 'visitor.email':
       return visitor.email ?? fallback;
     case 'agent.name':
-      return shownNameOf(agent.email);
+      return agent.displayName ?? fallback;
     case 'agent.email':
       return agent.email;
     case 'conversation.name':

@@ -19,6 +19,5 @@ export {
   visitorColumns,
 } from './rows.ts';
 export type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
-export { shownNameOf } from './shown-name.ts';
 export { assertAttributesFit, attributesSize, knowVisitor, splitAttributes } from './visitors.ts';
 export type { AttributesSize } from './visitors.ts';

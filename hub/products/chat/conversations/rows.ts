@@ -108,9 +108,9 @@ export interface MessageRow {
 /** A message that everybody of the conversation may see. */
 export type PublicMessageRow = MessageRow & { seq: number };
 
-/** What others may see of the name of whoever wrote a message: of an agent's address, what stands before the @. */
+/** The display name of the agent who wrote a message. No part of an email address is shown to visitors. */
 export const senderNameOf = (message: string) =>
-  `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
+  `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT u.display_name FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
 
 export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, sources, tools, created_at,
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)

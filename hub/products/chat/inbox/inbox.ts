@@ -142,7 +142,7 @@ export class Inbox {
   }
 
   /** @param name what visitors see of the member. @throws AppError `not_found`. */
-  async activity({ tenantId, userId }: Agent, name: string, id: string, activity: BodyOf<'showInboxActivity'>) {
+  async activity({ tenantId, userId }: Agent, name: string | null, id: string, activity: BodyOf<'showInboxActivity'>) {
     await this.#deps.db.read(tenantId, (tx) => assertThere(tx, id));
     this.#deps.viewing.show(tenantId, id, { userId, name }, activity);
     return { viewers: this.#deps.viewing.viewersOf(tenantId, id) };

@@ -1,7 +1,6 @@
 import { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import type { SessionIdentity } from '../../../platform/http/principal.ts';
-import { shownNameOf } from '../conversations/index.ts';
 import type { Agent, Inbox } from './inbox.ts';
 
 const agentOf = ({ tenantId, user }: SessionIdentity): Agent => ({ tenantId, userId: user.id });
@@ -18,7 +17,7 @@ export const inboxRoutes = (inbox: Inbox) =>
     sendInboxMessage: ({ principal, params, body }) => inbox.send(agentOf(principal), params.id, body),
     readInboxConversation: ({ principal, params, body }) => inbox.read(agentOf(principal), params.id, body.seq),
     showInboxActivity: ({ principal, params, body }) =>
-      inbox.activity(agentOf(principal), shownNameOf(principal.user.email), params.id, body),
+      inbox.activity(agentOf(principal), principal.user.displayName, params.id, body),
     putInboxDraft: ({ principal, params, body }) => inbox.putDraft(agentOf(principal), params.id, body),
     revokeInboxLinks: ({ principal, params }) => inbox.revokeLinks(agentOf(principal), params.id),
   });

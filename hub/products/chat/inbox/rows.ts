@@ -61,6 +61,6 @@ export const inboxVisitorColumns = `${visitorColumns}, blocked_at, last_address`
 export const presentInboxVisitor = (row: InboxVisitorRow): InboxVisitor => ({
   ...presentVisitor(row),
   verified: row.external_id !== null,
-  blockedAt: row.blocked_at?.toISOString() ?? null,
-  lastAddress: row.last_address,
+  blocked_at: row.blocked_at?.toISOString() ?? null,
+  last_address: row.last_address,
 });

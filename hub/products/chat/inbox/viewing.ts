@@ -4,7 +4,7 @@ export interface Viewing {
   show(
     tenantId: string,
     conversationId: string,
-    member: { userId: string; name: string },
+    member: { userId: string; name: string | null },
     activity: { viewing: boolean; typing: boolean },
   ): void;
   /** Ids of the members who look at it now. */

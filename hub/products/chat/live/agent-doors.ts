@@ -4,7 +4,6 @@ import type { OperationRequest } from '../../../platform/http/implement.ts';
 import type { OpenedSocket } from '../../../platform/http/sockets.ts';
 import type { AgentPresences } from '../agents/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { shownNameOf } from '../conversations/index.ts';
 import { failureOf, SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
@@ -14,7 +13,7 @@ interface Seat {
   tenantId: string;
   userId: string;
   /** What visitors see of the member. */
-  name: string;
+  name: string | null;
   connection: SocketConnection;
   view: LocalView | null;
 }
@@ -45,11 +44,7 @@ export class AgentDoors {
     const connection = new SocketConnection(socket);
     this.#live.agents.enter(tenantId, connection);
     this.#presences.came(tenantId, user.id);
-    this.#frames.serve(
-      socket,
-      { tenantId, userId: user.id, name: shownNameOf(user.email), connection, view: null },
-      stopping,
-    );
+    this.#frames.serve(socket, { tenantId, userId: user.id, name: user.displayName, connection, view: null }, stopping);
   }
 
   async openStream({

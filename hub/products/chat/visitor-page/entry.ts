@@ -12,8 +12,9 @@ import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { conversationColumns, visitorColumns } from '../conversations/index.ts';
-import type { ConversationRow, ConversationWriter, VisitorRow } from '../conversations/index.ts';
+import type { ConversationRow, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
 import { completeSettings } from '../settings/index.ts';
+import { carryOver } from './carry-over.ts';
 import { hashOf, tokenInvalid, visitorBlocked } from './sessions.ts';
 import type { VisitorSessions } from './sessions.ts';
 import { presentPage, readVisitorView } from './view.ts';
@@ -31,6 +32,7 @@ export interface VisitorEntryDependencies {
   rateLimiter: RateLimiter;
   sessions: VisitorSessions;
   conversationWriter: ConversationWriter;
+  messageWriter: MessageWriter;
   assignment: Assignment;
   changes: ChatChanges;
 }
@@ -50,7 +52,10 @@ interface Link extends Site {
   is_blocked: boolean;
 }
 
-/** How visitors come in, stay and go. */
+/**
+ * How visitors come in, stay and go.
+ * Over 300 lines: every way in ends in the same session, under the same locks.
+ */
 export class VisitorEntry {
   readonly #deps: VisitorEntryDependencies;
 
@@ -71,9 +76,11 @@ export class VisitorEntry {
    * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`, `unauthenticated`, `validation_failed`, `rate_limited`.
    */
   open(body: OpenBody, address: string) {
+    if (body.token === undefined && body.anonymousSession !== undefined)
+      throw invalidBody('anonymousSession', 'needs the link token of the visitor who signs in, as `token`');
     return body.token === undefined
       ? this.#beginAsNobody(body, address)
-      : this.#openLink(body.siteKey, body.token, address);
+      : this.#openLink(body.siteKey, { token: body.token, anonymousSession: body.anonymousSession }, address);
   }
 
   /** Begins another session beside this one, which ends soon. @throws AppError `chat_token_invalid`. */
@@ -146,8 +153,12 @@ export class VisitorEntry {
     return answer;
   }
 
-  async #openLink(siteKey: string, token: string, address: string) {
-    const { db } = this.#deps;
+  async #openLink(
+    siteKey: string,
+    { token, anonymousSession }: { token: string; anonymousSession: string | undefined },
+    address: string,
+  ) {
+    const { db, changes, messageWriter } = this.#deps;
     const [link] = await db.systemStatement<Link>(
       'find_chat_link',
       `SELECT l.id, l.tenant_id, l.visitor_id, l.conversation_id, w.site_key, coalesce(w.settings, '{}') AS settings, l.expires_at <= now() AS is_over,
@@ -162,7 +173,10 @@ export class VisitorEntry {
     assertEntitled(link);
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
-    return db.workspace(tenantId, async (tx) => {
+    const { answer, carried, committed } = await db.workspace(tenantId, async (tx) => {
+      const signIn = { id: link.id, visitorId, conversationId };
+      const moved =
+        anonymousSession === undefined ? null : await carryOver(tx, tenantId, { anonymousSession, link: signIn });
       // In this order whoever blocks or erases the visitor takes them, too.
       const [, seen, { rowCount }] = await Promise.all([
         holdConversation(tx, conversationId),
@@ -176,8 +190,31 @@ export class VisitorEntry {
       ]);
       if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
-      return this.#session(tx, tenantId, visitorId, conversationId);
+      const id = moved?.conversationId ?? conversationId;
+      // Their name and address were only typed: they do not become those of an identified visitor, and agents still see them.
+      const note =
+        moved === null || moved.introduction === ''
+          ? null
+          : await messageWriter.write(
+              tx,
+              tenantId,
+              id,
+              { content: moved.introduction, private: true, senderType: 'system', senderId: null },
+              { actor: 'system', environment: null },
+            );
+      const session = await this.#session(tx, tenantId, visitorId, id);
+      return {
+        answer: { ...session, carriedOver: moved !== null },
+        carried: moved?.conversationIds ?? [],
+        committed: note?.committed ?? (() => undefined),
+      };
     });
+    committed();
+    for (const id of carried) {
+      changes.tell(tenantId, id, { kind: 'access' });
+      changes.tell(tenantId, id, { kind: 'conversation' });
+    }
+    return answer;
   }
 
   async #beginAsNobody({ siteKey, name, email }: OpenBody, address: string) {
@@ -257,6 +294,7 @@ export class VisitorEntry {
       visitorId,
       conversation,
       settings: presentPage(settings, new Date()),
+      carriedOver: false,
     };
   }
 

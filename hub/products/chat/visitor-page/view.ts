@@ -28,9 +28,9 @@ export interface VisitorViewRow {
   settings: Partial<ChatSettings> | null;
 }
 
-/** Of a conversation `c`, with what `visitorViewJoins` bring. Of a member's address a visitor sees what stands before the @, and no more. */
+/** Of a conversation `c`, with what `visitorViewJoins` bring. A visitor sees the display name of a member, and nothing of their email address. */
 export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
-       (SELECT split_part(u.email, '@', 1) FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
+       (SELECT u.display_name FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
        ${someAgentIsOnline('c.tenant_id')} AS agent_online, c.owner = 'ai' AND c.status <> 'closed' AS has_assistant, w.ai_settings->>'disclosure' AS disclosure,
        r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
        c.status = 'closed' AND c.closed_at > now() - make_interval(days => ${ratingDays})

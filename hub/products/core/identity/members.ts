@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import type { Role } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -53,6 +54,41 @@ export class Members {
   async find(tenantId: string, email?: string): Promise<string | null> {
     const [found] = await this.#deps.db.read(tenantId, (tx) => findMember(tx, tenantId, email?.toLowerCase()));
     return found?.id ?? null;
+  }
+
+  /** Changes what a member shows of themselves. */
+  updateProfile(tenantId: string, userId: string, { displayName }: { displayName: string | null }) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      const [changed] = await tx
+        .update(users)
+        .set({ displayName })
+        .where(and(eq(users.tenantId, tenantId), eq(users.id, userId)))
+        .returning({ id: users.id, email: users.email, role: users.role, displayName: users.displayName });
+      if (changed === undefined) throw noMember(`member ${userId}`);
+      await recordAudit(tx, {
+        tenantId,
+        actor: `user:${userId}`,
+        action: 'member.profile_updated',
+        targetType: 'user',
+        targetId: userId,
+        details: { changed: ['displayName'] },
+      });
+      return { user: changed };
+    });
+  }
+
+  /** Records that the operator of the hub acts as a member who did not sign in. @param details what the operator does. */
+  async recordImpersonation(tenantId: string, userId: string, actor: string, details: JsonObject): Promise<void> {
+    await this.#deps.db.workspace(tenantId, (tx) =>
+      recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.impersonated',
+        targetType: 'user',
+        targetId: userId,
+        details,
+      }),
+    );
   }
 
   /** The people of a workspace, newest first; when each last signed in is for admins. */

@@ -9,6 +9,7 @@ export const identityRoutes = (identity: Identity) =>
     logIn: ({ body, address }) => identity.logIn(body, address),
     redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
+    updateMe: ({ principal, body }) => identity.members.updateProfile(principal.tenantId, principal.user.id, body),
     logOut: ({ principal }) => identity.logOut(principal),
     addMember: ({ principal, body }) => identity.members.add(principal.tenantId, body, actorOf(principal)),
     listMembers: ({ principal, query }) => identity.members.list(principal.tenantId, query, principal.user.role),

@@ -12,6 +12,8 @@ export const users = pgTable(
     email: text('email').notNull().unique('users_email'),
     passwordHash: text('password_hash').notNull(),
     role: text('role').$type<Role>().notNull(),
+    /** What visitors see of the member; null shows a neutral word. */
+    displayName: text('display_name'),
     createdAt: createdAt(),
   },
   (table) => [index('users_tenant').on(table.tenantId), ...policies()],

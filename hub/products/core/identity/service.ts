@@ -288,7 +288,7 @@ const presentSession = (sessionId: string, found: FoundSession): SessionIdentity
   sessionId,
   tenantId: found.tenant_id,
   workspaceName: found.workspace_name,
-  user: { id: found.user_id, email: found.email, role: found.role },
+  user: { id: found.user_id, email: found.email, role: found.role, displayName: found.display_name },
   entitlements: found.entitlements,
   expiresAt: found.expires_at,
 });

@@ -72,6 +72,7 @@ export async function listMembers(tx: Transaction, tenantId: string, limit: numb
       id: users.id,
       email: users.email,
       role: users.role,
+      displayName: users.displayName,
       createdAt: users.createdAt,
       // An address is noted once a day, and a session forgotten once it is over.
       lastSignInAt: sql<Date | null>`greatest((select max(used_at) from sign_in_addresses where user_id = users.id),
@@ -219,13 +220,14 @@ export interface FoundSession {
   user_id: string;
   email: string;
   role: Role;
+  display_name: string | null;
 }
 
 /** Who a session that still counts belongs to. */
 export async function findSession(db: Database, id: string): Promise<FoundSession | null> {
   const rows = await db.systemStatement<FoundSession>(
     'find_session',
-    `SELECT u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role
+    `SELECT u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role, u.display_name
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN tenants t ON t.id = s.tenant_id
      WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > now()`,
     [id],
@@ -237,7 +239,7 @@ export async function findSession(db: Database, id: string): Promise<FoundSessio
 export const findSessions = (db: Database, ids: readonly string[]): Promise<(FoundSession & { id: string })[]> =>
   db.systemStatement(
     'find_sessions',
-    `SELECT s.id, u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role
+    `SELECT s.id, u.tenant_id, t.name AS workspace_name, t.entitlements, s.expires_at, u.id AS user_id, u.email, u.role, u.display_name
      FROM sessions s JOIN users u ON u.id = s.user_id JOIN tenants t ON t.id = s.tenant_id
      WHERE s.id = ANY ($1::uuid[]) AND s.revoked_at IS NULL AND s.expires_at > now()`,
     [ids],

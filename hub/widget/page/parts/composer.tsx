@@ -32,7 +32,7 @@ export function Composer({ chat, state }: PartProps) {
   }, [draft]);
   useEffect(() => {
     // A screen keyboard that nobody asked for would hide what was written.
-    if (matchMedia('(pointer: fine)').matches) field.current?.focus();
+    if (chat.mayTakeFocus && matchMedia('(pointer: fine)').matches) field.current?.focus();
   }, []);
 
   const send = () => {

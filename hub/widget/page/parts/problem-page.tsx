@@ -6,7 +6,9 @@ import type { PartProps } from './part-props.ts';
 export function ProblemPage({ chat, state: { problem, language } }: PartProps) {
   const { words } = language;
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), [problem]);
+  useEffect(() => {
+    if (chat.mayTakeFocus) heading.current?.focus();
+  }, [problem]);
   return (
     <main class="problem" data-problem={problem}>
       <div class="sign">

@@ -1,0 +1,127 @@
+import type { InboxConversation, InboxMessage, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
+import { AppError } from '../../shared/errors.ts';
+import type { App } from '../app.ts';
+import { readPostgresUrl } from '../platform/postgres-server/server.ts';
+import { actor, ArgumentError, loadConfig, withApp } from './context.ts';
+import type { Common } from './context.ts';
+import { openRemoteHub } from './remote-hub.ts';
+import type { RemoteHub } from './remote-hub.ts';
+
+/** Options of what a member does. */
+export interface AsAgent extends Common {
+  as?: string;
+  hub?: string;
+}
+
+type Status = 'open' | 'pending' | 'resolved' | 'closed';
+
+/** The inbox, as one member works in it: on this machine, or on a hub elsewhere. */
+export interface Desk {
+  list: (view: InboxView, limit: number) => Promise<readonly InboxConversation[]>;
+  show: (id: string) => Promise<InboxConversation>;
+  messages: (id: string, page: { limit: number; after?: string }) => Promise<readonly InboxMessage[]>;
+  setStatus: (id: string, status: Status) => Promise<InboxConversation>;
+  /** @param email null takes it back. */
+  assign: (id: string, email: string | null) => Promise<InboxConversation>;
+  send: (id: string, message: { content: string; private: boolean }) => Promise<InboxMessage>;
+}
+
+/**
+ * Works in the inbox of a hub on another machine as its signed-in member, or of the hub of this data folder.
+ * @param joins whether it lasts, see `withApp`.
+ * @throws AppError where there is no hub.
+ */
+export async function withDesk<Result>(
+  options: AsAgent,
+  work: (desk: Desk) => Promise<Result>,
+  { joins = false }: { joins?: boolean } = {},
+): Promise<Result> {
+  if (options.hub === undefined) {
+    assertHubIsHere();
+    return withApp(async (app) => work(await localDesk(app, options)), { joins });
+  }
+  if (options.as !== undefined)
+    throw new ArgumentError('--as works on the machine of the hub alone; with --hub you are who signed in');
+  return work(remoteDesk(await openRemoteHub(options.hub)));
+}
+
+/** A conversation needs a hub that was there before. @throws AppError `not_found` with the remedy. */
+export function assertHubIsHere(): void {
+  const { home, database } = loadConfig();
+  if (database.url !== null || readPostgresUrl(home) !== null) return;
+  throw new AppError(
+    'not_found',
+    `There is no hub in the data folder ${home}. Set OUTRIGGER_HOME to the data folder of the hub, or use a hub on another machine with --hub URL.`,
+  );
+}
+
+async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, as }: AsAgent): Promise<Desk> {
+  const { id: tenantId } = await identity.findWorkspace(name);
+  const memberId = async (email?: string) => {
+    const userId = await identity.members.find(tenantId, email);
+    if (userId !== null) return userId;
+    throw new AppError(
+      'not_found',
+      email === undefined
+        ? `The workspace ${name} has no member; add one with: npm run outrigger -- user create`
+        : `${email} is no member of the workspace ${name}`,
+    );
+  };
+  const agent = { tenantId, userId: await memberId(as) };
+  // The operator of the hub acts as a member who did not sign in: the audit log tells.
+  const acting = (what: string, id: string | null) =>
+    identity.members.recordImpersonation(tenantId, agent.userId, actor, {
+      command: `chat ${what}`,
+      conversationId: id,
+    });
+  return {
+    async list(view, limit) {
+      if (as !== undefined) await acting('list', null);
+      return (await inbox.list(agent, { view, limit })).data;
+    },
+    show: (id) => inbox.show(agent, id),
+    messages: async (id, page) => (await inbox.messages(agent, id, page)).data,
+    async setStatus(id, status) {
+      await acting(`status ${status}`, id);
+      return inbox.update(agent, id, { status });
+    },
+    async assign(id, email) {
+      const userId = email === null ? null : await memberId(email);
+      await acting('assign', id);
+      return inbox.assign(agent, id, { userId });
+    },
+    async send(id, message) {
+      await acting(message.private ? 'note' : 'reply', id);
+      return inbox.send(agent, id, { ...message, attachmentIds: [] });
+    },
+  };
+}
+
+function remoteDesk({ client, tenantId }: RemoteHub): Desk {
+  const of = (id: string) => ({ tenantId, id });
+  return {
+    list: async (view, limit) =>
+      (await client.call('listInboxConversations', { params: { tenantId }, query: { view, limit } })).data,
+    show: (id) => client.call('getInboxConversation', { params: of(id) }),
+    messages: async (id, query) => (await client.call('listInboxMessages', { params: of(id), query })).data,
+    setStatus: (id, status) => client.call('updateInboxConversation', { params: of(id), body: { status } }),
+    async assign(id, email) {
+      const userId = email === null ? null : await memberOf(client, tenantId, email);
+      return client.call('assignInboxConversation', { params: of(id), body: { userId } });
+    },
+    send: (id, body) => client.call('sendInboxMessage', { params: of(id), body }),
+  };
+}
+
+/** @throws AppError `not_found`. */
+async function memberOf(client: RemoteHub['client'], tenantId: string, email: string): Promise<string> {
+  let cursor: string | undefined;
+  do {
+    const query = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
+    const { data, meta } = await client.call('listMembers', { params: { tenantId }, query });
+    const found = data.find((member) => member.email === email.toLowerCase());
+    if (found !== undefined) return found.id;
+    cursor = meta.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  throw new AppError('not_found', `${email} is no member of this workspace`);
+}

@@ -1,0 +1,143 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Option } from 'commander';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { ApiError, createClient } from '../../shared/client/client.ts';
+import type { Client } from '../../shared/client/client.ts';
+import { AppError } from '../../shared/errors.ts';
+import { ArgumentError, json, variable } from './context.ts';
+import { print, readPassword } from './terminal.ts';
+
+/** Sign-ins to hubs on other machines: what `outrigger login` stores, and the client that uses it. */
+
+const answerTimeoutMs = 30_000;
+
+/** Sign-ins by the address of the hub. */
+const logins = z.record(
+  z.string(),
+  z.object({ token: z.string(), tenantId: z.string(), email: z.string(), expiresAt: z.string() }),
+);
+type Logins = z.output<typeof logins>;
+
+/** A hub, as a signed-in member. */
+export interface RemoteHub {
+  client: Client;
+  tenantId: string;
+}
+
+export const hubOption = () =>
+  new Option('--hub <url>', 'a hub on another machine, after: outrigger login --hub URL').env('OUTRIGGER_HUB');
+
+const loginsFile = () => join(variable('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'outrigger', 'logins.json');
+
+function readLogins(): Logins {
+  try {
+    return logins.parse(JSON.parse(readFileSync(loginsFile(), 'utf8')));
+  } catch {
+    return {};
+  }
+}
+
+/** Replaces the file as a whole, readable by its owner alone. */
+function writeLogins(all: Logins): void {
+  const path = loginsFile();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const aside = `${path}.${process.pid}`;
+  try {
+    writeFileSync(aside, `${JSON.stringify(all, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    renameSync(aside, path);
+  } catch (error) {
+    rmSync(aside, { force: true });
+    throw error;
+  }
+}
+
+/** The address of a hub. A password or a token goes over TLS, or to this machine. @throws ArgumentError */
+function addressOfHub(given: string): string {
+  const url = URL.canParse(given) ? new URL(given) : null;
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.search !== '')
+    throw new ArgumentError(`--hub ${given}: must be the address of a hub, such as https://hub.example.com`);
+  const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+  if (url.protocol === 'http:' && !isHere)
+    throw new ArgumentError(`--hub ${given}: must begin with https://, since your sign-in goes there`);
+  return url.href.replace(/\/+$/, '');
+}
+
+const clientOf = (baseUrl: string, token?: string): Client =>
+  createClient({
+    baseUrl,
+    ...(token === undefined ? {} : { token }),
+    async fetch(url, { signal: _signal, ...init }) {
+      try {
+        // A redirect would take the sign-in to another address.
+        return await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(answerTimeoutMs) });
+      } catch (error) {
+        throw new AppError('unavailable', `The hub ${baseUrl} does not answer; check the address and the network.`, {
+          cause: error,
+        });
+      }
+    },
+  });
+
+/** A hub by its address, with the token of `OUTRIGGER_TOKEN` or of the sign-in to it. @throws AppError `unauthenticated` with the remedy. */
+export async function openRemoteHub(given: string): Promise<RemoteHub> {
+  const address = addressOfHub(given);
+  const token = variable('OUTRIGGER_TOKEN');
+  if (token !== null) {
+    const client = clientOf(address, token);
+    return { client, tenantId: (await client.call('readMe')).tenantId };
+  }
+  const login = readLogins()[address];
+  if (login === undefined || Date.parse(login.expiresAt) <= Date.now())
+    throw new AppError(
+      'unauthenticated',
+      `${login === undefined ? 'You are not signed in' : 'Your sign-in has expired'}; sign in with: outrigger login --hub ${address} --email YOUR_EMAIL`,
+    );
+  return { client: clientOf(address, login.token), tenantId: login.tenantId };
+}
+
+/** Whether the same may succeed later. */
+export const isPassingAnswer = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 408 || error.status === 429 || error.status >= 500);
+
+export function addLoginCommands(program: Command): void {
+  const hub = () => hubOption().makeOptionMandatory();
+  program
+    .command('login')
+    .description(
+      'sign in to a hub on another machine; the password is read from standard input, the sign-in is stored for a day',
+    )
+    .addOption(hub())
+    .addOption(new Option('--email <email>', 'your email address').makeOptionMandatory())
+    .addOption(json())
+    .action(async (options: { hub: string; email: string; json?: boolean }) => {
+      const address = addressOfHub(options.hub);
+      const password = await readPassword();
+      const signedIn = await clientOf(address).call('logIn', { body: { email: options.email, password } });
+      const { token, tenantId, expiresAt, user } = signedIn;
+      writeLogins({ ...readLogins(), [address]: { token, tenantId, expiresAt, email: user.email } });
+      // The token is for no terminal.
+      const shown = { hub: address, tenantId, email: user.email, role: user.role, expiresAt };
+      print(shown, options.json, `signed in to ${address} as ${user.email} (${user.role}) until ${expiresAt}`);
+    });
+  program
+    .command('logout')
+    .description('sign out of a hub on another machine: the stored sign-in stops working at once')
+    .addOption(hub())
+    .addOption(json())
+    .action(async (options: { hub: string; json?: boolean }) => {
+      const address = addressOfHub(options.hub);
+      const { [address]: login, ...others } = readLogins();
+      if (login === undefined) throw new AppError('not_found', `You are not signed in to ${address}.`);
+      try {
+        await clientOf(address, login.token).call('logOut');
+      } catch (error) {
+        // A sign-in that has ended is signed out.
+        if (!(error instanceof ApiError && error.status === 401)) throw error;
+      }
+      writeLogins(others);
+      print({ hub: address, signedOut: true }, options.json, `signed out of ${address}`);
+    });
+}

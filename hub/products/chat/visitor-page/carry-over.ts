@@ -1,0 +1,107 @@
+import type { Transaction } from '../../../platform/db/database.ts';
+import { recordAudit } from '../../core/audit/index.ts';
+import { hashOf } from './sessions.ts';
+
+export interface SignIn {
+  /** Session token of the anonymous visitor. */
+  anonymousSession: string;
+  /** The link that names the identified visitor. */
+  link: { id: string; visitorId: string; conversationId: string };
+}
+
+export interface CarriedOver {
+  /** All conversations that changed their visitor. */
+  conversationIds: string[];
+  /** In which the visitor goes on; that of the link where the anonymous visitor's own is closed. */
+  conversationId: string;
+  /** What the anonymous visitor said of themselves, for a private note; empty for nothing. */
+  introduction: string;
+}
+
+/**
+ * Gives the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both: the session token of the one, the link token
+ * of the other. The anonymous visitor and their sessions end, so that a session carries over once. Messages keep their `seq`, conversations their ids and
+ * their event sequence.
+ * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of another environment.
+ */
+export async function carryOver(
+  tx: Transaction,
+  tenantId: string,
+  { anonymousSession, link }: SignIn,
+): Promise<CarriedOver | null> {
+  const {
+    rows: [session],
+  } = await tx.query<{ visitor_id: string; conversation_id: string }>(
+    'find_anonymous_session',
+    `SELECT s.visitor_id, s.conversation_id FROM chat_sessions s JOIN chat_visitors v ON v.id = s.visitor_id
+       JOIN chat_conversations c ON c.id = s.conversation_id JOIN chat_conversations l ON l.id = $3
+     WHERE s.tenant_id = $1 AND s.token_hash = $2 AND s.expires_at > now() AND v.external_id IS NULL AND v.blocked_at IS NULL
+       AND v.erased_at IS NULL AND c.visitor_id = v.id AND c.environment = l.environment`,
+    [tenantId, hashOf(anonymousSession), link.conversationId],
+  );
+  if (session === undefined) return null;
+  const [anonymous, visitor] = [session.visitor_id, link.visitorId];
+  // In the order of all who lock them: conversations, then visitors, then what hangs on them.
+  const { rows: locked } = await tx.query<{ id: string; status: string; is_theirs: boolean }>(
+    'lock_conversations_to_carry_over',
+    `SELECT id, status, visitor_id = $2 AS is_theirs FROM chat_conversations
+     WHERE tenant_id = $1 AND (visitor_id = $2 OR id = $3) ORDER BY id FOR UPDATE`,
+    [tenantId, anonymous, link.conversationId],
+  );
+  const { rows: visitors } = await tx.query<{ id: string; display_name: string | null; email: string | null }>(
+    'lock_visitors_of_sign_in',
+    `SELECT id, display_name, email FROM chat_visitors WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND blocked_at IS NULL AND erased_at IS NULL ORDER BY id FOR UPDATE`,
+    [tenantId, [anonymous, visitor]],
+  );
+  // A sign-in, a block or an erasure at the same moment was first.
+  const before = visitors.find(({ id }) => id === anonymous);
+  if (before === undefined || visitors.length !== 2) return null;
+  const theirs = locked.filter(({ is_theirs: isTheirs }) => isTheirs);
+  const ids = theirs.map(({ id }) => id);
+  const isOpen = theirs.some(({ id, status }) => id === session.conversation_id && status !== 'closed');
+  const conversationId = isOpen ? session.conversation_id : link.conversationId;
+  await Promise.all([
+    tx.query(
+      'carry_over_conversations',
+      `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
+         name = CASE WHEN c.name = 'Visitor' THEN coalesce(v.display_name, v.email, v.external_id, c.name) ELSE c.name END
+       FROM chat_visitors v WHERE v.id = $3 AND c.tenant_id = $1 AND c.id = ANY($2::uuid[])`,
+      [tenantId, ids, visitor],
+    ),
+    tx.query(
+      'carry_over_messages',
+      `UPDATE chat_messages SET sender_id = $4
+       WHERE tenant_id = $1 AND conversation_id = ANY($2::uuid[]) AND sender_type = 'visitor' AND sender_id = $3`,
+      [tenantId, ids, anonymous, visitor],
+    ),
+    tx.query(
+      'carry_over_files',
+      `UPDATE chat_files SET sent_by = $4 WHERE tenant_id = $1 AND conversation_id = ANY($2::uuid[]) AND sent_by = $3`,
+      [tenantId, ids, `visitor:${anonymous}`, `visitor:${visitor}`],
+    ),
+    tx.query(
+      'point_link_to_carried_over',
+      'UPDATE chat_links SET conversation_id = $3 WHERE tenant_id = $1 AND id = $2',
+      [tenantId, link.id, conversationId],
+    ),
+    // Their sessions go with them.
+    tx.query('remove_anonymous_visitor', 'DELETE FROM chat_visitors WHERE tenant_id = $1 AND id = $2', [
+      tenantId,
+      anonymous,
+    ]),
+    recordAudit(tx, {
+      tenantId,
+      actor: `visitor:${visitor}`,
+      action: 'visitor.signed_in',
+      targetType: 'visitor',
+      targetId: visitor,
+      details: { anonymousVisitorId: anonymous, conversationIds: ids },
+    }),
+  ]);
+  const said = [before.display_name, before.email].filter((part) => part !== null);
+  return {
+    conversationIds: ids,
+    conversationId,
+    introduction: said.length === 0 ? '' : `The visitor signed in. Before, they called themselves: ${said.join(', ')}.`,
+  };
+}

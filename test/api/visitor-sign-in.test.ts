@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { startReceiver } from '../fixtures/receiver.ts';
+import { send } from '../fixtures/requests.ts';
+import { chatScene, expectRefused, sendFile } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
+
+let hub: TestHub;
+let scene: ChatScene;
+beforeAll(async () => {
+  hub = await startHub({
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000',
+    EGRESS_ALLOW_HOSTS: '127.0.0.1',
+  });
+  scene = await chatScene(hub);
+  await scene.set({ allowAnonymous: true });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const open = (body: Record<string, string>, siteKey = scene.siteKey) =>
+  hub.client().call('openVisitorSession', { body: { siteKey, ...body } });
+const write = (token: string, content: string) =>
+  hub.client(token).call('sendVisitorMessage', { body: { content, clientId: content } });
+const messagesOf = (token: string) => hub.client(token).call('listVisitorMessages', {});
+const signIn = (token: string, anonymousSession: string, siteKey = scene.siteKey) =>
+  open({ token, anonymousSession }, siteKey);
+
+test('the conversation of an anonymous visitor becomes the identified visitor’s, with its messages, files and seq', async () => {
+  const anonymous = await open({ name: 'Somebody' });
+  await write(anonymous.token, 'Where is my parcel?');
+  const file = await sendFile(hub, anonymous.token, Buffer.from('invoice'), 'invoice.txt');
+  const attachmentIds = [(file.body as { id: string }).id];
+  await hub
+    .client(anonymous.token)
+    .call('sendVisitorMessage', { body: { content: 'See this', clientId: 'with a file', attachmentIds } });
+  const id = anonymous.conversation.id;
+  const { token } = await scene.mint('customer-1');
+
+  const session = await signIn(token, anonymous.token);
+  expect(session).toMatchObject({ carriedOver: true, conversation: { id, lastSeq: 2 } });
+  expect(session.visitorId).not.toBe(anonymous.visitorId);
+  const { data } = await messagesOf(session.token);
+  expect(data.map(({ seq, content, senderId }) => ({ seq, content, senderId }))).toEqual([
+    { seq: 1, content: 'Where is my parcel?', senderId: session.visitorId },
+    { seq: 2, content: 'See this', senderId: session.visitorId },
+  ]);
+  // The same message sent again is the one that there is.
+  expect(await write(session.token, 'Where is my parcel?')).toMatchObject({ seq: 1 });
+  expect(await write(session.token, 'Hello again')).toMatchObject({ seq: 3 });
+
+  // The link, and a new one, open the same conversation.
+  expect(await open({ token })).toMatchObject({ carriedOver: false, conversation: { id } });
+  expect(await open({ token: (await scene.mint('customer-1')).token })).toMatchObject({ conversation: { id } });
+  // Agents see who it is, and what the anonymous visitor typed, which does not become the identified visitor's; the anonymous visitor is gone, and their session with them.
+  const params = { tenantId: scene.tenantId, id };
+  const shown = await scene.workspace.session.call('getInboxConversation', { params });
+  expect(shown).toMatchObject({ visitor: { id: session.visitorId, external_id: 'customer-1' } });
+  expect(shown.visitor).toMatchObject({ display_name: null, email: null });
+  const written = await scene.workspace.session.call('listInboxMessages', { params });
+  expect(written.data.filter(({ private: isNote }) => isNote)).toMatchObject([
+    { content: expect.stringContaining('Somebody') as string },
+  ]);
+  await expectRefused(messagesOf(anonymous.token), 401, 'chat_token_invalid');
+  const gone = { tenantId: scene.tenantId, id: anonymous.visitorId };
+  await expectRefused(scene.workspace.session.call('getInboxVisitor', { params: gone }), 404, 'not_found');
+  const audited = await scene.workspace.session.call('listAuditLog', {
+    params: { tenantId: scene.tenantId },
+    query: { targetId: session.visitorId },
+  });
+  expect(audited.data).toMatchObject([
+    {
+      action: 'visitor.signed_in',
+      actor: `visitor:${session.visitorId}`,
+      details: { anonymousVisitorId: anonymous.visitorId, conversationIds: [id] },
+    },
+  ]);
+});
+
+test('webhooks go on in the sequence of the conversation, with the identified visitor', async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver[Symbol.asyncDispose]());
+  const { tenantId } = scene;
+  const events = ['message.created' as const];
+  const { id } = await scene.api.call('createWebhook', { params: { tenantId }, body: { url: receiver.url, events } });
+  const anonymous = await open({});
+  await write(anonymous.token, 'First');
+  const session = await signIn((await scene.mint('customer-of-events')).token, anonymous.token);
+  await write(session.token, 'Second');
+  type Payload = { sequence: number; message: { content: string }; visitor: { external_id: string | null } };
+  const told = () =>
+    receiver.received.map(({ body }) => {
+      const { sequence, message, visitor } = (JSON.parse(body) as { payload: Payload }).payload;
+      return [sequence, message.content, visitor.external_id];
+    });
+  await expect.poll(told).toEqual([
+    [2, 'First', null],
+    [3, 'Second', 'customer-of-events'],
+  ]);
+  await scene.api.call('deleteWebhook', { params: { tenantId, id } });
+});
+
+test('an address that both gave does not join visitors, and an anonymous visitor without a sign-in stays', async () => {
+  const first = await open({ email: 'ann@example.org' });
+  await write(first.token, 'Mine');
+  const { visitorToken } = await scene.api.call('createChatSession', {
+    body: { externalId: 'ann', email: 'ann@example.org' },
+  });
+  const session = await open({ token: visitorToken });
+  expect(session.carriedOver).toBe(false);
+  expect((await messagesOf(session.token)).data).toEqual([]);
+  expect((await messagesOf(first.token)).data).toHaveLength(1);
+});
+
+test('a session carries over once, also where two sign in with it at the same moment', async () => {
+  const anonymous = await open({});
+  await write(anonymous.token, 'Whose?');
+  const links = await Promise.all(['one', 'two', 'three', 'four'].map((name) => scene.mint(`racing ${name}`)));
+  const sessions = await Promise.all(links.map(({ token }) => signIn(token, anonymous.token)));
+  const winners = sessions.filter(({ carriedOver }) => carriedOver);
+  expect(winners).toHaveLength(1);
+  expect(winners[0]?.conversation.id).toBe(anonymous.conversation.id);
+  for (const { carriedOver, token } of sessions)
+    expect((await messagesOf(token)).data).toHaveLength(carriedOver ? 1 : 0);
+  const late = await signIn((await scene.mint('late')).token, anonymous.token);
+  expect([late.carriedOver, (await messagesOf(late.token)).data]).toEqual([false, []]);
+});
+
+test('nothing is carried over from an identified, blocked, foreign, unknown or test visitor, and each still signs in', async () => {
+  const other = await chatScene(hub);
+  await other.set({ allowAnonymous: true });
+  const identified = await scene.visitor('identified');
+  await write(identified.token, 'Not yours');
+  const blocked = await open({});
+  await write(blocked.token, 'Blocked');
+  const params = { tenantId: scene.tenantId, id: blocked.visitorId };
+  await scene.workspace.session.call('blockInboxVisitor', { params });
+  const foreign = await open({}, other.siteKey);
+  await write(foreign.token, 'Of another workspace');
+  const mine = await open({});
+  await write(mine.token, 'Live');
+  for (const [environment, anonymousSession] of [
+    ['live', identified.token],
+    ['live', blocked.token],
+    ['live', foreign.token],
+    ['live', 'cvs_made_up'],
+    ['test', mine.token],
+  ] as const) {
+    const { token, conversationId } = await scene.mint(undefined, environment);
+    const session = await signIn(token, anonymousSession);
+    expect(session).toMatchObject({ carriedOver: false, conversation: { id: conversationId } });
+    expect((await messagesOf(session.token)).data).toEqual([]);
+  }
+  // Whose they were has them still.
+  for (const { token } of [identified, foreign, mine]) expect((await messagesOf(token)).data).toHaveLength(1);
+  // Not with a link of another site key, and not without a link.
+  const { token } = await other.mint();
+  await expectRefused(signIn(token, mine.token), 401, 'chat_token_invalid');
+  const body = { siteKey: scene.siteKey, anonymousSession: mine.token };
+  const alone = await send(hub.url, 'POST', '/widget/v1/token', { body });
+  expect([alone.status, alone.body.details]).toMatchObject([400, [{ path: 'body.anonymousSession' }]]);
+});
+
+test('where the anonymous conversation is closed, it is the visitor’s, and the link opens its own', async () => {
+  const anonymous = await open({});
+  await write(anonymous.token, 'Settled');
+  await scene.close(anonymous.conversation.id);
+  const { token, conversationId } = await scene.mint('of a closed one');
+  const session = await signIn(token, anonymous.token);
+  expect(session).toMatchObject({ carriedOver: true, conversation: { id: conversationId } });
+  const { data } = await scene.workspace.session.call('listInboxConversations', {
+    params: { tenantId: scene.tenantId },
+    query: { view: 'visitor', visitorId: session.visitorId },
+  });
+  expect(data.map(({ id }) => id)).toContain(anonymous.conversation.id);
+});

@@ -1,0 +1,295 @@
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
+import { startShop } from '../fixtures/chat-shop.ts';
+import type { Shop } from '../fixtures/chat-shop.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub } from '../fixtures/hub.ts';
+import { chatScene } from '../fixtures/visitor.ts';
+import type { ChatScene } from '../fixtures/visitor.ts';
+
+const executable = findBrowser(undefined)?.path;
+let hub: TestHub;
+let browser: Browser;
+let scene: ChatScene;
+
+beforeAll(async () => {
+  hub = await startHub();
+  scene = await chatScene(hub);
+  await scene.agent();
+  if (executable !== undefined)
+    browser = await chromium.launch({
+      executablePath: executable,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+    });
+});
+afterAll(async () => {
+  await browser?.close();
+  await hub[Symbol.asyncDispose]();
+});
+
+/** A shop on a site other than the hub's, so that the browser partitions what the frame stores. */
+const shop = async (head?: string): Promise<Shop> => {
+  const made = await startShop({ hubUrl: hub.url, siteKey: scene.siteKey, ...(head === undefined ? {} : { head }) });
+  await scene.set({ allowedOrigins: [made.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
+  return made;
+};
+
+interface Tab {
+  page: Page;
+  /** What was written to the console as an error or a warning. */
+  consoled: string[];
+  /** What was asked of the hub. */
+  asked: string[];
+}
+
+async function openTab(context: BrowserContext): Promise<Tab> {
+  const page = await context.newPage();
+  const [consoled, asked]: [string[], string[]] = [[], []];
+  page.on('pageerror', (error) => consoled.push(`thrown: ${error.message}`));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) consoled.push(message.text());
+  });
+  page.on('request', (request) => {
+    if (request.url().startsWith(hub.url)) asked.push(new URL(request.url()).pathname);
+  });
+  return { page, consoled, asked };
+}
+
+const newContext = () => browser.newContext({ viewport: { width: 900, height: 700 } });
+const frameOf = (page: Page) => page.frameLocator('outrigger-chat iframe');
+const said = (page: Page) => frameOf(page).locator('.bubble').allTextContents();
+const badge = (page: Page) => page.locator('outrigger-chat b');
+const launcher = (page: Page) => page.getByRole('button', { name: 'Open chat' });
+const closer = (page: Page) => page.getByRole('button', { name: 'Close chat' }).first();
+const heard = (page: Page) => page.evaluate<[string, unknown][]>('heard');
+const heardOf = async (page: Page, name: string) =>
+  (await heard(page)).filter(([event]) => event === name).map(([, detail]) => detail);
+
+/** Begins a conversation as an anonymous visitor; answers its id. */
+async function begin(page: Page, text: string): Promise<string> {
+  // A browser draws little in a tab that lies behind another.
+  await page.bringToFront();
+  await launcher(page).click();
+  await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).fill(text);
+  await frameOf(page).getByRole('button', { name: 'Start chat' }).click();
+  await expect.poll(() => said(page)).toContain(text);
+  let id: string | undefined;
+  await expect
+    .poll(async () => {
+      const { data } = await scene.workspace.session.call('listInboxConversations', {
+        params: { tenantId: scene.tenantId },
+        query: { view: 'all' },
+      });
+      id = data.find(({ lastMessage }) => lastMessage?.content === text)?.id;
+      return id;
+    })
+    .toBeDefined();
+  return id as string;
+}
+
+const reply = (id: string, content: string) =>
+  scene.workspace.session.call('sendInboxMessage', { params: { tenantId: scene.tenantId, id }, body: { content } });
+
+describe.skipIf(executable === undefined)('the chat on a site of several pages (needs Chromium)', () => {
+  test('the printed snippet, pasted as it is, shows the launcher and begins a conversation', async () => {
+    const { snippet } = await scene.workspace.session.call('getChatSettings', { params: { tenantId: scene.tenantId } });
+    await using site = await shop(snippet.replace(/https?:\/\/[^/"]+/, hub.url));
+    await using context = await newContext();
+    const { page, consoled, asked } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await launcher(page).waitFor();
+    // Nothing is loaded or stored before it is opened.
+    expect(asked).toEqual(['/widget.js']);
+    expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
+    await begin(page, 'By the printed snippet');
+    expect(consoled).toEqual([]);
+  });
+
+  test('a reply that comes while the visitor walks through the site is counted and told on the next page, once', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    const id = await begin(page, 'Do you ship to Chile?');
+    await closer(page).click();
+    await page.goto(`${site.origin}/cart`);
+    await reply(id, 'We do.');
+    await expect.poll(() => badge(page).textContent()).toBe('1');
+    expect(await heardOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
+    // And one that came between two pages.
+    await page.goto('about:blank');
+    await reply(id, 'In five days.');
+    await page.goto(`${site.origin}/pay`);
+    await expect.poll(() => badge(page).textContent()).toBe('2');
+    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
+    expect((await heardOf(page, 'unread')).at(-1)).toBe(2);
+    expect(await heardOf(page, 'open')).toEqual([]);
+    // Nothing was read for the visitor, and nothing took the focus.
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
+    await page.reload();
+    await expect.poll(() => badge(page).textContent()).toBe('2');
+    expect(await heardOf(page, 'message')).toEqual([]);
+    await launcher(page).click();
+    await expect.poll(() => said(page)).toEqual(['Do you ship to Chile?', 'We do.', 'In five days.']);
+    await expect.poll(() => badge(page).isHidden()).toBe(true);
+    await closer(page).click();
+    await page.reload();
+    await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
+    expect(await badge(page).isHidden()).toBe(true);
+    expect(consoled).toEqual([]);
+  });
+
+  test('an open chat is open on the next page, without taking the focus, and a closed one stays closed', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await begin(page, 'Stay open');
+    await page.goto(`${site.origin}/cart`);
+    await expect.poll(() => said(page)).toEqual(['Stay open']);
+    expect(await closer(page).isVisible()).toBe(true);
+    expect(await heardOf(page, 'open')).toHaveLength(1);
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
+    await closer(page).click();
+    await page.goto(`${site.origin}/pay`);
+    await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
+    expect(await launcher(page).isVisible()).toBe(true);
+  });
+
+  test('another tab of the site goes on with the conversation, closed, and a shutdown in one ends it in both', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    const other = await openTab(context);
+    await other.page.goto(`${site.origin}/`);
+    await page.goto(`${site.origin}/`);
+    const id = await begin(page, 'In two tabs');
+    await closer(page).click();
+    // A tab that was there, and one that is opened now.
+    const third = await openTab(context);
+    await third.page.goto(`${site.origin}/offers`);
+    await reply(id, 'Everywhere');
+    for (const tab of [other.page, third.page]) {
+      await expect.poll(() => badge(tab).textContent()).toBe('1');
+      expect(await launcher(tab).isVisible()).toBe(true);
+    }
+    await launcher(third.page).click();
+    await expect.poll(() => said(third.page)).toEqual(['In two tabs', 'Everywhere']);
+    await page.evaluate("Outrigger('shutdown')");
+    for (const tab of [other.page, third.page]) await expect.poll(() => tab.frames().length).toBe(1);
+    await third.page.reload();
+    await launcher(third.page).waitFor();
+    expect(await third.page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
+    // What the frame stored is gone as well: it asks again.
+    await launcher(third.page).click();
+    await frameOf(third.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
+  });
+
+  test('who signs in after an anonymous conversation goes on with it, on the same page and after a page load', async () => {
+    await using site = await shop();
+    for (const isReloaded of [false, true]) {
+      await using context = await newContext();
+      const { page, consoled } = await openTab(context);
+      await page.goto(`${site.origin}/`);
+      const text = `Before the sign-in, ${isReloaded ? 'then a page load' : 'same page'}`;
+      const id = await begin(page, text);
+      const externalId = `customer ${isReloaded}`;
+      const { token } = await scene.mint(externalId);
+      if (isReloaded) {
+        await closer(page).click();
+        await page.goto(`${site.origin}/account?token=${token}`);
+        await reply(id, 'Welcome back');
+        await expect.poll(() => badge(page).textContent()).toBe('1');
+        await launcher(page).click();
+      } else {
+        await frameOf(page).getByRole('textbox', { name: 'Write a message' }).fill('Half a sen');
+        await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
+        await reply(id, 'Welcome back');
+      }
+      await expect.poll(() => said(page)).toEqual([text, 'Welcome back']);
+      const shown = () =>
+        scene.workspace.session.call('getInboxConversation', { params: { tenantId: scene.tenantId, id } });
+      await expect.poll(async () => (await shown()).visitor?.external_id).toBe(externalId);
+      if (!isReloaded)
+        expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('Half a sen');
+      expect(await page.locator('outrigger-chat').count()).toBe(1);
+      expect(consoled).toEqual([]);
+    }
+  });
+
+  test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page, asked } = await openTab(context);
+    const { token, conversationId } = await scene.mint('walking customer');
+    await page.goto(`${site.origin}/?token=${token}`);
+    await launcher(page).click();
+    await frameOf(page).getByRole('textbox', { name: 'Write a message' }).waitFor();
+    await closer(page).click();
+    await page.goto('about:blank');
+    asked.length = 0;
+    await reply(conversationId, 'For the customer');
+    await page.goto(`${site.origin}/cart`);
+    await launcher(page).waitFor();
+    expect(asked.filter((path) => path !== '/widget.js')).toEqual([]);
+    await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
+    await expect.poll(() => badge(page).textContent()).toBe('1');
+  });
+});
+
+describe.skipIf(executable === undefined)('what developers read in the console (needs Chromium)', () => {
+  const snippetOf = (attributes: string, calls = '') =>
+    `<script>window.Outrigger ||= function () { (Outrigger.q ||= []).push(arguments); }; window.codes = []; Outrigger('on', 'error', ({ code }) => codes.push(code)); ${calls}</script>
+<script async src="${hub.url}/widget.js" ${attributes}></script>`;
+
+  test.each([
+    ['a missing site key', '', '', 'site_key_invalid', /data-site-key is ""/],
+    ['something else as a site key', 'data-site-key="my-shop"', '', 'site_key_invalid', /data-site-key is "my-shop"/],
+    ['an unknown call', 'KEY', "Outrigger('foo')", 'unknown_call', /no call "foo".*boot/],
+    ['a call without a boot', 'KEY data-auto-boot="false"', "Outrigger('open')", 'not_booted', /Outrigger\('boot'\)/],
+    ['a token that is no text', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
+  ])('%s is reported once, with the remedy', async (_name, attributes, calls, code, text) => {
+    await using site = await shop(snippetOf(attributes.replace('KEY', `data-site-key="${scene.siteKey}"`), calls));
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await expect.poll(() => page.evaluate('codes')).toEqual([code]);
+    expect(consoled).toEqual([expect.stringMatching(text)]);
+  });
+
+  test('a bad and an expired token, an unknown site key and a site that is not allowed are reported once each', async () => {
+    const expired = await scene.mint();
+    await hub.database.query(
+      "UPDATE chat_links SET expires_at = now() - interval '1 second' WHERE conversation_id = $1",
+      [expired.conversationId],
+    );
+    for (const [key, token, code, text] of [
+      [scene.siteKey, 'cvt_made_up', 'chat_token_invalid', /POST \/v1\/chat\/sessions/],
+      [scene.siteKey, expired.token, 'chat_token_expired', /POST \/v1\/chat\/sessions/],
+      ['wgt_of_nobody', null, 'frame_refused', /data-site-key, "wgt_of_nobody".*allowedOrigins/],
+    ] as const) {
+      const boot = token === null ? '' : `Outrigger('boot', { token: '${token}' })`;
+      await using site = await shop(snippetOf(`data-site-key="${key}"`, boot));
+      await using context = await newContext();
+      const { page, consoled } = await openTab(context);
+      await page.goto(`${site.origin}/`);
+      await launcher(page).click();
+      await expect.poll(() => page.evaluate('codes'), { timeout: 20_000 }).toEqual([code]);
+      expect(consoled.filter((line) => line.startsWith('Outrigger: '))).toEqual([expect.stringMatching(text)]);
+    }
+  });
+
+  test('with data-auto-boot="false" nothing is shown, and nothing is complained of, before a boot', async () => {
+    await using site = await shop(snippetOf(`data-site-key="${scene.siteKey}" data-auto-boot="false"`));
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await expect.poll(() => page.evaluate('Outrigger.isLoaded')).toBe(true);
+    expect(await page.locator('outrigger-chat').count()).toBe(0);
+    await page.evaluate("Outrigger('boot')");
+    await launcher(page).waitFor();
+    expect(consoled).toEqual([]);
+  });
+});
