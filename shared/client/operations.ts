@@ -2211,6 +2211,8 @@ export interface PutChannel {
   name: string;
   /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
   config?: Record<string, unknown>;
+  /** Another name of config; send one of the two */
+  config_json?: Record<string, unknown>;
   active?: boolean;
 }
 
@@ -3185,6 +3187,7 @@ export interface Operations {
         attributes?: Record<string, unknown>;
         /** Title of a conversation that is made; display name, email or external id when left out */
         name?: string;
+        /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
       };
     };
@@ -3198,6 +3201,7 @@ export interface Operations {
         /** `meta.nextCursor` of the page before */
         cursor?: string;
         status?: 'open' | 'pending' | 'resolved' | 'closed';
+        /** Compared exactly, including upper and lower case */
         source?: string;
       };
     };
@@ -3209,10 +3213,11 @@ export interface Operations {
       body: {
         name: string;
         priority?: 'low' | 'normal' | 'high' | 'urgent';
+        /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
         visitor?: {
-          /** Your own stable id of this person */
-          externalId: string;
+          /** The same id is the same visitor. Without it, a new visitor is created each time */
+          externalId?: string;
           /** Shown to agents */
           displayName?: string;
           email?: string;
@@ -3892,6 +3897,16 @@ export interface Operations {
       };
     };
     answer: WebhookWithSecret;
+  };
+  /** Show a webhook */
+  getWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Webhook;
   };
   /** Change a webhook, or switch it on or off */
   updateWebhook: {
@@ -5858,6 +5873,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   streamInboxEvents: ['GET', '/tenants/{tenantId}/chat/events'],
   listWebhooks: ['GET', '/tenants/{tenantId}/webhooks'],
   createWebhook: ['POST', '/tenants/{tenantId}/webhooks'],
+  getWebhook: ['GET', '/tenants/{tenantId}/webhooks/{id}'],
   updateWebhook: ['PATCH', '/tenants/{tenantId}/webhooks/{id}'],
   deleteWebhook: ['DELETE', '/tenants/{tenantId}/webhooks/{id}'],
   rotateWebhookSecret: ['POST', '/tenants/{tenantId}/webhooks/{id}/rotate-secret'],
