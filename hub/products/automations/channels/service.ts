@@ -67,7 +67,8 @@ export class Channels {
           { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
         );
       }
-      const sealed = sealConfig(this.#deps.secrets, body.provider, body.config, before);
+      const at = body.config_json === undefined ? 'config' : 'config_json';
+      const sealed = sealConfig(this.#deps.secrets, body.provider, body[at] ?? {}, before, `body.${at}`);
       const values = { provider: body.provider, name: body.name, active: body.active, ...sealed };
       const [row] =
         before === null
