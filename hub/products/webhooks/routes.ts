@@ -43,8 +43,10 @@ export function webhookRoutes(subscriptions: Subscriptions, deliveries: Deliveri
       return deliveries.replay(principal.tenantId, params.id, body);
     },
     listWebhookDeliveries: async ({ principal, params, query }) => {
+      // A bad cursor is a 400, also for a webhook that does not exist.
+      const found = await deliveries.list(principal.tenantId, params.id, query);
       await reach(principal, params);
-      return deliveries.list(principal.tenantId, params.id, query);
+      return found;
     },
     getWebhookDelivery: async ({ principal, params }) => {
       await reach(principal, params);
