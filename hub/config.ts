@@ -146,7 +146,8 @@ const settings = {
   RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),
     default: '600',
-    description: 'Requests a minute for each API key or session',
+    description:
+      'Requests a minute for each API key or session, refused ones included, and calls with wrong credentials a minute from one address',
   },
   HOOK_RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 10_000_000),

@@ -83,7 +83,7 @@ test('the catalog and a saved workflow name the specified fields', async () => {
   const { workspace } = await begin();
   const { skills } = await workspace.api.call('listAutomationSkillCatalog', {});
   const fieldsOf = (skillId: string) => {
-    const { properties, required } = skills.find(({ id }) => id === skillId)?.input as {
+    const { properties, required } = (skills.find(({ id }) => id === skillId) as (typeof skills)[number]).input as {
       properties: object;
       required: string[];
     };

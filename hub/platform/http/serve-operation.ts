@@ -1,14 +1,15 @@
+import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
+import type { RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
-import { authenticate, recall, recallDevice } from './auth.ts';
+import { assertAddressOpen, authenticate, recall, recallDevice, RefusedCaller } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
@@ -62,11 +63,20 @@ export async function serveOperation(
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
-  if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
+  const setHeader = (name: string, value: string) => response.setHeader(name, value);
+  // The headers of a key's own limit replace these.
+  if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
-    authenticated ??= authenticate(options.auth, operation, request, address, params as Record<string, string>);
+    authenticated ??= authenticateLimited(
+      options,
+      operation,
+      request,
+      address,
+      params as Record<string, string>,
+      setHeader,
+    );
     authenticated.catch(() => undefined);
     return authenticated;
   };
@@ -81,7 +91,7 @@ export async function serveOperation(
   const confirmed = recalled !== null && isRead ? confirm() : null;
   try {
     const principal = recalled ?? (await confirm());
-    await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
+    await limitCaller(options, principal, setHeader);
     const work = () =>
       carryOut(options, route, request, response, arrival, { principal, address, params, confirmed, confirm });
     if (options.tracing === null) await work();
@@ -95,7 +105,8 @@ export async function serveOperation(
     // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
     await (recalled === null ? undefined : confirm())?.catch((refusal: unknown) => {
       if (!response.headersSent)
-        for (const name of response.getHeaderNames()) if (!headers.has(name)) response.removeHeader(name);
+        for (const name of response.getHeaderNames())
+          if (!headers.has(name) && !name.startsWith('x-ratelimit-')) response.removeHeader(name);
       throw refusal;
     });
     throw error;
@@ -250,9 +261,40 @@ export function parseQuery(url: string): Record<string, string> {
   return query;
 }
 
+function showLimit(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
+  setHeader('X-RateLimit-Limit', String(state.limit));
+  setHeader('X-RateLimit-Remaining', String(state.remaining));
+  setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
+}
+
+/**
+ * Finds out who calls an operation and whether they may. A refused call counts towards the limits of its address and of its key.
+ * @throws AppError 401, 403, 404 or `rate_limited`.
+ */
+export async function authenticateLimited(
+  options: Pick<ServingOptions, 'auth' | 'rateLimiter' | 'limits' | 'limitDevice'>,
+  operation: Operation,
+  request: IncomingMessage,
+  address: string,
+  params: Record<string, string>,
+  setHeader: (name: string, value: string) => void,
+): Promise<Principal> {
+  const { auth } = options;
+  assertAddressOpen(auth, operation, request, address);
+  try {
+    return await authenticate(auth, operation, request, address, params);
+  } catch (error) {
+    if (error instanceof RefusedCaller) await limitCaller(options, error.principal, setHeader);
+    const isRefusal = error instanceof AppError && (error.status === 401 || error instanceof RefusedCaller);
+    if (isRefusal && !operation.callers.some((caller) => caller === 'device' || caller === 'visitor'))
+      await auth.refusals.count(address);
+    throw error;
+  }
+}
+
 /** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
 export async function limitCaller(
-  { rateLimiter, limits, limitDevice }: ServingOptions,
+  { rateLimiter, limits, limitDevice }: Pick<ServingOptions, 'rateLimiter' | 'limits' | 'limitDevice'>,
   principal: Principal,
   setHeader: (name: string, value: string) => void,
 ): Promise<void> {
@@ -266,8 +308,6 @@ export async function limitCaller(
         ? `visitor:${principal.visitorId}`
         : `session:${principal.sessionId}`;
   const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  setHeader('X-RateLimit-Limit', String(state.limit));
-  setHeader('X-RateLimit-Remaining', String(state.remaining));
-  setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
+  showLimit(state, setHeader);
   if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
 }
