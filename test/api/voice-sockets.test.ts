@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SocketRights } from '../../hub/platform/http/socket-rights.ts';
@@ -385,4 +386,36 @@ test('a client that knows only the specification shows the answer, plays it, and
     expect(turn.audio).toBeGreaterThan(0);
     expect(turn.later).toEqual([]);
   }
+});
+
+test('an upgrade and its refusal carry the request id of the caller', async () => {
+  const { jwt } = await hub.workspace();
+  const upgrade = (token: string) =>
+    new Promise<{ status: number; id: unknown; body?: string }>((resolve, reject) => {
+      const request = get(`${hub.url}/ai/voice/ws?token=${token}`, {
+        headers: {
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          'x-request-id': 'my-own.id_1',
+        },
+      });
+      request.on('error', reject);
+      request.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve({ status: response.statusCode as number, id: response.headers['x-request-id'] });
+      });
+      request.on('response', (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () =>
+          resolve({ status: response.statusCode as number, id: response.headers['x-request-id'], body }),
+        );
+      });
+    });
+  expect(await upgrade(jwt)).toEqual({ status: 101, id: 'my-own.id_1' });
+  const refused = await upgrade('nothing');
+  expect(refused).toMatchObject({ status: 401, id: 'my-own.id_1' });
+  expect(refused.body).toContain('"requestId":"my-own.id_1"');
 });

@@ -11,6 +11,8 @@ import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
 
+// Over 300 lines: one function for each kind of caller, and callers are told apart in one place.
+
 /** A refusal of a caller whose credentials count: the refused call counts towards the limit of that caller. */
 export class RefusedCaller extends AppError {
   readonly principal: Principal;

@@ -1,15 +1,13 @@
-import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
+import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
-import { assertAddressOpen, authenticate, recall, recallDevice, RefusedCaller } from './auth.ts';
+import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
@@ -20,6 +18,7 @@ import { parsePart } from './errors.ts';
 import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Route } from './implement.ts';
+import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
@@ -259,55 +258,4 @@ export function parseQuery(url: string): Record<string, string> {
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   return query;
-}
-
-function showLimit(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
-  setHeader('X-RateLimit-Limit', String(state.limit));
-  setHeader('X-RateLimit-Remaining', String(state.remaining));
-  setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
-}
-
-/**
- * Finds out who calls an operation and whether they may. A refused call counts towards the limits of its address and of its key.
- * @throws AppError 401, 403, 404 or `rate_limited`.
- */
-export async function authenticateLimited(
-  options: Pick<ServingOptions, 'auth' | 'rateLimiter' | 'limits' | 'limitDevice'>,
-  operation: Operation,
-  request: IncomingMessage,
-  address: string,
-  params: Record<string, string>,
-  setHeader: (name: string, value: string) => void,
-): Promise<Principal> {
-  const { auth } = options;
-  assertAddressOpen(auth, operation, request, address);
-  try {
-    return await authenticate(auth, operation, request, address, params);
-  } catch (error) {
-    if (error instanceof RefusedCaller) await limitCaller(options, error.principal, setHeader);
-    const isRefusal = error instanceof AppError && (error.status === 401 || error instanceof RefusedCaller);
-    if (isRefusal && !operation.callers.some((caller) => caller === 'device' || caller === 'visitor'))
-      await auth.refusals.count(address);
-    throw error;
-  }
-}
-
-/** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
-export async function limitCaller(
-  { rateLimiter, limits, limitDevice }: Pick<ServingOptions, 'rateLimiter' | 'limits' | 'limitDevice'>,
-  principal: Principal,
-  setHeader: (name: string, value: string) => void,
-): Promise<void> {
-  if (principal.kind === 'device') await limitDevice(principal.nodeId);
-  if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
-  // All sessions of a visitor count together: any of them can be renewed.
-  const key =
-    principal.kind === 'token'
-      ? `key:${principal.tokenId}`
-      : principal.kind === 'visitor'
-        ? `visitor:${principal.visitorId}`
-        : `session:${principal.sessionId}`;
-  const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  showLimit(state, setHeader);
-  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
 }

@@ -85,6 +85,7 @@ export async function serveHttp(
       addressOf: (request) => clientAddress(request, http.trustedProxies),
       secureCookies: http.publicUrl?.startsWith('https:') === true,
       version,
+      publicUrl: http.publicUrl,
       down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
     }),
     auth: {
