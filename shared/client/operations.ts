@@ -232,6 +232,11 @@ export interface AiRun {
   createdAt: string;
 }
 
+export interface AiRunPage {
+  data: AiRun[];
+  meta: PageMeta;
+}
+
 export interface AiSuggestion {
   id: string;
   conversationId: string;
@@ -4023,6 +4028,21 @@ export interface Operations {
     };
     answer: AiRun;
   };
+  /** List runs */
+  listAiRuns: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'succeeded' | 'failed';
+        environment?: 'live' | 'test';
+        /** A JSON object of texts: only runs whose metadata have all of them */
+        metadata?: string;
+      };
+    };
+    answer: AiRunPage;
+  };
   /** Read a run */
   getAiRun: {
     input: {
@@ -4220,6 +4240,15 @@ export interface Operations {
   createAutomationSequence: {
     input: {
       body: CreateSequence;
+    };
+    answer: Sequence;
+  };
+  /** Show a sequence */
+  getAutomationSequence: {
+    input: {
+      params: {
+        id: string;
+      };
     };
     answer: Sequence;
   };
@@ -4436,6 +4465,15 @@ export interface Operations {
     };
     answer: Agent;
   };
+  /** Show an agent */
+  getAutomationAgent: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Agent;
+  };
   /** Change an agent */
   updateAutomationAgent: {
     input: {
@@ -4472,6 +4510,24 @@ export interface Operations {
       body: PutToolProfile;
     };
     answer: ToolProfile;
+  };
+  /** Show a tool profile */
+  getAutomationToolProfile: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: ToolProfile;
+  };
+  /** Delete a tool profile */
+  deleteAutomationToolProfile: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
   };
   /** Read the models and their failover order */
   getAutomationModels: {
@@ -4658,6 +4714,24 @@ export interface Operations {
       body: PutChannel;
     };
     answer: Channel;
+  };
+  /** Show a channel */
+  getAutomationChannel: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Channel;
+  };
+  /** Delete a channel */
+  deleteAutomationChannel: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
   };
   /** Receive a message of a channel */
   receiveAutomationChannelMessage: {
@@ -5883,6 +5957,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   getWebhookDelivery: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}'],
   redeliverWebhookDelivery: ['POST', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver'],
   createAiRun: ['POST', '/v1/ai/runs'],
+  listAiRuns: ['GET', '/v1/ai/runs'],
   getAiRun: ['GET', '/v1/ai/runs/{id}'],
   cancelAiRun: ['POST', '/v1/ai/runs/{id}/cancel'],
   speak: ['POST', '/tenants/{tenantId}/ai/speak'],
@@ -5902,6 +5977,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createAutomationAlias: ['POST', '/v1/automations'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
+  getAutomationSequence: ['GET', '/v1/automations/sequences/{id}'],
   updateAutomationSequence: ['PATCH', '/v1/automations/sequences/{id}'],
   deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
   runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
@@ -5922,10 +5998,13 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAutomationPolicy: ['PUT', '/v1/automations/policies'],
   listAutomationAgents: ['GET', '/v1/automations/agents'],
   createAutomationAgent: ['POST', '/v1/automations/agents'],
+  getAutomationAgent: ['GET', '/v1/automations/agents/{id}'],
   updateAutomationAgent: ['PATCH', '/v1/automations/agents/{id}'],
   deleteAutomationAgent: ['DELETE', '/v1/automations/agents/{id}'],
   listAutomationToolProfiles: ['GET', '/v1/automations/tool-profiles'],
   putAutomationToolProfile: ['POST', '/v1/automations/tool-profiles'],
+  getAutomationToolProfile: ['GET', '/v1/automations/tool-profiles/{id}'],
+  deleteAutomationToolProfile: ['DELETE', '/v1/automations/tool-profiles/{id}'],
   getAutomationModels: ['GET', '/v1/automations/models'],
   putAutomationModels: ['PUT', '/v1/automations/models'],
   getKnowledge: ['GET', '/tenants/{tenantId}/ai/knowledge'],
@@ -5943,6 +6022,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAutomationMemory: ['PUT', '/v1/automations/memory'],
   listAutomationChannels: ['GET', '/v1/automations/channels'],
   putAutomationChannel: ['POST', '/v1/automations/channels'],
+  getAutomationChannel: ['GET', '/v1/automations/channels/{id}'],
+  deleteAutomationChannel: ['DELETE', '/v1/automations/channels/{id}'],
   receiveAutomationChannelMessage: ['POST', '/v1/automations/channels/{id}/inbound'],
   verifyAutomationChannel: ['GET', '/v1/automations/channels/{id}/inbound'],
   listAutomationMessages: ['GET', '/v1/automations/messages'],

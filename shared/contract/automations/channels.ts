@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { channelProviders } from './channel-providers.ts';
 
@@ -135,6 +135,23 @@ export const channels = defineResource({
     body: putChannelBody,
     response: channel,
     errors: ['not_found', 'workspace_limit_reached'],
+  },
+  getAutomationChannel: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/channels/{id}',
+    summary: 'Show a channel',
+    params: idParams,
+    response: channel,
+  },
+  deleteAutomationChannel: {
+    ...manage,
+    role: 'admin',
+    method: 'DELETE',
+    path: '/v1/automations/channels/{id}',
+    summary: 'Delete a channel',
+    params: idParams,
+    response: deleted,
   },
   receiveAutomationChannelMessage: {
     tag: 'Channels',
