@@ -79,3 +79,13 @@ test('settings of an endpoint stop the start where espeak-ng speaks', () => {
     Object.keys(endpoint).map((name) => `${name} does nothing with TTS_PROVIDER=espeak`),
   );
 });
+
+test('lost webhook deliveries are swept every 15 minutes in production and every 6 hours in staging, unless a number is set', () => {
+  const drainOf = (env: Record<string, string>) =>
+    parseConfig({ env, readFile: () => '' }, { role: 'all', isTerminal: false }).webhooks.drainSeconds;
+  expect(drainOf({})).toBe(900);
+  expect(drainOf({ HUB_ENVIRONMENT: 'production' })).toBe(900);
+  expect(drainOf({ HUB_ENVIRONMENT: 'staging' })).toBe(21_600);
+  expect(drainOf({ HUB_ENVIRONMENT: 'staging', WEBHOOK_DRAIN_SECONDS: '60' })).toBe(60);
+  expect(problemsOf({ HUB_ENVIRONMENT: 'test' })).toEqual([expect.stringContaining('HUB_ENVIRONMENT must be')]);
+});

@@ -146,7 +146,8 @@ const settings = {
   RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 1_000_000),
     default: '600',
-    description: 'Requests a minute for each API key or session',
+    description:
+      'Requests a minute for each API key or session, refused ones included, and calls with wrong credentials a minute from one address',
   },
   HOOK_RATE_LIMIT_PER_MINUTE: {
     schema: wholeNumber(1, 10_000_000),
@@ -290,11 +291,16 @@ const settings = {
     description: 'Bearer token that /metrics asks for; when left out it answers the machine of the hub alone',
     secret: true,
   },
+  HUB_ENVIRONMENT: {
+    schema: z.enum(['production', 'staging'], 'must be production or staging'),
+    default: 'production',
+    description: '`staging` sets WEBHOOK_DRAIN_SECONDS to 21,600 (6 hours) where it is left out',
+  },
   WEBHOOK_DRAIN_SECONDS: {
     schema: wholeNumber(1, 86_400),
-    default: '900',
+    default: '',
     description:
-      'How often it is looked for deliveries to webhooks that got lost; others go at once, and retries when they are due',
+      'Interval of the sweep for lost deliveries to webhooks; others go at once, and retries when they are due. When left out: 900 in production, 21,600 in staging',
   },
   RUN_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
@@ -564,6 +570,9 @@ function readSetting(name: SettingName, { env, readFile }: SettingSources, probl
   return undefined;
 }
 
+/** The interval of the sweep for lost deliveries, as the specification sets it. */
+const drainSeconds = { production: 15 * 60, staging: 6 * 3600 };
+
 /**
  * Turns the environment into a `Config`. Pure but for `readFile`.
  * @throws ConfigError that names every setting that can't be used.
@@ -617,7 +626,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
     worker: { concurrency: required('WORKER_CONCURRENCY'), maxRuns: required('WORKER_MAX_RUNS') },
     runs: { maxQueuedPerWorkspace: required('QUEUED_RUNS_PER_WORKSPACE') },
-    webhooks: { drainSeconds: required('WEBHOOK_DRAIN_SECONDS') },
+    webhooks: { drainSeconds: values.WEBHOOK_DRAIN_SECONDS ?? drainSeconds[required('HUB_ENVIRONMENT')] },
     sip: {
       trunkContact: values.SIP_TRUNK_CONTACT ?? null,
       server:

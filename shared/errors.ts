@@ -129,6 +129,8 @@ export interface AppErrorOptions {
   details?: ErrorDetail[];
   /** Seconds until a new try makes sense; becomes `Retry-After`. */
   retryAfterSeconds?: number;
+  /** The limit that was reached, for a 429; becomes `X-RateLimit-Limit`. */
+  limit?: number;
   /** The run that failed with this, where it is kept. */
   runId?: string;
   /** Response headers that belong to this error, such as `Allow`. */
@@ -141,6 +143,7 @@ export class AppError extends Error {
   readonly internal: Record<string, unknown> | undefined;
   readonly details: ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly limit: number | undefined;
   readonly runId: string | undefined;
   readonly headers: Record<string, string> | undefined;
 
@@ -151,6 +154,7 @@ export class AppError extends Error {
     this.internal = options.internal;
     this.details = options.details;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.limit = options.limit;
     this.runId = options.runId;
     this.headers = options.headers;
   }

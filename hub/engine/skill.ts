@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { Entitlement } from '../../shared/contract/define.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
@@ -124,6 +124,38 @@ export function describeEffect(skill: Skill): string {
 
 /** How messages to the outside are retried. When a mail server or provider asks for a pause, its own delay wins over this. */
 export const outgoingRetry = { maxAttempts: 4, backoffSeconds: 2, factor: 4 };
+
+/**
+ * Gives fields of a skill's input further names, for callers that use the earlier ones. Exactly one name of each field must be set.
+ * JSON Schemas (documents, tool lists, forms) show the primary names only.
+ * @param aliases the field that each further name stands for.
+ */
+export function withAliases(input: z.ZodObject, aliases: Readonly<Record<string, string>>): z.ZodObject {
+  const { $schema: _dialect, ...shown } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
+  const shape = { ...input.shape };
+  for (const [alias, field] of Object.entries(aliases)) {
+    const type = input.shape[field];
+    if (type === undefined) throw new Error(`the alias ${alias} stands for no field of the input: ${field}`);
+    shape[alias] = shape[field] = (type as z.ZodType).optional();
+  }
+  let named: z.ZodObject = z.strictObject(shape);
+  for (const [alias, field] of Object.entries(aliases)) {
+    const isSet = (value: unknown, name: string) => (value as Record<string, unknown> | null)?.[name] !== undefined;
+    named = named
+      // Also where other fields are wrong or still templates, so that a missing field is named when a workflow is saved.
+      .refine((value) => isSet(value, field) || isSet(value, alias), {
+        path: [field],
+        message: 'is required',
+        when: ({ value }) => typeof value === 'object' && value !== null,
+      })
+      .refine((value) => !(isSet(value, field) && isSet(value, alias)), {
+        path: [alias],
+        message: `is another name of ${field}; send one of the two`,
+        when: ({ value }) => typeof value === 'object' && value !== null,
+      });
+  }
+  return named.meta(shown);
+}
 
 /** Declares a skill; everything that is said of it elsewhere (validation, documents, tools) comes from here. */
 export function defineSkill<Input extends z.ZodObject, Found = undefined>(

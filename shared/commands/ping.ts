@@ -8,7 +8,15 @@ export const ping = defineCommand({
   gate: 'none',
   acts: false,
   timeoutMs: 10_000,
-  input: z.strictObject({}),
+  input: z.strictObject({
+    // Specified, and without effect. It is not sent on, because earlier companions refuse unknown fields.
+    path: z
+      .string()
+      .max(4096)
+      .optional()
+      .transform(() => undefined)
+      .describe('Accepted and ignored'),
+  }),
   output: z.object({
     pong: z.literal(true),
     latencyMs: z

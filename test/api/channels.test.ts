@@ -533,4 +533,24 @@ describe('a channel', () => {
     });
     expect((await put({ id: '01890000-0000-7000-8000-000000000000', provider: 'slack', name: 'x' })).status).toBe(404);
   });
+
+  test('is made with config_json as well as config, but not with both, and problems name the field that was sent', async () => {
+    const workspace = await hub.workspace();
+    const put = (body: object) =>
+      send(hub.url, 'POST', '/v1/automations/channels', {
+        headers: { 'x-api-key': workspace.key },
+        body: { provider: 'webhook', name: 'in', ...body },
+      });
+    const made = await put({ config_json: { inboundSecret: 'a secret of sixteen' } });
+    expect(made).toMatchObject({ status: 200, body: { secretsSet: ['inboundSecret'] } });
+    const { status } = await send(hub.url, 'POST', `/v1/automations/channels/${String(made.body['id'])}/inbound`, {
+      headers: { 'x-service-automation-token': 'a secret of sixteen' },
+      body: { text: 'hello' },
+    });
+    expect(status).toBe(200);
+    expect((await put({ config_json: { inboundSecret: 'short' } })).body.details).toMatchObject([
+      { path: 'body.config_json.inboundSecret' },
+    ]);
+    expect((await put({ config: {}, config_json: {} })).body.details).toMatchObject([{ path: 'body.config_json' }]);
+  });
 });

@@ -60,6 +60,58 @@ test('a run that an event started answers the visitor, and leaves a note that on
   expect(data.map(({ content }) => content)).toEqual(['Welcome']);
 });
 
+test('the specified names and the earlier ones reach the same conversation, and exactly one of each is needed', async () => {
+  const { workspace, chat, written } = await begin();
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  const post = (input: object) => runSkill(workspace, 'chat.post_message', { content: 'x', ...input });
+  expect(await post({ channelId: id })).toMatchObject({ status: 'succeeded' });
+  expect(await post({ conversationId: id })).toMatchObject({ status: 'succeeded' });
+  await expect(post({})).rejects.toMatchObject({ status: 400, details: [{ path: 'body.input.channelId' }] });
+  await expect(post({ channelId: id, conversationId: id })).rejects.toMatchObject({
+    status: 400,
+    details: [{ path: 'body.input.conversationId' }],
+  });
+  expect(await written(id)).toHaveLength(2);
+  const { id: userId } = (await workspace.session.call('readMe', {})).user;
+  const assign = (input: object) => runSkill(workspace, 'chat.assign', { channelId: id, ...input });
+  expect(await assign({ assigneeId: userId })).toMatchObject({ output: { assignedUserId: userId } });
+  expect(await assign({ userId: null })).toMatchObject({ output: { assignedUserId: null } });
+  await expect(assign({})).rejects.toMatchObject({ status: 400, details: [{ path: 'body.input.assigneeId' }] });
+});
+
+test('the catalog and a saved workflow name the specified fields', async () => {
+  const { workspace } = await begin();
+  const { skills } = await workspace.api.call('listAutomationSkillCatalog', {});
+  const fieldsOf = (skillId: string) => {
+    const { properties, required } = (skills.find(({ id }) => id === skillId) as (typeof skills)[number]).input as {
+      properties: object;
+      required: string[];
+    };
+    return { fields: Object.keys(properties), required };
+  };
+  expect(fieldsOf('chat.post_message')).toEqual({
+    fields: ['channelId', 'content', 'private', 'as'],
+    required: ['channelId', 'content'],
+  });
+  expect(fieldsOf('chat.assign')).toEqual({
+    fields: ['channelId', 'assigneeId', 'onlyIfUnassigned'],
+    required: ['channelId', 'assigneeId'],
+  });
+  await expect(
+    workspace.api.call('createAutomationWorkflow', {
+      body: {
+        name: 'incomplete',
+        stepsJson: [
+          { type: 'skill', skillId: 'chat.post_message', input: { content: '{{context}}', as: '{{payload}}' } },
+        ],
+      } as never,
+    }),
+  ).rejects.toMatchObject({
+    status: 400,
+    details: [{ path: 'stepsJson[0].input.channelId', message: 'is required' }],
+  });
+});
+
 test('a step that is carried out again writes its message once', async () => {
   const { workspace, chat, written } = await begin();
   const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });

@@ -88,7 +88,8 @@ describe('minting a session', () => {
     [{ externalId: '' }, 'body.externalId'],
     [{ externalId: '😀'.repeat(201) }, 'body.externalId'],
     [{ externalId: 'x', email: 'no' }, 'body.email'],
-    [{ externalId: 'x', source: 'Not A Source' }, 'body.source'],
+    [{ externalId: 'x', source: 'x'.repeat(101) }, 'body.source'],
+    [{ externalId: 'x', source: '' }, 'body.source'],
     [
       { externalId: 'x', attributes: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, 1])) },
       'body.attributes',
@@ -272,6 +273,34 @@ describe('the list of conversations', () => {
     } finally {
       await client.end();
     }
+  });
+
+  test('a source is free text, api when left out, and the filter compares it exactly', async () => {
+    const api = hub.client((await (await hub.workspace()).createKey({ product: 'chat' })).key);
+    for (const source of ['API', 'Mobile App', 'mobile app', undefined])
+      await api.call('createChatConversation', { body: { name: 'n', ...(source === undefined ? {} : { source }) } });
+    const named = async (source: string) =>
+      (await api.call('listChatConversations', { query: { source } })).data.map((found) => found.source);
+    expect(await named('API')).toEqual(['API']);
+    expect(await named('api')).toEqual(['api']);
+    expect(await named('Mobile App')).toEqual(['Mobile App']);
+    expect(await named('App')).toEqual([]);
+    await api.call('createChatSession', { body: { externalId: 'phone', source: 'Mobile App' } });
+    expect(await named('Mobile App')).toHaveLength(2);
+  });
+
+  test('a visitor without an external id is a new visitor each time', async () => {
+    const api = hub.client((await (await hub.workspace()).createKey({ product: 'chat' })).key);
+    const visitor = { displayName: 'Ann', email: 'ann@example.org' };
+    const made = [
+      await api.call('createChatConversation', { body: { name: 'a', visitor } }),
+      await api.call('createChatConversation', { body: { name: 'b', visitor } }),
+    ];
+    expect(new Set(made.map(({ visitorId }) => visitorId)).size).toBe(2);
+    expect((await api.call('listChatVisitors', { query: {} })).data).toMatchObject([
+      { external_id: null, display_name: 'Ann', email: 'ann@example.org' },
+      { external_id: null, display_name: 'Ann', email: 'ann@example.org' },
+    ]);
   });
 
   test('filters, refuses unknown values, and takes no cursor of another list or workspace', async () => {

@@ -336,6 +336,18 @@ describe('what stands around the operations', () => {
     expect((await send(hub.url, 'GET', '/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
+  test('names its public address as the first server, and production and staging with a host to fill in', async () => {
+    await using addressed = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
+    const { servers } = (await send(addressed.url, 'GET', '/openapi.json')).body as unknown as {
+      servers: { url: string; description: string; variables?: object }[];
+    };
+    expect(servers.map(({ url, description, variables }) => [url, description, Object.keys(variables ?? {})])).toEqual([
+      ['https://hub.example.org', 'This hub', []],
+      ['https://{host}', 'Production', ['host']],
+      ['https://{host}', 'Staging', ['host']],
+    ]);
+  });
+
   test('tells that it is up, ready and measured', async () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
     expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({

@@ -100,6 +100,18 @@ function watchAnswer(socket: Socket): Disposable & { leftWhole: () => boolean } 
   return { leftWhole: () => left, [Symbol.dispose]: () => void unsubscribe('http.server.response.finish', finished) };
 }
 
+test('a ping with a path is sent to the device without the path', async () => {
+  const { runId } = await workspace.api.call('runAutomationSkill', {
+    params: { skillId: 'node.ping' },
+    body: { input: { nodeId, path: '/srv', waitMs: 60_000 } },
+  });
+  const [command] = (await poll({ wait: 20 })).commands;
+  expect(command).toMatchObject({ type: 'node.ping', input: {} });
+  await complete(command?.id as string);
+  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+  expect(run).toMatchObject({ status: 'succeeded' });
+});
+
 test('a poll is handed no more than it asked for', async () => {
   const runIds = await Promise.all(Array.from({ length: 30 }, () => begin('node.ping')));
   for (const runId of runIds) await written(runId);

@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -72,6 +73,108 @@ describe('limits by address', () => {
       });
     for (let index = 0; index < 25; index += 1) await claim(index);
     expect((await claim(99)).status).toBe(429);
+  });
+});
+
+describe('calls that are refused', () => {
+  const settings = { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT_PER_MINUTE: String(limit) };
+  const call = (url: string, address: string, key: string, path = '/v1/automations/workflows') =>
+    send(url, 'GET', path, { headers: { 'x-forwarded-for': address, 'x-api-key': key } });
+  const expectLimitHeaders = (answer: Answer | undefined, most: number) => {
+    const number = (name: string) => Number(answer?.headers.get(name));
+    expect(number('retry-after')).toBeGreaterThan(0);
+    expect(number('x-ratelimit-limit')).toBe(most);
+    expect(answer?.headers.get('x-ratelimit-remaining')).toBe('0');
+    expect(number('x-ratelimit-reset')).toBeGreaterThanOrEqual(Math.floor(Date.now() / 1000));
+    expect(answer?.headers.get('x-request-id')).toBe(answer?.body.requestId);
+  };
+
+  test('with made-up keys are limited by address over all processes, and a key that counts is not', async () => {
+    await using first = await startHub(settings, hub.database);
+    await using second = await startHub(settings, hub.database);
+    const own = await hub.workspace();
+    for (const { url } of [first, second]) expect((await call(url, '2001:db8:f:1::1', own.key)).status).toBe(200);
+    const made = `key_live_automations_abcdefgh_${'a'.repeat(49)}`;
+    const answers = await each((index) =>
+      call(
+        index % 2 === 0 ? first.url : second.url,
+        `2001:db8:f:1::${index.toString(16)}`,
+        index % 3 === 0 ? made : 'x',
+      ),
+    );
+    expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
+    expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
+    expectLimitHeaders(
+      answers.find(({ status }) => status === 429),
+      limit,
+    );
+    expect((await call(first.url, '2001:db8:f:1::1', own.key)).status).toBe(200);
+    expect((await call(first.url, '2001:db8:f:2::1', 'x')).status).toBe(401);
+  });
+
+  test('with the platform admin key guessed are limited by address', async () => {
+    await using limited = await startHub(settings, hub.database);
+    const answers = await each((index) =>
+      send(limited.url, 'PUT', `/tenants/${workspace.tenantId}/entitlements`, {
+        headers: { 'x-forwarded-for': '2001:db8:f:3::1', authorization: `Bearer guess${index}` },
+        body: {},
+      }),
+    );
+    expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
+    expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
+  });
+
+  test('for want of a permission count towards the limit of the key, and say so', async () => {
+    await using limited = await startHub(settings, hub.database);
+    const { key } = await workspace.createKey({ product: 'chat', permissions: ['visitors:read'] });
+    const from = (index: number) => `2001:db8:f:${(index + 256).toString(16)}::1`;
+    const answers = await each((index) => call(limited.url, from(index), key, '/v1/chat/conversations'));
+    expect(countOf(answers, 403)).toBeGreaterThan(0);
+    expect(countOf(answers, 403)).toBeLessThanOrEqual(2 * limit);
+    expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
+    expect(answers.find(({ status }) => status === 403)?.headers.get('x-ratelimit-limit')).toBe(String(limit));
+    expectLimitHeaders(
+      answers.find(({ status }) => status === 429),
+      limit,
+    );
+  });
+
+  test('a call that succeeds asks the shared limits for nothing of its address', async () => {
+    await using limited = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' }, hub.database);
+    expect((await call(limited.url, '2001:db8:f:4::1', workspace.key)).status).toBe(200);
+    using recorder = new StatementRecorder(1000);
+    for (let count = 0; count < 20; count += 1)
+      expect((await call(limited.url, '2001:db8:f:4::1', workspace.key)).status).toBe(200);
+    expect(recorder.statements.length).toBeGreaterThan(0);
+    expect(JSON.stringify(recorder.statements.map(({ values }) => values))).not.toContain('refused:');
+  });
+
+  test('of one operation name the limit of that operation, not that of the key', async () => {
+    const own = await hub.workspace();
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () =>
+        send(hub.url, 'GET', '/calls/export', { headers: { authorization: `Bearer ${own.jwt}` } }),
+      ),
+    );
+    expectLimitHeaders(
+      answers.find(({ status }) => status === 429),
+      5,
+    );
+  });
+
+  test('of a webhook token name the limit of its address', async () => {
+    await using limited = await startHub({ ...settings, HOOK_RATE_LIMIT_PER_MINUTE: '5' }, hub.database);
+    const hook = () =>
+      send(limited.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers: { 'x-forwarded-for': '2001:db8:f:5::1', 'x-service-automation-token': 'a token of no workflow' },
+        body: { event: 'paid' },
+      });
+    const answers = await each(hook);
+    expect(answers.find(({ status }) => status === 401)?.headers.get('x-ratelimit-limit')).toBe('5');
+    expectLimitHeaders(
+      answers.find(({ status }) => status === 429),
+      5,
+    );
   });
 });
 

@@ -113,6 +113,7 @@ function filterValues(name: string, schema: z.ZodType): string[] {
     visitorId: [crowd.visitor, missingId],
     conversationId: [crowd.conversation],
     q: ['message', 'nothing'],
+    metadata: ['{"ticket":"nothing"}'],
   };
   const options =
     (schema as { options?: string[] }).options ??

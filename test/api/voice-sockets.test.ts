@@ -1,3 +1,4 @@
+import { get } from 'node:http';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SocketRights } from '../../hub/platform/http/socket-rights.ts';
@@ -9,7 +10,7 @@ import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
-import { silence } from '../fixtures/sounds.ts';
+import { silence, voice } from '../fixtures/sounds.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
@@ -354,4 +355,67 @@ test('is counted by how turns end and how long their stages take', async () => {
   const text = await (await fetch(`${hub.url}/metrics`)).text();
   expect(text).toMatch(/outrigger_voice_turns_total\{outcome="answered"\} \d+/);
   expect(text).toMatch(/outrigger_voice_turn_seconds_count\{stage="toFirstAudio"\} \d+/);
+});
+
+/** A client written from the specification only: it shows every `text`, plays every `audio`, and a turn ends with `done: true`. */
+async function specifiedTurn(url: string, token: string, message: { type: string; data: string }) {
+  const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/ai/voice/ws?token=${token}`);
+  const shown = { text: '', audio: 0, order: [] as string[], after: 0 };
+  const frames: { type: string; data?: string; done?: boolean }[] = [];
+  socket.addEventListener('message', ({ data }) => frames.push(JSON.parse(String(data)) as (typeof frames)[0]));
+  socket.addEventListener('open', () => socket.send(JSON.stringify(message)));
+  await expect.poll(() => frames.some(({ type, done }) => done === true || type === 'done')).toBe(true);
+  socket.close();
+  const end = frames.findIndex(({ type, done }) => done === true || type === 'done');
+  for (const { type, data } of frames.slice(0, end)) {
+    if (shown.order.at(-1) !== type) shown.order.push(type);
+    if (type === 'text') shown.text += data ?? '';
+    if (type === 'audio') shown.audio += Buffer.from(data ?? '', 'base64').length;
+  }
+  return { ...shown, end: frames[end], later: frames.slice(end + 1) };
+}
+
+test('a client that knows only the specification shows the answer, plays it, and then sees the end of the turn', async () => {
+  const { jwt } = await hub.workspace();
+  for (const message of [
+    { type: 'text', data: 'When do you open?' },
+    { type: 'audio', data: voice(1).toString('base64') },
+  ]) {
+    const turn = await specifiedTurn(hub.url, jwt, message);
+    expect(turn).toMatchObject({ text: 'At nine.', order: ['text', 'audio'], end: { type: 'done', done: true } });
+    expect(turn.audio).toBeGreaterThan(0);
+    expect(turn.later).toEqual([]);
+  }
+});
+
+test('an upgrade and its refusal carry the request id of the caller', async () => {
+  const { jwt } = await hub.workspace();
+  const upgrade = (token: string) =>
+    new Promise<{ status: number; id: unknown; body?: string }>((resolve, reject) => {
+      const request = get(`${hub.url}/ai/voice/ws?token=${token}`, {
+        headers: {
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          'x-request-id': 'my-own.id_1',
+        },
+      });
+      request.on('error', reject);
+      request.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve({ status: response.statusCode as number, id: response.headers['x-request-id'] });
+      });
+      request.on('response', (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () =>
+          resolve({ status: response.statusCode as number, id: response.headers['x-request-id'], body }),
+        );
+      });
+    });
+  expect(await upgrade(jwt)).toEqual({ status: 101, id: 'my-own.id_1' });
+  const refused = await upgrade('nothing');
+  expect(refused).toMatchObject({ status: 401, id: 'my-own.id_1' });
+  expect(refused.body).toContain('"requestId":"my-own.id_1"');
 });

@@ -67,7 +67,7 @@ describe('a turn', () => {
     page.send({ type: 'text', data: 'When do you open?' });
     const done = await page.wait('done');
     expect(shape()).toBe(
-      'user: When do you open? | assistant: At nine. | audio | assistant:  On Sundays we are closed. | audio | assistant:  | done',
+      'user: When do you open? | assistant: At nine. | audio | assistant:  On Sundays we are closed. | audio | done',
     );
     expect(new Set(page.frames.map((frame) => frame.turnId)).size).toBe(1);
     for (const frame of page.frames) expect(voiceFrame.parse(frame)).toEqual(frame);
@@ -333,7 +333,7 @@ describe('whoever speaks into a stream', () => {
       page
         .of('text')
         .slice(0, 3)
-        .map(({ data, done }) => [data, done]),
+        .map(({ data, final }) => [data, final]),
     ).toEqual([
       ['', false],
       ['When do', false],
@@ -390,7 +390,7 @@ describe('whoever speaks into a stream', () => {
     await page.wait('text', page.of('text').length + 2);
     page.stream(voice(2));
     expect(await page.wait('done', 3)).toMatchObject({ interrupted: true });
-    expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', done: false });
+    expect(page.frames.at(-1)).toMatchObject({ type: 'text', role: 'user', data: '', final: false });
   });
 
   test('gets no question ended, and is not answered after it, by a word before it that is understood later', async () => {
@@ -492,7 +492,7 @@ describe('whoever speaks into a stream', () => {
     speech.reply = ({ kind }) => (kind === 'speech' ? { sound: [tone(0.1, 24_000)] } : 'Ja.');
     page.stream(Buffer.concat([voice(0.3), silence(0.6)]));
     await page.wait('done', 2);
-    expect(page.of('text').findLast(({ role, done }) => role === 'user' && done)?.data).toBe('Ja.');
+    expect(page.of('text').findLast(({ role, final }) => role === 'user' && final)?.data).toBe('Ja.');
   });
 
   test('while an answer is still played that was sent whole has the page fall silent, and takes back what was not heard', async () => {

@@ -324,7 +324,8 @@ describe('a webhook', () => {
     expect(made.environment).toBe('test');
     const id = await conversation();
     await write(id, 'live');
-    await hub.client(testing.key).call('sendChatMessage', { params: { id }, body: { content: 'test' } });
+    const tested = await hub.client(testing.key).call('createChatConversation', { body: { name: 'tested' } });
+    await hub.client(testing.key).call('sendChatMessage', { params: { id: tested.id }, body: { content: 'test' } });
     await write(id, 'live again');
     await expect.poll(() => receiver.received.map(contentOf)).toEqual(['live', 'live again']);
     await expect.poll(() => other.received.map(contentOf)).toEqual(['test']);

@@ -1,12 +1,14 @@
 import { AppError } from '../../../shared/errors.ts';
 import { addressBlock } from '../rate-limiter/address-block.ts';
-import type { RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
+import type { RateLimit, RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
 
 /** What a stranger may do so often: operations say it themselves, `page` is every page that asks the database. */
 export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'page';
 
+const windowSeconds = 60;
+
 /** Counts a request of an address. @throws AppError `rate_limited`. */
-export type AddressLimiter = (kind: AddressLimit, address: string) => Promise<void>;
+export type AddressLimiter = (kind: AddressLimit, address: string) => Promise<RateLimitState>;
 
 const claimsPerMinute = 60;
 const pagesPerMinute = 240;
@@ -27,17 +29,47 @@ export function createAddressLimiter(
   return async (kind, address) => {
     const state = await rateLimiter.take(`${kind}:${addressBlock(address)}`, {
       limit: perMinute[kind],
-      windowSeconds: 60,
+      windowSeconds,
     });
     if (!state.allowed) throw tooMany(state, 'this address');
+    return state;
   };
 }
+
+/**
+ * Limits calls with credentials that do not count, by address, shared by all hub processes. Calls that succeed are not counted, and so cost the store nothing.
+ */
+export class RefusalLimiter {
+  readonly #rateLimiter: RateLimiter;
+  readonly #limit: RateLimit;
+
+  constructor(rateLimiter: RateLimiter, perMinute: number) {
+    this.#rateLimiter = rateLimiter;
+    this.#limit = { limit: perMinute, windowSeconds };
+  }
+
+  /** Counts a refused call. @throws AppError `rate_limited`. */
+  async count(address: string): Promise<void> {
+    const state = await this.#rateLimiter.take(keyOf(address), this.#limit);
+    if (!state.allowed) throw refusedTooOften(state);
+  }
+
+  /** Refuses an address that this process knows to be over the limit, without asking the store. @throws AppError `rate_limited`. */
+  assertOpen(address: string): void {
+    const state = this.#rateLimiter.exceeded(keyOf(address), this.#limit);
+    if (state !== null) throw refusedTooOften(state);
+  }
+}
+
+const keyOf = (address: string) => `refused:${addressBlock(address)}`;
+
+const refusedTooOften = (state: RateLimitState) => tooMany(state, 'this address that were refused');
 
 export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
     `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
+    { retryAfterSeconds, limit },
   );
 }

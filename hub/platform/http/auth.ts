@@ -4,11 +4,24 @@ import { entitlementsOf, productEntitlement, productOf } from '../../../shared/c
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
+import type { RefusalLimiter } from './address-limits.ts';
 import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
+
+// Over 300 lines: one function for each kind of caller, and callers are told apart in one place.
+
+/** A refusal of a caller whose credentials count: the refused call counts towards the limit of that caller. */
+export class RefusedCaller extends AppError {
+  readonly principal: Principal;
+
+  constructor(refusal: AppError, principal: Principal) {
+    super(refusal.code, refusal.message);
+    this.principal = principal;
+  }
+}
 
 /** Who knows the credentials of callers. */
 export interface Authenticator {
@@ -46,6 +59,8 @@ export interface AuthDependencies {
   visitors: VisitorAuthenticator;
   platformAdminKey: string | null;
   hosts: OwnHosts;
+  /** Limits refused calls by address. */
+  refusals: RefusalLimiter;
 }
 
 const webhookTokenHeader = 'x-service-automation-token';
@@ -100,6 +115,33 @@ export function recallDevice(
     : { kind: 'device', tenantId: device.tenantId, nodeId: device.nodeId, secretHash: device.secretHash };
 }
 
+/**
+ * Keeps those out whose address was refused too often, before it is looked at what they present. A key that was good lately is let through: others
+ * may share its address. A session is, too: its holder could not sign in again.
+ * @throws AppError `rate_limited`.
+ */
+export function assertAddressOpen(
+  { identity, refusals }: AuthDependencies,
+  operation: Operation,
+  request: IncomingMessage,
+  address: string,
+): void {
+  const caller = callerOf(operation, request);
+  if (caller !== 'token' && caller !== 'hook' && caller !== 'channel' && caller !== 'platform') return;
+  const key = request.headers['x-api-key'] ?? bearerOf(request);
+  const parsed = caller === 'platform' || typeof key !== 'string' ? null : parseApiKey(key);
+  if (parsed === null || identity.tokens.recall(parsed.secret) === null) refusals.assertOpen(address);
+}
+
+/** Has a refusal name the caller who is refused. */
+function refusing<Result>(principal: Principal, admit: () => Result): Result {
+  try {
+    return admit();
+  } catch (error) {
+    throw error instanceof AppError ? new RefusedCaller(error, principal) : error;
+  }
+}
+
 /** As whom a request presents itself, of those whom the operation takes. */
 function callerOf({ callers }: Operation, request: IncomingMessage, hosts: OwnHosts): Caller {
   const [first] = callers;
@@ -128,7 +170,7 @@ async function authenticateAs(
       return { kind: 'public' };
     case 'token': {
       const principal = await authenticateToken(deps, operation, apiKeyOf(request), address);
-      assertOwnWorkspace(params, principal.tenantId);
+      refusing(principal, () => assertOwnWorkspace(params, principal.tenantId));
       return principal;
     }
     case 'hook': {
@@ -189,7 +231,8 @@ async function authenticateToken(
 ): Promise<Extract<Principal, { kind: 'token' }>> {
   const parsed = parseApiKey(key);
   if (parsed === null) throw new AppError('invalid_token', 'This is not an API key of this platform.');
-  return admitToken(operation, await identity.tokens.authenticate(parsed.secret), address);
+  const token = await identity.tokens.authenticate(parsed.secret);
+  return refusing({ kind: 'token', ...token }, () => admitToken(operation, token, address));
 }
 
 /** @throws AppError for a token that may not call an operation, or not from there. */
@@ -229,9 +272,11 @@ async function authenticateSession(
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');
   if (bearer === null && operation.method !== 'GET') assertSameOrigin(request, hosts);
   const session: SessionIdentity = await identity.authenticateSession(token);
-  assertOwnWorkspace(params, session.tenantId);
-  admitSession(operation, session);
-  return { kind: 'session', ...session };
+  return refusing({ kind: 'session', ...session }, () => {
+    assertOwnWorkspace(params, session.tenantId);
+    admitSession(operation, session);
+    return { kind: 'session', ...session };
+  });
 }
 
 /** @throws AppError for a person who may not call an operation. */

@@ -44,6 +44,7 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
       'Cache-Control': 'no-store',
       ...appError.headers,
       ...(retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }),
+      ...(status === 429 ? rateLimitHeaders(appError) : {}),
       ...(status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
     },
     body: {
@@ -56,6 +57,16 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
       ...(details === undefined ? {} : { details }),
     },
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+}
+
+/** The limit that was reached replaces the one of the key that earlier headers named. */
+function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<string, string> {
+  return {
+    'Retry-After': String(retryAfterSeconds),
+    ...(limit === undefined ? {} : { 'X-RateLimit-Limit': String(limit) }),
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + retryAfterSeconds),
   };
 }
 

@@ -18,6 +18,8 @@ export interface HubPagesOptions extends PageServing {
   version: string;
   /** Names of the parts that are down now. */
   down: () => Promise<string[]>;
+  /** The public address of this hub; the OpenAPI document names it as its first server. */
+  publicUrl: string | null;
   /** What the products show. */
   pages: readonly Page[];
 }
@@ -37,7 +39,10 @@ const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
 /** What the hub shows beside its API: its state, the reference, the metrics, and the pages of its products. */
 export function createHubPages(options: HubPagesOptions): express.Router {
   const router = express.Router();
-  const document = JSON.stringify(JSON.parse(readFileSync(openApiDocument, 'utf8')));
+  const described = JSON.parse(readFileSync(openApiDocument, 'utf8')) as { servers: { url: string }[] };
+  // The first server is this hub.
+  if (options.publicUrl !== null && described.servers[0] !== undefined) described.servers[0].url = options.publicUrl;
+  const document = JSON.stringify(described);
 
   const menu = options.pages.flatMap(({ path, menu: label }) => (label === undefined ? [] : [{ path, label }]));
   const statusPage: Page = {

@@ -85,7 +85,8 @@ export class LiveStreams implements Disposable {
   open(caller: KnownCaller, { right, isDownload, check }: StreamRight): LiveStream {
     const { workspace, own } = this.#sharesOf(caller, isDownload);
     for (const share of [workspace, own])
-      if (this.#count(share.id) >= share.most) throw full(`This ${share.of} has its ${share.most} ${share.what} open`);
+      if (this.#count(share.id) >= share.most)
+        throw full(`This ${share.of} has its ${share.most} ${share.what} open`, share.most);
     const isVisitor = caller.kind === 'visitor';
     const id = isVisitor ? caller.sessionId : `${own.id} ${right}`;
     const group = this.#groups.get(id) ?? this.#begin(id, caller, isVisitor ? null : check);
@@ -228,6 +229,6 @@ export class LiveStreams implements Disposable {
 /** A database that does not answer says nothing about a caller. */
 const nobody = (): Map<string, AppError> => new Map();
 
-function full(what: string): AppError {
-  return new AppError('rate_limited', `${what} at once; end one of them first.`, { retryAfterSeconds: 5 });
+function full(what: string, limit: number): AppError {
+  return new AppError('rate_limited', `${what} at once; end one of them first.`, { retryAfterSeconds: 5, limit });
 }

@@ -1,8 +1,8 @@
 import type { WebSocket } from 'ws';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { confirmDevice } from './auth.ts';
+import { limitCaller } from './limited-calls.ts';
 import type { Principal, PrincipalOf } from './principal.ts';
-import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { confirmSession } from './socket-rights.ts';
 import type { SocketRights } from './socket-rights.ts';

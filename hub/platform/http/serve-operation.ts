@@ -6,7 +6,6 @@ import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import { tooMany } from './address-limits.ts';
 import type { AddressLimiter } from './address-limits.ts';
 import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
@@ -19,6 +18,7 @@ import { parsePart } from './errors.ts';
 import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
 import type { OperationRequest, Route } from './implement.ts';
+import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
@@ -62,11 +62,20 @@ export async function serveOperation(
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
-  if (operation.ipLimit !== undefined) await options.limitAddress(operation.ipLimit, address);
+  const setHeader = (name: string, value: string) => response.setHeader(name, value);
+  // The headers of a key's own limit replace these.
+  if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
-    authenticated ??= authenticate(options.auth, operation, request, address, params as Record<string, string>);
+    authenticated ??= authenticateLimited(
+      options,
+      operation,
+      request,
+      address,
+      params as Record<string, string>,
+      setHeader,
+    );
     authenticated.catch(() => undefined);
     return authenticated;
   };
@@ -81,7 +90,7 @@ export async function serveOperation(
   const confirmed = recalled !== null && isRead ? confirm() : null;
   try {
     const principal = recalled ?? (await confirm());
-    await limitCaller(options, principal, (name, value) => response.setHeader(name, value));
+    await limitCaller(options, principal, setHeader);
     const work = () =>
       carryOut(options, route, request, response, arrival, { principal, address, params, confirmed, confirm });
     if (options.tracing === null) await work();
@@ -95,7 +104,8 @@ export async function serveOperation(
     // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
     await (recalled === null ? undefined : confirm())?.catch((refusal: unknown) => {
       if (!response.headersSent)
-        for (const name of response.getHeaderNames()) if (!headers.has(name)) response.removeHeader(name);
+        for (const name of response.getHeaderNames())
+          if (!headers.has(name) && !name.startsWith('x-ratelimit-')) response.removeHeader(name);
       throw refusal;
     });
     throw error;
@@ -248,26 +258,4 @@ export function parseQuery(url: string): Record<string, string> {
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   return query;
-}
-
-/** Counts a request of its caller, and says how many are left. @throws AppError `rate_limited`. */
-export async function limitCaller(
-  { rateLimiter, limits, limitDevice }: ServingOptions,
-  principal: Principal,
-  setHeader: (name: string, value: string) => void,
-): Promise<void> {
-  if (principal.kind === 'device') await limitDevice(principal.nodeId);
-  if (principal.kind !== 'token' && principal.kind !== 'session' && principal.kind !== 'visitor') return;
-  // All sessions of a visitor count together: any of them can be renewed.
-  const key =
-    principal.kind === 'token'
-      ? `key:${principal.tokenId}`
-      : principal.kind === 'visitor'
-        ? `visitor:${principal.visitorId}`
-        : `session:${principal.sessionId}`;
-  const state = await rateLimiter.take(key, { limit: limits.perKey, windowSeconds: 60 });
-  setHeader('X-RateLimit-Limit', String(state.limit));
-  setHeader('X-RateLimit-Remaining', String(state.remaining));
-  setHeader('X-RateLimit-Reset', String(Math.ceil(state.resetAt.getTime() / 1000)));
-  if (!state.allowed) throw tooMany(state, principal.kind === 'token' ? 'this key' : 'this session');
 }

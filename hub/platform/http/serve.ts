@@ -2,7 +2,7 @@ import { checkParts } from '../check-parts.ts';
 import type { PartCheck } from '../check-parts.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Platform } from '../open-platform.ts';
-import { createAddressLimiter } from './address-limits.ts';
+import { createAddressLimiter, RefusalLimiter } from './address-limits.ts';
 import type { Authenticator, DeviceAuthenticator, VisitorAuthenticator } from './auth.ts';
 import type { BodyLimits } from './body-watch.ts';
 import { clientAddress } from './client-address.ts';
@@ -85,9 +85,17 @@ export async function serveHttp(
       addressOf: (request) => clientAddress(request, http.trustedProxies),
       secureCookies: http.publicUrl?.startsWith('https:') === true,
       version,
+      publicUrl: http.publicUrl,
       down: async () => Object.entries(await check()).flatMap(([name, part]) => (part.ok ? [] : [name])),
     }),
-    auth: { identity, devices, visitors, platformAdminKey, hosts },
+    auth: {
+      identity,
+      devices,
+      visitors,
+      platformAdminKey,
+      hosts,
+      refusals: new RefusalLimiter(rateLimiter, limits.perKey),
+    },
     socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, visitors, shares: streams })),

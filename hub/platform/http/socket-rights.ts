@@ -69,7 +69,7 @@ export class SocketRights implements Disposable {
       throw new AppError(
         'rate_limited',
         `This ${caller.kind} has its ${socketsEach} live connections; close one of them.`,
-        { retryAfterSeconds: 5 },
+        { retryAfterSeconds: 5, limit: socketsEach },
       );
   }
 

@@ -9,14 +9,13 @@ import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
-import { authenticate } from './auth.ts';
 import { clientAddress } from './client-address.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
+import { authenticateLimited, limitCaller } from './limited-calls.ts';
 import { Opened } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
-import { newRequestId } from './request-id.ts';
-import { limitCaller } from './serve-operation.ts';
+import { requestIdOf } from './request-id.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { assertOwnOrigin } from './socket-rights.ts';
 import type { SocketRights } from './socket-rights.ts';
@@ -81,6 +80,7 @@ export class Sockets implements Disposable {
   readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, Watched>());
   /** Connections of which it is not known yet whether they become one. */
   readonly #asking = new Set<Duplex>();
+  readonly #requestIds = new WeakMap<IncomingMessage, string>();
   readonly #timer: NodeJS.Timeout;
   readonly #forget: (this: WebSocket) => void;
   #next = 0;
@@ -114,10 +114,16 @@ export class Sockets implements Disposable {
       };
     });
     for (const { operation, server } of this.#routes)
-      server.on('wsClientError', (_error, socket) => {
-        const { status, headers, body } = answerToError(upgradeRequired(operation), newRequestId(), options.logger);
-        refuse(socket, status, headers, JSON.stringify(body));
+      server.on('wsClientError', (_error, socket, request) => {
+        const requestId = this.#requestIds.get(request) ?? requestIdOf(request);
+        const { status, headers, body } = answerToError(upgradeRequired(operation), requestId, options.logger);
+        refuse(socket, status, { ...headers, 'X-Request-ID': requestId }, JSON.stringify(body));
         options.onFinished(operation.id, status, 0);
+      });
+    for (const { server } of this.#routes)
+      server.on('headers', (headers, request) => {
+        const requestId = this.#requestIds.get(request);
+        if (requestId !== undefined) headers.push(`X-Request-ID: ${requestId}`);
       });
     this.#timer = setInterval(() => this.#pingSlice(), (options.pingMs ?? defaultPingMs) / slices);
     this.#timer.unref();
@@ -165,7 +171,8 @@ export class Sockets implements Disposable {
   async #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const { serving, logger, stopping, rights, onFinished } = this.#options;
     const startedAt = performance.now();
-    const requestId = newRequestId();
+    const requestId = requestIdOf(request);
+    this.#requestIds.set(request, requestId);
     const found = this.#find(request);
     if (found === null) {
       socket.destroy();
@@ -182,7 +189,7 @@ export class Sockets implements Disposable {
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
-      const principal = await authenticate(serving.auth, operation, request, address, params);
+      const principal = await authenticateLimited(serving, operation, request, address, params, () => undefined);
       await limitCaller(serving, principal, () => undefined);
       const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());

@@ -4,9 +4,10 @@ import type { Operation } from '../../../shared/contract/define.ts';
 import type { Logger } from '../logger.ts';
 import { authenticate, recallDevice } from './auth.ts';
 import { answerToError, parsePart } from './errors.ts';
+import { limitCaller } from './limited-calls.ts';
 import type { PrincipalOf } from './principal.ts';
 import { requestIdOf } from './request-id.ts';
-import { limitCaller, parseQuery } from './serve-operation.ts';
+import { parseQuery } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 
 /** What somebody asks to wait for, parsed by the contract. */

@@ -48,8 +48,8 @@ export class LeasingRateLimiter implements RateLimiter {
       return Promise.resolve(this.#use(lease, limit));
     }
     // Not when less is let through while the store is away: it may be back.
-    if (lease !== undefined && lease.count >= limit.limit)
-      return Promise.resolve(stateOf(lease, lease.count + 1, limit));
+    const exceeded = refill === undefined ? this.exceeded(key, limit) : null;
+    if (exceeded !== null) return Promise.resolve(exceeded);
     return new Promise((done, fail) => {
       const settle = (state: RateLimitState | Error) => (state instanceof Error ? fail(state) : done(state));
       if (refill !== undefined) {
@@ -66,6 +66,13 @@ export class LeasingRateLimiter implements RateLimiter {
     const { count, limit: allowed, resetAt } = await this.#counts.add(key, limit, 0);
     const used = count - (this.#current(key)?.left ?? 0);
     return { allowed: used < allowed, limit: limit.limit, remaining: Math.max(0, allowed - used), resetAt };
+  }
+
+  exceeded(key: string, limit: RateLimit): RateLimitState | null {
+    const lease = this.#current(key);
+    return lease !== undefined && lease.left === 0 && lease.count >= limit.limit
+      ? stateOf(lease, lease.count + 1, limit)
+      : null;
   }
 
   prune(): Promise<void> {

@@ -18,6 +18,8 @@ export interface RateLimiter extends AsyncDisposable {
   take(key: string, limit: RateLimit): Promise<RateLimitState>;
   /** Tells whether one more would be allowed, without counting it. */
   peek(key: string, limit: RateLimit): Promise<RateLimitState>;
+  /** The state of a key that this process knows to be over its limit, without asking the store; else null. */
+  exceeded(key: string, limit: RateLimit): RateLimitState | null;
   /** Forgets windows that are over; part of the sweep. */
   prune(): Promise<void>;
 }

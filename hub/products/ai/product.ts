@@ -73,7 +73,7 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const answering = new Answering(ai, knowledge.knowledge);
   // Few of the connections that the hub has to its own model, and some that wait for them.
   const places = new FairPlaces({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
-  const runs = new AiRuns({ db, answering, places });
+  const runs = new AiRuns({ db, cursors: platform.cursors, answering, places });
   const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
   const meter = new SpeechMeter({ db, speech, limits });
   const speechOf = (tenantId: string) => meter.bindingsOf(tenantId);

@@ -53,6 +53,8 @@ export const chatVisitors = pgTable(
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
+    /** A test key sees and changes test visitors only. An external id is unique within its environment. */
+    environment: text('environment').$type<'live' | 'test'>().notNull().default('live'),
     externalId: text('external_id'),
     displayName: text('display_name'),
     email: text('email'),
@@ -67,8 +69,12 @@ export const chatVisitors = pgTable(
     updatedAt: updatedAt(),
   },
   (table) => [
-    uniqueIndex('chat_visitors_external').on(table.tenantId, table.externalId),
+    uniqueIndex('chat_visitors_identity').on(table.tenantId, table.environment, table.externalId).concurrently(),
     index('chat_visitors_tenant').on(table.tenantId, table.id),
+    index('chat_visitors_test')
+      .on(table.tenantId, table.id)
+      .where(sql`${table.environment} = 'test'`)
+      .concurrently(),
     index('chat_visitors_blocked')
       .on(table.tenantId, table.id)
       .where(sql`${table.blockedAt} IS NOT NULL`),
@@ -132,6 +138,10 @@ export const chatConversations = pgTable(
   },
   (table) => [
     index('chat_conversations_moved').on(table.tenantId, table.movedAt, table.id),
+    index('chat_conversations_test')
+      .on(table.tenantId, table.movedAt, table.id)
+      .where(sql`${table.environment} = 'test'`)
+      .concurrently(),
     index('chat_conversations_status').on(table.tenantId, table.status, table.movedAt, table.id),
     index('chat_conversations_source').on(table.tenantId, table.source, table.movedAt, table.id),
     index('chat_conversations_mover').on(table.tenantId, table.movedBy),

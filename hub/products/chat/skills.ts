@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { chatText, maxMessageLength } from '../../../shared/contract/chat/shapes.ts';
 import { id } from '../../../shared/contract/common.ts';
-import { defineSkill } from '../../engine/skill.ts';
+import { defineSkill, withAliases } from '../../engine/skill.ts';
 import type { DirectSkill, SkillContext } from '../../engine/skill.ts';
 import type { Database } from '../../platform/db/database.ts';
 import type { ConversationWriter, MessageWriter } from './conversations/index.ts';
@@ -11,6 +11,22 @@ export interface ChatSkillsDependencies {
   conversationWriter: ConversationWriter;
   messageWriter: MessageWriter;
 }
+
+const channelId = id.describe('The conversation. In a run that an event started: {{payload.conversation.id}}');
+const postInput = z.strictObject({
+  channelId,
+  content: chatText(1, maxMessageLength),
+  private: z.boolean().default(false).describe('A note that only agents see'),
+  as: z.enum(['api', 'ai']).default('api').describe('`ai` where a model wrote it'),
+});
+const assignInput = z.strictObject({
+  channelId,
+  assigneeId: id.nullable().describe('A member of the workspace; null for nobody'),
+  onlyIfUnassigned: z.boolean().default(false).describe('Keeps the present assignee'),
+});
+type Aliased<Input, Names extends string> = Input & { [Name in Names]?: string | null };
+const conversationOf = (input: { channelId?: string | null; conversationId?: string | null }) =>
+  (input.channelId ?? input.conversationId) as string;
 
 const actorOf = ({ environment }: SkillContext) => ({ actor: 'system', environment });
 
@@ -23,18 +39,20 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
     requires: ['conversations_suite'],
     // Rows of ours alone, and the key of the step makes a repetition the same message.
     effect: 'pure',
-    input: z.strictObject({
-      conversationId: id.describe('In a run that an event started: {{payload.conversation.id}}'),
-      content: chatText(1, maxMessageLength),
-      private: z.boolean().default(false).describe('A note that only agents see'),
-      as: z.enum(['api', 'ai']).default('api').describe('`ai` where a model wrote it'),
-    }),
+    input: withAliases(postInput, { conversationId: 'channelId' }),
     output: z.object({
       conversationId: id,
       messageId: id,
       seq: z.int().nullable().describe('Null for a note'),
     }),
-    async execute({ conversationId, content, as, private: isPrivate }, context) {
+    async execute(given, context) {
+      const {
+        content,
+        as,
+        private: isPrivate,
+        ...named
+      } = given as Aliased<z.output<typeof postInput>, 'conversationId'>;
+      const conversationId = conversationOf(named);
       const { row, committed } = await db.workspace(context.tenantId, (tx) =>
         messageWriter.write(
           tx,
@@ -61,22 +79,23 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
     summary: 'Gives a conversation to a member of the workspace, or takes it back.',
     requires: ['conversations_suite'],
     effect: 'pure',
-    input: z.strictObject({
-      conversationId: id,
-      userId: id.nullable().describe('Null for nobody'),
-      onlyIfUnassigned: z.boolean().default(false).describe('Leaves it with whoever has it'),
-    }),
+    input: withAliases(assignInput, { conversationId: 'channelId', userId: 'assigneeId' }),
     output: z.object({ conversationId: id, assignedUserId: id.nullable() }),
-    async execute({ conversationId, userId, onlyIfUnassigned }, context) {
+    async execute(given, context) {
+      const { onlyIfUnassigned, assigneeId, userId, ...named } = given as Aliased<
+        z.output<typeof assignInput>,
+        'conversationId' | 'userId'
+      >;
+      const conversationId = conversationOf(named);
       const { assignedUserId, committed } = await db.workspace(context.tenantId, async (tx) => {
-        const now = await conversationWriter.lock(tx, conversationId);
+        const now = await conversationWriter.lock(tx, conversationId, context.environment);
         if (onlyIfUnassigned && now.assigned_user_id !== null)
           return { assignedUserId: now.assigned_user_id, committed: () => undefined };
         const changed = await conversationWriter.assign(
           tx,
           context.tenantId,
           conversationId,
-          { userId },
+          { userId: assigneeId ?? userId ?? null },
           actorOf(context),
           context.depth + 1,
         );

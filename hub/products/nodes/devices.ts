@@ -71,7 +71,7 @@ export class Devices {
       throw new AppError(
         'rate_limited',
         `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`,
-        { retryAfterSeconds },
+        { retryAfterSeconds, limit: wrongClaimsAllowed },
       );
     }
     const code = normalisePairingCode(body.pairingCode);

@@ -187,7 +187,7 @@ export class ArtifactUploads {
       throw new AppError(
         'upload_limit_reached',
         `${maxWriters} uploads of this device are under way; go on when one of them is done.`,
-        { retryAfterSeconds: 5 },
+        { retryAfterSeconds: 5, limit: maxWriters },
       );
     this.#writers.set(nodeId, writers + 1);
     return {
@@ -239,7 +239,7 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
     throw new AppError(
       'upload_limit_reached',
       `${maxOpenUploads} uploads of this workspace wait for their results; try again later.`,
-      { retryAfterSeconds: 60 },
+      { retryAfterSeconds: 60, limit: maxOpenUploads },
     );
 }
 

@@ -1,27 +1,60 @@
 import { webhooks as resource } from '../../../shared/contract/webhooks/webhooks.ts';
 import { implement } from '../../platform/http/implement.ts';
 import { actorOf } from '../../platform/http/principal.ts';
+import type { Principal } from '../../platform/http/principal.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Subscriptions } from './subscriptions.ts';
 
-export const webhookRoutes = (subscriptions: Subscriptions, deliveries: Deliveries) =>
-  implement(resource, {
-    listWebhooks: ({ principal, query }) => subscriptions.list(principal.tenantId, query),
+type Caller = Extract<Principal, { kind: 'token' | 'session' }>;
+
+const environmentOf = (principal: Caller) => (principal.kind === 'token' ? principal.environment : null);
+
+export function webhookRoutes(subscriptions: Subscriptions, deliveries: Deliveries) {
+  /** The environment of a webhook never changes, so that a check before the operation is enough. @throws AppError `not_found`. */
+  const reach = async (principal: Caller, { id }: { id: string }): Promise<void> => {
+    if (principal.kind === 'token') await subscriptions.get(principal.tenantId, principal.environment, id);
+  };
+  return implement(resource, {
+    listWebhooks: ({ principal, query }) => subscriptions.list(principal.tenantId, environmentOf(principal), query),
     createWebhook: ({ principal, body }) =>
       subscriptions.create(principal.tenantId, body, {
         actor: actorOf(principal),
-        environment: principal.kind === 'token' ? principal.environment : null,
+        environment: environmentOf(principal),
       }),
-    updateWebhook: ({ principal, params, body }) =>
-      subscriptions.update(principal.tenantId, params.id, body, actorOf(principal)),
-    deleteWebhook: ({ principal, params }) => subscriptions.delete(principal.tenantId, params.id, actorOf(principal)),
-    rotateWebhookSecret: ({ principal, params, body }) =>
-      subscriptions.rotateSecret(principal.tenantId, params.id, body.overlapHours, actorOf(principal)),
-    testWebhook: ({ principal, params, body }) =>
-      deliveries.test(principal.tenantId, params.id, body.event, actorOf(principal)),
-    replayWebhook: ({ principal, params, body }) => deliveries.replay(principal.tenantId, params.id, body),
-    listWebhookDeliveries: ({ principal, params, query }) => deliveries.list(principal.tenantId, params.id, query),
-    getWebhookDelivery: ({ principal, params }) => deliveries.get(principal.tenantId, params.id, params.deliveryId),
-    redeliverWebhookDelivery: ({ principal, params }) =>
-      deliveries.redeliver(principal.tenantId, params.id, params.deliveryId),
+    getWebhook: ({ principal, params }) => subscriptions.get(principal.tenantId, environmentOf(principal), params.id),
+    updateWebhook: async ({ principal, params, body }) => {
+      await reach(principal, params);
+      return subscriptions.update(principal.tenantId, params.id, body, actorOf(principal));
+    },
+    deleteWebhook: async ({ principal, params }) => {
+      await reach(principal, params);
+      return subscriptions.delete(principal.tenantId, params.id, actorOf(principal));
+    },
+    rotateWebhookSecret: async ({ principal, params, body }) => {
+      await reach(principal, params);
+      return subscriptions.rotateSecret(principal.tenantId, params.id, body.overlapHours, actorOf(principal));
+    },
+    testWebhook: async ({ principal, params, body }) => {
+      await reach(principal, params);
+      return deliveries.test(principal.tenantId, params.id, body.event, actorOf(principal));
+    },
+    replayWebhook: async ({ principal, params, body }) => {
+      await reach(principal, params);
+      return deliveries.replay(principal.tenantId, params.id, body);
+    },
+    listWebhookDeliveries: async ({ principal, params, query }) => {
+      // A bad cursor is a 400, also for a webhook that does not exist.
+      const found = await deliveries.list(principal.tenantId, params.id, query);
+      await reach(principal, params);
+      return found;
+    },
+    getWebhookDelivery: async ({ principal, params }) => {
+      await reach(principal, params);
+      return deliveries.get(principal.tenantId, params.id, params.deliveryId);
+    },
+    redeliverWebhookDelivery: async ({ principal, params }) => {
+      await reach(principal, params);
+      return deliveries.redeliver(principal.tenantId, params.id, params.deliveryId);
+    },
   });
+}

@@ -14,6 +14,8 @@ import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { hintOf, newSecret, secretPurpose } from './signature.ts';
 import type { Wake } from './wake.ts';
 
+type Environment = 'live' | 'test';
+
 interface WebhookRow {
   id: string;
   url: string;
@@ -61,19 +63,33 @@ export class Subscriptions {
     this.#deps = dependencies;
   }
 
-  list(tenantId: string, query: z.output<typeof resource.listWebhooks.query>) {
+  /** @param environment the environment of the calling key; null for a user, who sees both. */
+  list(tenantId: string, environment: Environment | null, query: z.output<typeof resource.listWebhooks.query>) {
     const { db, cursors } = this.#deps;
     const read = async (limit: number, before: string | undefined) =>
       (
         await db.read(tenantId, (tx) =>
           tx.query<WebhookRow>(
             'list_webhooks',
-            `SELECT ${columns} FROM webhooks WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
-            [tenantId, before ?? null, limit],
+            `SELECT ${columns} FROM webhooks WHERE tenant_id = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR id < $2) AND ($4::text IS NULL OR environment = $4) ORDER BY id DESC LIMIT $3`,
+            [tenantId, before ?? null, limit, environment],
           ),
         )
       ).rows;
     return readPage(cursors, `webhooks:${tenantId}`, query, read, present);
+  }
+
+  /** @param environment as for `list`. @throws AppError `not_found`, also for a webhook of the other environment. */
+  async get(tenantId: string, environment: Environment | null, id: string): Promise<Webhook> {
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<WebhookRow>(
+        'get_webhook',
+        `SELECT ${columns} FROM webhooks WHERE id = $1 AND deleted_at IS NULL AND ($2::text IS NULL OR environment = $2)`,
+        [id, environment],
+      ),
+    );
+    if (rows[0] === undefined) throw notFound('webhook', id);
+    return present(rows[0]);
   }
 
   /**

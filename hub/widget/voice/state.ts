@@ -77,4 +77,5 @@ export const configOf = ({ isHandsFree, talkLanguage, voice }: VoiceState, sampl
   voice: voice || null,
   turnDetection: { type: isHandsFree ? 'server_vad' : 'none' },
   partial: isHandsFree,
+  transcript: true,
 });

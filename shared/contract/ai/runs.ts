@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isStorableText } from '../../json.ts';
 import { chatText, codePoints } from '../chat/shapes.ts';
-import { id, idParams, named, timestamp } from '../common.ts';
+import { id, idParams, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
 const invoke = { tag: 'AI Agent', callers: ['token'], permission: 'ai:invoke' } as const;
@@ -123,6 +123,16 @@ export const aiRun = named(
 );
 export type AiRun = z.output<typeof aiRun>;
 
+const metadataFilter = z.record(z.string(), z.string());
+/** The texts of a filter by metadata; null where it is none. */
+export function metadataOf(value: string): Record<string, string> | null {
+  try {
+    return metadataFilter.safeParse(JSON.parse(value)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
 export const aiRuns = defineResource({
   createAiRun: {
     ...invoke,
@@ -136,6 +146,22 @@ export const aiRuns = defineResource({
     waitsOutside: true,
     holdSeconds: 60,
     errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
+  },
+  listAiRuns: {
+    ...invoke,
+    method: 'GET',
+    path: '/v1/ai/runs',
+    summary: 'List runs',
+    description: 'Newest first.',
+    query: listQuery.extend({
+      status: z.enum(['succeeded', 'failed'], 'must be succeeded or failed').optional(),
+      environment: z.enum(['live', 'test'], 'must be live or test').optional(),
+      metadata: text(2, 4_000)
+        .refine((value) => metadataOf(value) !== null, 'must be a JSON object of texts, such as {"ticket":"4711"}')
+        .optional()
+        .describe('A JSON object of texts: only runs whose metadata have all of them'),
+    }),
+    response: page(aiRun),
   },
   getAiRun: {
     ...invoke,

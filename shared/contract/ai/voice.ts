@@ -6,8 +6,9 @@ import { languageCode, maxInputLength } from './runs.ts';
 
 /**
  * The duplex protocol of voice: a WebSocket over which a person speaks with the AI agent, and either may fall silent when the other begins.
- * Each frame is a JSON text with a `type`. Every frame of a turn carries its `turnId`; a turn is heard in the order `text` of the user, then sentence by sentence
- * `text` of the assistant and its `audio`, then `done`, once; nothing of a turn follows its `done`. Who hears a frame of a later turn plays nothing more of the one before. What fails is an `error`, before the `done` of its turn if it has one.
+ * Each frame is a JSON text with a `type`. Every frame of a turn carries its `turnId`. A turn is sentence by sentence `text` of the assistant and its `audio`,
+ * then `done`, once; nothing of a turn follows its `done`, and no other frame says `done: true`. The words of the user are sent as `text` of the role `user`
+ * only to a client that asks for them, by `transcript` or `server_vad`. Who hears a frame of a later turn plays nothing more of the one before. What fails is an `error`, before the `done` of its turn if it has one.
  */
 
 /** Greatest frame that a hub takes, in bytes. */
@@ -53,6 +54,7 @@ export const voiceConfigChange = z.strictObject({
   voice: text(1, 100).nullable().optional(),
   turnDetection: turnDetection.optional(),
   partial: z.boolean('must be true or false').optional(),
+  transcript: z.boolean('must be true or false').optional(),
 });
 
 export type VoiceConfigChange = z.output<typeof voiceConfigChange>;
@@ -71,6 +73,8 @@ export interface VoiceConfig {
   turnDetection: { type: 'none' | 'server_vad'; silenceMs: number; minSpeechMs: number };
   /** With `server_vad`: whether what is said is told while it is, as far as it is understood: the last 15 seconds of it. */
   partial: boolean;
+  /** Whether the words of the user are sent back, as `text` of the role `user`. With `server_vad` they always are. */
+  transcript: boolean;
 }
 
 /** What holds until a page says otherwise. */
@@ -80,6 +84,7 @@ export const defaultVoiceConfig: VoiceConfig = {
   voice: null,
   turnDetection: { type: 'none', silenceMs: 600, minSpeechMs: 150 },
   partial: false,
+  transcript: false,
 };
 
 /** What a page sends. */
@@ -119,9 +124,9 @@ export const voiceFrame = named(
         data: z
           .string()
           .describe(
-            'Of the user: what was understood so far, of the last 15 seconds until it is final, in the place of what was told before; empty at the moment in which speech begins a turn. Of the assistant: the next sentence, ahead of its audio; with `done` empty where the sentence before was the last',
+            'Of the user, sent with `transcript` or `server_vad` only: what was understood so far, of the last 15 seconds until it is final, in the place of what was told before; empty at the moment in which speech begins a turn. Of the assistant: the next sentence, ahead of its audio',
           ),
-        done: z.boolean().optional().describe('Whether no more text of this role follows in this turn'),
+        final: z.boolean().optional().describe('Of the user: whether these are all the words of this turn'),
       }),
     ),
     named(

@@ -79,6 +79,14 @@ export const agents = defineResource({
     response: agent,
     errors: ['workspace_limit_reached'],
   },
+  getAutomationAgent: {
+    ...agentTag,
+    method: 'GET',
+    path: '/v1/automations/agents/{id}',
+    summary: 'Show an agent',
+    params: idParams,
+    response: agent,
+  },
   updateAutomationAgent: {
     ...agentTag,
     method: 'PATCH',
@@ -150,5 +158,23 @@ export const toolProfiles = defineResource({
     body: putToolProfileBody,
     response: toolProfile,
     errors: ['not_found', 'workspace_limit_reached'],
+  },
+  getAutomationToolProfile: {
+    ...profileTag,
+    method: 'GET',
+    path: '/v1/automations/tool-profiles/{id}',
+    summary: 'Show a tool profile',
+    params: idParams,
+    response: toolProfile,
+  },
+  deleteAutomationToolProfile: {
+    ...profileTag,
+    role: 'admin',
+    method: 'DELETE',
+    path: '/v1/automations/tool-profiles/{id}',
+    summary: 'Delete a tool profile',
+    params: idParams,
+    response: deleted,
+    errors: ['conflict'],
   },
 });

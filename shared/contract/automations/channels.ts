@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { channelProviders } from './channel-providers.ts';
 
@@ -98,17 +98,23 @@ export type Channel = z.output<typeof channel>;
 
 export const putChannelBody = named(
   'PutChannel',
-  z.strictObject({
-    id: id.optional().describe('Changes this channel; a new one when left out'),
-    provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
-    name,
-    config: jsonObject
-      .default({})
-      .describe(
-        'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
-      ),
-    active: z.boolean().default(true),
-  }),
+  z
+    .strictObject({
+      id: id.optional().describe('Changes this channel; a new one when left out'),
+      provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
+      name,
+      config: jsonObject
+        .optional()
+        .describe(
+          'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
+        ),
+      config_json: jsonObject.optional().describe('Another name of config; send one of the two'),
+      active: z.boolean().default(true),
+    })
+    .refine((body) => body.config === undefined || body.config_json === undefined, {
+      path: ['config_json'],
+      message: 'is another name of config; send one of the two',
+    }),
 );
 
 export const channels = defineResource({
@@ -129,6 +135,23 @@ export const channels = defineResource({
     body: putChannelBody,
     response: channel,
     errors: ['not_found', 'workspace_limit_reached'],
+  },
+  getAutomationChannel: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/channels/{id}',
+    summary: 'Show a channel',
+    params: idParams,
+    response: channel,
+  },
+  deleteAutomationChannel: {
+    ...manage,
+    role: 'admin',
+    method: 'DELETE',
+    path: '/v1/automations/channels/{id}',
+    summary: 'Delete a channel',
+    params: idParams,
+    response: deleted,
   },
   receiveAutomationChannelMessage: {
     tag: 'Channels',

@@ -58,6 +58,14 @@ export const sequences = defineResource({
     response: sequence,
     errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
   },
+  getAutomationSequence: {
+    ...manage,
+    method: 'GET',
+    path: '/v1/automations/sequences/{id}',
+    summary: 'Show a sequence',
+    params: idParams,
+    response: sequence,
+  },
   updateAutomationSequence: {
     ...manage,
     method: 'PATCH',

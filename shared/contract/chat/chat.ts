@@ -21,9 +21,8 @@ const displayName = chatText(1, 200).describe('Shown to agents');
 const email = z.email('must be an email address').max(254, 'must have at most 254 characters');
 const conversationName = chatText(1, 200);
 
-/** What a caller knows of a person. */
+/** Details of a visitor from a caller. */
 const knownVisitor = {
-  externalId,
   displayName: displayName.optional(),
   email: email.optional(),
   attributes: attributesPatch.optional(),
@@ -39,6 +38,7 @@ export const chat = defineResource({
     description:
       'The same `externalId` is the same person: their open or pending conversation with the newest message is used again, else a new one begins. The link lasts 24 hours and opens that conversation alone; give it to nobody but this person. Whoever may mint links can read by them what is written, also without `chat:read`.',
     body: z.strictObject({
+      externalId,
       ...knownVisitor,
       name: conversationName
         .optional()
@@ -69,7 +69,7 @@ export const chat = defineResource({
     query: listQuery.extend({
       cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
       status: z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`).optional(),
-      source: source.optional(),
+      source: source.optional().describe('Compared exactly, including upper and lower case'),
     }),
     response: page(conversation),
   },
@@ -83,7 +83,14 @@ export const chat = defineResource({
       name: conversationName,
       priority: z.enum(priorities, `must be one of ${priorities.join(', ')}`).default('normal'),
       source: source.default('api'),
-      visitor: z.strictObject(knownVisitor).optional(),
+      visitor: z
+        .strictObject({
+          externalId: externalId
+            .optional()
+            .describe('The same id is the same visitor. Without it, a new visitor is created each time'),
+          ...knownVisitor,
+        })
+        .optional(),
     }),
     response: conversation,
   },

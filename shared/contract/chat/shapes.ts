@@ -151,6 +151,8 @@ export const clientId = z
   .max(64, 'must have at most 64 characters')
   .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair')
   .describe('Your own id of this message: the same one again is the same message');
-export const source = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9._-]{0,49}$/, 'must be 1 to 50 characters of a-z, 0-9, ".", "_" and "-", such as api');
+export const maxSourceLength = 100;
+/** Free text, compared exactly by filters. */
+export const source = chatText(1, maxSourceLength).describe(
+  'Where the conversation comes from, such as api or Mobile App',
+);

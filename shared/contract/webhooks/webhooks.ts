@@ -103,6 +103,7 @@ export const webhooks = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/webhooks',
     summary: 'List webhooks',
+    description: 'A key sees the webhooks of its environment only.',
     params: tenantParams,
     query: listQuery,
     response: page(webhook),
@@ -127,6 +128,15 @@ export const webhooks = defineResource({
     }),
     response: webhookWithSecret,
     errors: ['workspace_limit_reached'],
+  },
+  getWebhook: {
+    ...managed,
+    method: 'GET',
+    path: '/tenants/{tenantId}/webhooks/{id}',
+    summary: 'Show a webhook',
+    description: 'A key sees the webhooks of its environment only.',
+    params,
+    response: webhook,
   },
   updateWebhook: {
     ...managed,

@@ -1,6 +1,10 @@
+import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { operations } from '../../../../shared/contract/api.ts';
+import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
+import { chatSockets } from '../../../../shared/contract/chat/live.ts';
 import { errorBody } from '../../../../shared/contract/common.ts';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
+import { nodeChannel } from '../../../../shared/contract/nodes/channel.ts';
 import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
 import { SchemaComponents } from './components.ts';
 import type { Json } from './components.ts';
@@ -169,6 +173,54 @@ function withExample(body: Json, examples: Examples): Json {
     : { ...body, content: { ...content, [type]: { ...shown, example: examples.of(shown.schema) } } };
 }
 
+const sharedHeaders: Record<string, Json> = {
+  'X-Request-ID': {
+    description:
+      'The id of this request in the log. A caller may send its own, of 1 to 128 characters of A-Z a-z 0-9 . _ -',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': {
+    description: 'Requests a window; of a 429, of the limit that was reached',
+    schema: { type: 'integer' },
+  },
+  'X-RateLimit-Remaining': { description: 'Requests left in the window', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'When the window ends, in Unix seconds', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds until a new try makes sense', schema: { type: 'integer' } },
+};
+const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+const headersBy = (names: readonly string[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+/** Callers that have a limit of their own, whose state each answer names. */
+const limitedCallers: readonly Caller[] = ['token', 'hook', 'channel', 'session', 'visitor'];
+const headersOf = ({ callers, ipLimit }: Operation): Json =>
+  headersBy([
+    'X-Request-ID',
+    ...(ipLimit !== undefined || callers.some((caller) => limitedCallers.includes(caller)) ? rateLimitHeaders : []),
+  ]);
+const errorHeaders = (status: number): Json =>
+  headersBy([
+    'X-Request-ID',
+    ...(status === 429 ? rateLimitHeaders : []),
+    ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+  ]);
+
+/** Operations that become WebSockets. */
+const socketOperations: readonly Operation[] = [voiceSockets, sipSockets, nodeChannel, chatSockets].flatMap(
+  (resource) => Object.values(resource as Record<string, Operation>).filter(({ socket }) => socket !== undefined),
+);
+
+const describeSocket = (operation: Operation): Json => ({
+  operationId: operation.id,
+  path: operation.path,
+  summary: operation.summary,
+  description: descriptionOf(operation),
+  subprotocol: operation.socket?.protocol ?? null,
+  maxFrameBytes: operation.socket?.maxFrameBytes ?? null,
+  tokenInQuery: operation.socket?.tokenInQuery === true,
+  security: operation.callers.flatMap((caller) => callerSecurity[caller]),
+});
+
 /** The OpenAPI 3.0.3 document of every operation. */
 export function openApiDocument(): Json {
   const components = new SchemaComponents();
@@ -194,7 +246,7 @@ export function openApiDocument(): Json {
       ...(parameters.length === 0 ? {} : { parameters }),
       ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
       responses: {
-        200: withExample(refer(answer, 'output'), examples),
+        200: { ...withExample(refer(answer, 'output'), examples), headers: headersOf(operation) },
         ...Object.fromEntries(
           statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }]),
         ),
@@ -209,7 +261,7 @@ export function openApiDocument(): Json {
       title: 'Outrigger',
       version: '1.6.0',
       description:
-        'Durable workflows that reach real machines. The version is that of the API; the start page and `outrigger --version` show that of the hub. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`.',
+        'Durable workflows that reach real machines. The version is that of the API; the start page and `outrigger --version` show that of the hub. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`. `x-websockets` lists the WebSockets, which OpenAPI can not describe.',
       contact: { name: 'Whoever operates this hub' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
@@ -223,15 +275,24 @@ export function openApiDocument(): Json {
       description: tagDescriptions[name],
     })),
     paths,
+    'x-websockets': socketOperations.map(describeSocket),
     components: {
       securitySchemes,
       parameters: sharedParameters,
+      headers: sharedHeaders,
       responses: Object.fromEntries(
         [...errorResponses]
           .filter(([status]) => used.has(status))
           .map(([status, name]) => {
             const codes = (used.get(status) ?? []).toSorted().map((code) => `\`${code}\``);
-            return [name, { description: `${reasonPhrase(status)}: ${codes.join(', ')}`, content: error }];
+            return [
+              name,
+              {
+                description: `${reasonPhrase(status)}: ${codes.join(', ')}`,
+                headers: errorHeaders(status),
+                content: error,
+              },
+            ];
           }),
       ),
       schemas,

@@ -84,7 +84,7 @@ export class SuggestionAsker {
     throw new AppError(
       'rate_limited',
       `More than ${perMinute.limit} suggestions in a minute; try again in ${retryAfterSeconds} seconds.`,
-      { retryAfterSeconds },
+      { retryAfterSeconds, limit: perMinute.limit },
     );
   }
 }

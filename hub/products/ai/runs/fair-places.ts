@@ -83,5 +83,5 @@ const tooMany = (perWorkspace: number) =>
   new AppError(
     'rate_limited',
     `This workspace has ${perWorkspace} calls of models under way, and others wait for them; try again shortly.`,
-    { retryAfterSeconds: 2 },
+    { retryAfterSeconds: 2, limit: perWorkspace },
   );

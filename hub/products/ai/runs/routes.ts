@@ -7,6 +7,7 @@ export const aiRunRoutes = (runs: AiRuns) =>
   implement(resource, {
     createAiRun: ({ principal: { tenantId, tokenId, environment }, body, signal, conclude }) =>
       runs.create(body, { tenantId, tokenId, environment, signal, conclude }),
+    listAiRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     getAiRun: ({ principal, params }) => runs.get(principal.tenantId, params.id),
     cancelAiRun: async () => {
       throw new AppError(

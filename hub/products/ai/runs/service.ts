@@ -1,6 +1,9 @@
 import type { z } from 'zod';
-import type { AiRun, createAiRunBody } from '../../../../shared/contract/ai/runs.ts';
+import { metadataOf } from '../../../../shared/contract/ai/runs.ts';
+import type { AiRun, aiRuns as resource, createAiRunBody } from '../../../../shared/contract/ai/runs.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { callerGone } from '../../../platform/http/caller-gone.ts';
 import type { Conclude } from '../../../platform/http/idempotency.ts';
@@ -8,10 +11,11 @@ import { newId } from '../../../platform/ids.ts';
 import { ModelsFailed } from '../models/index.ts';
 import type { Answering } from '../prompt/index.ts';
 import type { FairPlaces } from './fair-places.ts';
-import { assertKeyHolds, insertRun, readRun } from './store.ts';
+import { assertKeyHolds, insertRun, listRuns, readRun } from './store.ts';
 
 export interface AiRunsDependencies {
   db: Database;
+  cursors: Cursors;
   answering: Answering;
   places: FairPlaces;
 }
@@ -111,6 +115,16 @@ export class AiRuns {
     const run = await this.#deps.db.read(tenantId, (tx) => readRun(tx, tenantId, id));
     if (run === null) throw notFound('run', id);
     return run;
+  }
+
+  list(tenantId: string, query: z.output<typeof resource.listAiRuns.query>) {
+    const { db, cursors } = this.#deps;
+    const { status, environment } = query;
+    const metadata = query.metadata === undefined ? null : metadataOf(query.metadata);
+    const scope = `ai-runs:${tenantId}:${JSON.stringify([status, environment, metadata])}`;
+    const read = (limit: number, before: string | undefined) =>
+      db.read(tenantId, (tx) => listRuns(tx, tenantId, { status, environment, metadata, before, limit }));
+    return readPage(cursors, scope, query, read, (run) => run);
   }
 
   #write(tenantId: string, run: AiRun): Promise<void> {

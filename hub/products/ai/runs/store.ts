@@ -92,6 +92,34 @@ export async function readRun(tx: Transaction, tenantId: string, id: string): Pr
   return row === undefined ? null : present(row);
 }
 
+/** Runs of a workspace, newest first. */
+export async function listRuns(
+  tx: Transaction,
+  tenantId: string,
+  filter: {
+    status?: string | undefined;
+    environment?: string | undefined;
+    metadata: Record<string, string> | null;
+    before: string | undefined;
+    limit: number;
+  },
+): Promise<AiRun[]> {
+  const { rows } = await tx.query<RunRow>(
+    'list_ai_runs',
+    `SELECT ${columns} FROM ai_runs WHERE tenant_id = $1 AND ($2::uuid IS NULL OR id < $2) AND ($3::text IS NULL OR status = $3)
+       AND ($4::text IS NULL OR environment = $4) AND ($5::jsonb IS NULL OR metadata @> $5) ORDER BY id DESC LIMIT $6`,
+    [
+      tenantId,
+      filter.before ?? null,
+      filter.status ?? null,
+      filter.environment ?? null,
+      filter.metadata === null ? null : JSON.stringify(filter.metadata),
+      filter.limit,
+    ],
+  );
+  return rows.map(present);
+}
+
 const present = (row: RunRow): AiRun => ({
   id: row.id,
   status: row.status,

@@ -190,10 +190,10 @@ export class VoiceConversation {
       announce: () => {
         const turnId = newId();
         this.#order.begin(turnId);
-        connection.send({ type: 'text', turnId, role: 'user', data: '', done: false });
+        connection.send({ type: 'text', turnId, role: 'user', data: '', final: false });
         return turnId;
       },
-      tell: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, done: false }),
+      tell: (turnId, data) => connection.send({ type: 'text', turnId, role: 'user', data, final: false }),
       take,
       keepPlace: () => {
         const place = this.#order.next();

@@ -54,7 +54,7 @@ export class VoiceDoors {
         new AppError(
           'rate_limited',
           `You have ${voiceSocketsEach} voice connections already; close one of them, and try again.`,
-          { retryAfterSeconds: 5 },
+          { retryAfterSeconds: 5, limit: voiceSocketsEach },
         ),
       );
       return connection.close(voiceCloseCodes.tooMany, `more than ${voiceSocketsEach} connections of one person`);

@@ -56,6 +56,10 @@ export interface TurnEnd {
 /** Largest piece of sound that one frame carries, in bytes. */
 const maxPieceBytes = 24 * 1024;
 
+/** Clients that know the specification only take every `text` for the answer. */
+const sendsTranscript = ({ transcript, turnDetection }: VoiceConfig) =>
+  transcript || turnDetection.type === 'server_vad';
+
 /** Gives a place back once the answer is there, however long it is spoken. */
 async function* untilEnd(place: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
   using _place = place;
@@ -117,7 +121,8 @@ export class VoiceTurn {
       }
       this.#isAnnounced = true;
       this.#isUnderstood = true;
-      this.#send({ type: 'text', turnId: this.id, role: 'user', data: text, done: true });
+      if (sendsTranscript(this.#situation.config))
+        this.#send({ type: 'text', turnId: this.id, role: 'user', data: text, final: true });
       await this.#speak(text, voice);
       this.#end(false);
       return 'answered';
@@ -212,12 +217,11 @@ export class VoiceTurn {
       upcoming.catch(() => undefined);
       this.#played.begin(current.text);
       answer.content += current.text;
-      this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: current.text, done: false });
+      this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: current.text });
       await this.#sendSound(current.sound);
       this.#played.endSentence();
     }
     answer.content = answer.content.trim();
-    this.#send({ type: 'text', turnId: this.id, role: 'assistant', data: '', done: true });
   }
 
   async #prepare(

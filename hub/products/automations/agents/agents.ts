@@ -84,6 +84,13 @@ export class Agents {
   }
 
   /** @throws AppError `not_found`. */
+  async get(tenantId: string, id: string): Promise<Agent> {
+    const found = await this.#deps.db.read(tenantId, (tx) => findAgent(tx, tenantId, id));
+    if (found === null) throw notFound('agent', id);
+    return found;
+  }
+
+  /** @throws AppError `not_found`. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const rows = await tx

@@ -8,6 +8,7 @@ export const agentRoutes = (agents: Agents, profiles: ToolProfiles) => [
   ...implement(resource, {
     listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
     createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
+    getAutomationAgent: ({ principal, params }) => agents.get(principal.tenantId, params.id),
     updateAutomationAgent: ({ principal, params, body }) =>
       agents.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationAgent: ({ principal, params }) => agents.delete(principal.tenantId, params.id, actorOf(principal)),
@@ -15,5 +16,8 @@ export const agentRoutes = (agents: Agents, profiles: ToolProfiles) => [
   ...implement(toolProfiles, {
     listAutomationToolProfiles: ({ principal, query }) => profiles.list(principal.tenantId, query),
     putAutomationToolProfile: ({ principal, body }) => profiles.put(principal.tenantId, body, actorOf(principal)),
+    getAutomationToolProfile: ({ principal, params }) => profiles.get(principal.tenantId, params.id),
+    deleteAutomationToolProfile: ({ principal, params }) =>
+      profiles.delete(principal.tenantId, params.id, actorOf(principal)),
   }),
 ];

@@ -76,6 +76,13 @@ export class ToolProfiles {
     });
   }
 
+  /** @throws AppError `not_found`. */
+  async get(tenantId: string, id: string): Promise<ToolProfile> {
+    const found = await this.#deps.db.read(tenantId, (tx) => findToolProfile(tx, tenantId, id));
+    if (found === null) throw notFound('tool profile', id);
+    return found;
+  }
+
   /** Changes what is named of a profile. @throws AppError `not_found`, `validation_failed`. */
   async patch(
     tenantId: string,
@@ -83,8 +90,7 @@ export class ToolProfiles {
     body: z.output<typeof patchToolProfileBody>,
     actor: string,
   ): Promise<ToolProfile> {
-    const before = await this.#deps.db.read(tenantId, (tx) => findToolProfile(tx, tenantId, id));
-    if (before === null) throw notFound('tool profile', id);
+    const before = await this.get(tenantId, id);
     return this.put(
       tenantId,
       { id, name: body.name ?? before.name, allow: body.allow ?? before.allow, deny: body.deny ?? before.deny },

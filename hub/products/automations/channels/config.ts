@@ -24,6 +24,7 @@ export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfi
 /**
  * Checks what a caller sent for a provider, and splits it into what may be read back and what is sealed. A secret that is left
  * out keeps the value that it had, and so does the provider's address; but one that goes to an address is kept for that address alone.
+ * @param at where the configuration stands in the request.
  * @throws AppError `validation_failed` with the path of each problem.
  */
 export function sealConfig(
@@ -31,6 +32,7 @@ export function sealConfig(
   provider: ChannelProvider,
   given: JsonObject,
   before: StoredConfig | null,
+  at = 'body.config',
 ): StoredConfig {
   const known = before === null ? {} : openConfig(secrets, before);
   const base: JsonObject = known['apiBaseUrl'] === undefined ? given : { apiBaseUrl: known['apiBaseUrl'], ...given };
@@ -50,7 +52,7 @@ export function sealConfig(
         ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for`
         : 'is required';
     const details = parsed.error.issues.map((issue) => ({
-      path: fieldPath(['body.config', ...issue.path]),
+      path: fieldPath([at, ...issue.path]),
       message:
         issue.code === 'invalid_type' && issue.path.length === 1 && !Object.hasOwn(whole, String(issue.path[0]))
           ? missing(String(issue.path[0]))

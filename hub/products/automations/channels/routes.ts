@@ -7,6 +7,9 @@ export const channelRoutes = (channels: Channels) =>
   implement(resource, {
     listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
     putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
+    getAutomationChannel: ({ principal, params }) => channels.get(principal.tenantId, params.id),
+    deleteAutomationChannel: ({ principal, params }) =>
+      channels.delete(principal.tenantId, params.id, actorOf(principal)),
     receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
       channels.receive(
         params.id,

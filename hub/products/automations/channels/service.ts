@@ -55,6 +55,13 @@ export class Channels {
     return readPage(this.#deps.cursors, `channels:${tenantId}`, query, read, (row) => this.#present(row));
   }
 
+  /** @throws AppError `not_found`. */
+  async get(tenantId: string, id: string): Promise<Channel> {
+    const row = await this.#deps.db.read(tenantId, (tx) => findChannel(tx, tenantId, id));
+    if (row === null) throw notFound('channel', id);
+    return this.#present(row);
+  }
+
   /** Creates a channel, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed`, `workspace_limit_reached`. */
   put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
@@ -67,7 +74,8 @@ export class Channels {
           { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
         );
       }
-      const sealed = sealConfig(this.#deps.secrets, body.provider, body.config, before);
+      const at = body.config_json === undefined ? 'config' : 'config_json';
+      const sealed = sealConfig(this.#deps.secrets, body.provider, body[at] ?? {}, before, `body.${at}`);
       const values = { provider: body.provider, name: body.name, active: body.active, ...sealed };
       const [row] =
         before === null

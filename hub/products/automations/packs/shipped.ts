@@ -241,7 +241,7 @@ const liveChatTriage = {
         type: 'skill',
         ifInput: 'greeting',
         skillId: 'chat.post_message',
-        input: { conversationId: '{{payload.conversation.id}}', content: '{{inputs.greeting}}' },
+        input: { channelId: '{{payload.conversation.id}}', content: '{{inputs.greeting}}' },
         continueOnError: true,
       },
       {
@@ -257,7 +257,7 @@ const liveChatTriage = {
         type: 'skill',
         skillId: 'chat.post_message',
         input: {
-          conversationId: '{{payload.conversation.id}}',
+          channelId: '{{payload.conversation.id}}',
           content: '{{steps.triage.outputText}}',
           private: true,
           as: 'ai',

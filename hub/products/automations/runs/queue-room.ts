@@ -71,7 +71,7 @@ export class QueueRoom {
     return new AppError(
       'queued_runs_limit_reached',
       `${this.#most} runs of this workspace wait to begin, and the hub keeps no more (QUEUED_RUNS_PER_WORKSPACE); try again when some have begun, cancel what is not wanted, or loosen the limits that hold them back.`,
-      { retryAfterSeconds },
+      { retryAfterSeconds, limit: this.#most },
     );
   }
 }

@@ -7,6 +7,7 @@ export const sequenceRoutes = (sequences: Sequences) =>
   implement(resource, {
     listAutomationSequences: ({ principal, query }) => sequences.list(principal.tenantId, query),
     createAutomationSequence: ({ principal, body }) => sequences.create(principal.tenantId, body, actorOf(principal)),
+    getAutomationSequence: ({ principal, params }) => sequences.get(principal.tenantId, params.id),
     updateAutomationSequence: ({ principal, params, body }) =>
       sequences.update(principal.tenantId, params.id, body, actorOf(principal)),
     deleteAutomationSequence: ({ principal, params }) =>

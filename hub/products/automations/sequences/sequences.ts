@@ -37,6 +37,19 @@ export class Sequences {
     this.#deps = dependencies;
   }
 
+  /** @throws AppError `not_found`. */
+  get(tenantId: string, id: string) {
+    return this.#deps.db.read(tenantId, async (tx) => {
+      const [row] = await tx
+        .select()
+        .from(sequences)
+        .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)));
+      if (row === undefined) throw notFound('sequence', id);
+      const workflowIds = await this.#deps.workflows.findDerived(tx, tenantId, 'sequence', [id]);
+      return present(row, workflowIds.get(id) ?? null);
+    });
+  }
+
   async list(tenantId: string, query: ListQuery) {
     return this.#deps.db.read(tenantId, (tx) =>
       readPage(

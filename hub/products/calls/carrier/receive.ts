@@ -82,7 +82,7 @@ function limitedAnswer(until: number): AppError | null {
   return new AppError(
     'rate_limited',
     `Too much from this address is not signed; try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
+    { retryAfterSeconds, limit: refusedPerMinute },
   );
 }
 

@@ -34,7 +34,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
         throw new AppError(
           'rate_limited',
           `More than ${exportsPerMinute} exports a minute; try again in ${retryAfterSeconds} seconds.`,
-          { retryAfterSeconds },
+          { retryAfterSeconds, limit: exportsPerMinute },
         );
       }
       response.attachment(`calls.${format}`);

@@ -1,7 +1,11 @@
-/** Who does something in a chat, and whether it is one of a test. */
+/** The caller that acts in a chat, and the environment it may act in. */
 export interface ChatActor {
   /** `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
   actor: string;
-  /** Null for whoever does as the conversation does. */
+  /** Conversations of the other environment do not exist for this caller. Null: the caller acts in both. */
   environment: 'live' | 'test' | null;
 }
+
+/** Whether a caller of `environment` may see and change a conversation or visitor. */
+export const isReachable = (row: { environment: 'live' | 'test' }, environment: ChatActor['environment']): boolean =>
+  environment === null || row.environment === environment;

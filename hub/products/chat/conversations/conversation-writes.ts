@@ -4,6 +4,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
+import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
 import { ownerNow } from './owner.ts';
 import { conversationColumns, presentConversation, presentVisitor, visitorColumns } from './rows.ts';
@@ -71,15 +72,15 @@ export class ConversationWriter {
     return { conversation, committed: this.#toTell(tenantId, conversation.id, told) };
   }
 
-  /** Locks a conversation for whoever changes it. @throws AppError `not_found`. */
-  async lock(tx: Transaction, id: string): Promise<ConversationRow> {
+  /** Locks a conversation that the caller changes. @throws AppError `not_found`, also for one of another environment. */
+  async lock(tx: Transaction, id: string, environment: ChatActor['environment'] = null): Promise<ConversationRow> {
     const { rows } = await tx.query<ConversationRow>(
       'lock_whole_conversation',
       `SELECT ${conversationColumns} FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE`,
       [id],
     );
     const [row] = rows;
-    if (row === undefined) throw notFound('conversation', id);
+    if (row === undefined || !isReachable(row, environment)) throw notFound('conversation', id);
     return row;
   }
 
@@ -92,7 +93,7 @@ export class ConversationWriter {
     actor: ChatActor,
     depth = 0,
   ): Promise<ChangedConversation> {
-    const before = await this.lock(tx, id);
+    const before = await this.lock(tx, id, actor.environment);
     const status = change.status ?? before.status;
     const isClosing = status === 'closed' && before.status !== 'closed';
     const isReopening = status === 'open' && before.status !== 'open';
@@ -146,7 +147,7 @@ export class ConversationWriter {
     actor: ChatActor,
     depth = 0,
   ): Promise<ChangedConversation> {
-    const before = await this.lock(tx, id);
+    const before = await this.lock(tx, id, actor.environment);
     if (from !== undefined && before.assigned_user_id !== from)
       throw new AppError(
         'assignment_conflict',
@@ -193,7 +194,7 @@ export class ConversationWriter {
     return row;
   }
 
-  async #payload(tx: Transaction, tenantId: string, conversation: ConversationRow, { actor, environment }: ChatActor) {
+  async #payload(tx: Transaction, tenantId: string, conversation: ConversationRow, { actor }: ChatActor) {
     const visitor =
       conversation.visitor_id === null
         ? undefined
@@ -205,7 +206,7 @@ export class ConversationWriter {
     return {
       tenantId,
       sequence: Number(conversation.last_event),
-      environment: environment ?? conversation.environment,
+      environment: conversation.environment,
       actor,
       conversation: presentConversation(conversation),
       ...(visitor === undefined ? {} : { visitor: presentVisitor(visitor) }),

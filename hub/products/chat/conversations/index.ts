@@ -1,3 +1,4 @@
+export { isReachable } from './actor.ts';
 export type { ChatActor } from './actor.ts';
 export { awaySeconds } from './away-seconds.ts';
 export { listConversations } from './conversation-list.ts';

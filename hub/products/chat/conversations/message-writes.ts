@@ -6,6 +6,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { wordsOf } from '../search/index.ts';
+import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
 import { ownerNow } from './owner.ts';
 import { dated, messageColumns, senderNameOf, presentConversation, presentMessage, presentVisitor } from './rows.ts';
@@ -44,6 +45,7 @@ export interface WrittenMessage {
 
 interface Locked {
   status: ConversationRow['status'];
+  environment: ConversationRow['environment'];
   last_reply_seq: number;
 }
 
@@ -76,7 +78,7 @@ export class MessageWriter {
     const [locked, known] = await Promise.all([
       tx.query<Locked>(
         'lock_conversation',
-        'SELECT status, last_reply_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
+        'SELECT status, environment, last_reply_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
         [id],
       ),
       // Looked for once the row is ours: whoever sent the same has committed by then.
@@ -89,7 +91,7 @@ export class MessageWriter {
           ),
     ]);
     const [conversationNow] = locked.rows;
-    if (conversationNow === undefined) throw notFound('conversation', id);
+    if (conversationNow === undefined || !isReachable(conversationNow, environment)) throw notFound('conversation', id);
     const [sent] = known.rows;
     if (sent !== undefined) return { row: sent, isRepeated: true, hasReopened: false, committed: () => undefined };
     if (conversationNow.status === 'closed' && !isNote)
@@ -134,7 +136,7 @@ export class MessageWriter {
           {
             tenantId,
             sequence: Number(conversation.last_event),
-            environment: environment ?? conversation.environment,
+            environment: conversation.environment,
             actor,
             conversation: presentConversation(conversation),
             message: presentMessage(row as PublicMessageRow),

@@ -6,22 +6,24 @@ import { newId } from '../../../platform/ids.ts';
 import { visitorColumns } from './rows.ts';
 import type { VisitorRow } from './rows.ts';
 
-/** What a caller knows of a person. */
+/** Details of a visitor from a caller. */
 export interface KnownVisitor {
-  externalId: string;
+  /** Without one, a new visitor is made. */
+  externalId?: string | undefined;
   displayName?: string | undefined;
   email?: string | undefined;
   attributes?: JsonObject | undefined;
 }
 
 /**
- * The visitor of an external id, made or brought up to date, and locked: whoever does so at the same moment comes afterwards.
+ * Creates or updates the visitor of an external id in an environment, and locks its row.
  * @param path where the attributes stand in the request.
  * @throws AppError `validation_failed` when there would be too many attributes.
  */
 export async function knowVisitor(
   tx: Transaction,
   tenantId: string,
+  environment: 'live' | 'test',
   known: KnownVisitor,
   path: string,
 ): Promise<VisitorRow & { is_blocked: boolean }> {
@@ -29,13 +31,22 @@ export async function knowVisitor(
   const { rows } = await tx.query<VisitorRow & { is_blocked: boolean } & AttributesSize>(
     'know_visitor',
     `WITH known AS (
-       INSERT INTO chat_visitors AS v (id, tenant_id, external_id, display_name, email, attributes)
-       VALUES ($1, $2, $3, $4, $5, $6::jsonb)
-       ON CONFLICT (tenant_id, external_id) DO UPDATE SET display_name = coalesce(excluded.display_name, v.display_name),
+       INSERT INTO chat_visitors AS v (id, tenant_id, external_id, display_name, email, attributes, environment)
+       VALUES ($1, $2, $3, $4, $5, $6::jsonb, $8)
+       ON CONFLICT (tenant_id, environment, external_id) DO UPDATE SET display_name = coalesce(excluded.display_name, v.display_name),
          email = coalesce(excluded.email, v.email), attributes = (v.attributes || excluded.attributes) - $7::text[], updated_at = now()
        RETURNING ${visitorColumns}, blocked_at IS NOT NULL AS is_blocked)
      SELECT *, ${attributesSize} FROM known`,
-    [newId(), tenantId, known.externalId, known.displayName ?? null, known.email ?? null, set, deleted],
+    [
+      newId(),
+      tenantId,
+      known.externalId ?? null,
+      known.displayName ?? null,
+      known.email ?? null,
+      set,
+      deleted,
+      environment,
+    ],
   );
   const [row] = rows;
   if (row === undefined) throw new Error('a visitor was not written');

@@ -47,7 +47,7 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
         throw new AppError(
           'rate_limited',
           `More than ${visitorLimit.limit} files in a minute; try again in ${retryAfterSeconds} seconds.`,
-          { retryAfterSeconds },
+          { retryAfterSeconds, limit: visitorLimit.limit },
         );
       }
       return receive({ tenantId, conversationId, sentBy: actorOf(principal) }, query.name, exchange);

@@ -25,9 +25,10 @@ export interface UploadShare extends Disposable {
   hold(bytes: number): void;
 }
 
-const tooMany = (whose: string) =>
+const tooMany = (whose: string, limit?: number) =>
   new AppError('rate_limited', `Too many files are being sent at once ${whose}; try again shortly.`, {
     retryAfterSeconds: 5,
+    ...(limit === undefined ? {} : { limit }),
   });
 
 /** Shares the room for files on their way, so that no sender, address or workspace takes all of it from the others. */
@@ -44,8 +45,8 @@ export class UploadShares {
   begin({ tenantId, sentBy, address }: UploadOwner): UploadShare {
     const { maxHeldBytes, maxWorkspaceHeldBytes, maxPerSender, maxPerAddress } = this.#limits;
     const [sender, from, workspace] = [`${tenantId} ${sentBy}`, `address ${addressBlock(address)}`, tenantId];
-    if (this.#countOf(sender) >= maxPerSender) throw tooMany('by this sender');
-    if (this.#countOf(from) >= maxPerAddress) throw tooMany('from this address');
+    if (this.#countOf(sender) >= maxPerSender) throw tooMany('by this sender', maxPerSender);
+    if (this.#countOf(from) >= maxPerAddress) throw tooMany('from this address', maxPerAddress);
     this.#add(sender, 1);
     this.#add(from, 1);
     let held = 0;

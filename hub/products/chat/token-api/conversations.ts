@@ -34,6 +34,10 @@ import { siteKeyOf } from '../settings/index.ts';
 type MintBody = z.output<typeof resource.createChatSession.body>;
 type CreateBody = z.output<typeof resource.createChatConversation.body>;
 
+type Environment = 'live' | 'test';
+/** The holder of an API key, which acts in one environment only. */
+type TokenActor = ChatActor & { environment: Environment };
+
 const linkHours = 24;
 
 const publicView = {
@@ -63,17 +67,17 @@ export class Conversations {
   }
 
   /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`, `visitor_blocked`. */
-  async mint(tenantId: string, body: MintBody, actor: ChatActor, baseUrl: string) {
+  async mint(tenantId: string, body: MintBody, actor: TokenActor, baseUrl: string) {
     const token = `cvt_${randomBytes(32).toString('base64url')}`;
     const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const visitor = await knowVisitor(tx, tenantId, body, 'body.attributes');
+      const visitor = await knowVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
       if (visitor.is_blocked)
         throw new AppError('visitor_blocked', 'This visitor is blocked; an agent of the workspace can unblock them.');
       const [found, siteKey] = await Promise.all([
         tx.query<ConversationRow>(
           'find_open_conversation',
           `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') AND environment = $2 ORDER BY moved_at DESC, id DESC LIMIT 1`,
-          [visitor.id, actor.environment ?? 'live'],
+          [visitor.id, actor.environment],
         ),
         siteKeyOf(tx, tenantId),
       ]);
@@ -116,19 +120,28 @@ export class Conversations {
     return answer;
   }
 
-  list(tenantId: string, { status, source, ...page }: z.output<typeof resource.listChatConversations.query>) {
+  list(
+    tenantId: string,
+    environment: Environment,
+    { status, source, ...page }: z.output<typeof resource.listChatConversations.query>,
+  ) {
     const conditions = [
+      // Literal, so that the plan may use the partial index of test conversations.
+      { text: `c.environment = '${environment}'` },
       ...(status === undefined ? [] : [{ text: 'c.status = ?', value: status }]),
       ...(source === undefined ? [] : [{ text: 'c.source = ?', value: source }]),
     ];
-    const name = `by${status === undefined ? '' : '_status'}${source === undefined ? '' : '_source'}`;
+    const name = `${environment}${status === undefined ? '' : '_status'}${source === undefined ? '' : '_source'}`;
     return listConversations(this.#deps, tenantId, page, { name, conditions }, publicView);
   }
 
   /** @throws AppError `validation_failed`. */
-  async create(tenantId: string, { visitor: known, ...body }: CreateBody, actor: ChatActor) {
+  async create(tenantId: string, { visitor: known, ...body }: CreateBody, actor: TokenActor) {
     const { conversation, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const visitor = known === undefined ? null : await knowVisitor(tx, tenantId, known, 'body.visitor.attributes');
+      const visitor =
+        known === undefined
+          ? null
+          : await knowVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
       return this.#open(tx, tenantId, { ...body, visitor }, actor);
     });
     committed();
@@ -136,10 +149,19 @@ export class Conversations {
   }
 
   /** Oldest first. @throws AppError `not_found`. */
-  async messages(tenantId: string, id: string, { limit, after = '0' }: { limit: number; after?: string | undefined }) {
+  async messages(
+    tenantId: string,
+    environment: Environment,
+    id: string,
+    { limit, after = '0' }: { limit: number; after?: string | undefined },
+  ) {
     const rows = await this.#deps.db.read(tenantId, async (tx) => {
       const [conversation, messages] = await Promise.all([
-        tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
+        tx.query(
+          'has_conversation_of_environment',
+          'SELECT FROM chat_conversations WHERE id = $1 AND environment = $2',
+          [id, environment],
+        ),
         tx.query<PublicMessageRow & { found: number }>(
           'list_messages',
           pageText(
@@ -171,14 +193,18 @@ export class Conversations {
     return presentMessage(row as PublicMessageRow);
   }
 
-  async visitors(tenantId: string, { externalId, ...query }: z.output<typeof resource.listChatVisitors.query>) {
+  async visitors(
+    tenantId: string,
+    environment: Environment,
+    { externalId, ...query }: z.output<typeof resource.listChatVisitors.query>,
+  ) {
     const { db, cursors } = this.#deps;
     if (externalId !== undefined) {
       const { rows } = await db.read(tenantId, (tx) =>
         tx.query<VisitorRow>(
           'find_visitor',
-          `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND external_id = $2`,
-          [tenantId, externalId],
+          `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND environment = $2 AND external_id = $3`,
+          [tenantId, environment, externalId],
         ),
       );
       return { data: rows.map(presentVisitor) };
@@ -187,13 +213,13 @@ export class Conversations {
       (
         await db.read(tenantId, (tx) =>
           tx.query<VisitorRow>(
-            'list_visitors',
-            `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND erased_at IS NULL AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+            `list_${environment}_visitors`,
+            `SELECT ${visitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND environment = '${environment}' AND erased_at IS NULL AND ($2::uuid IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
             [tenantId, before ?? null, limit],
           ),
         )
       ).rows;
-    return readPage(cursors, `chat-visitors:${tenantId}`, query, read, presentVisitor);
+    return readPage(cursors, `chat-visitors:${tenantId}:${environment}`, query, read, presentVisitor);
   }
 
   /** Opens a conversation, and gives it to an agent where the workspace has that done. */

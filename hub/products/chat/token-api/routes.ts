@@ -2,10 +2,9 @@ import { chat as resource } from '../../../../shared/contract/chat/chat.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { TokenIdentity } from '../../../platform/http/principal.ts';
-import type { ChatActor } from '../conversations/index.ts';
 import type { Conversations } from './conversations.ts';
 
-const byToken = (principal: { kind: 'token' } & TokenIdentity): ChatActor => ({
+const byToken = (principal: { kind: 'token' } & TokenIdentity) => ({
   actor: actorOf(principal),
   environment: principal.environment,
 });
@@ -14,9 +13,11 @@ export const conversationRoutes = (conversations: Conversations) =>
   implement(resource, {
     createChatSession: ({ principal, body, baseUrl }) =>
       conversations.mint(principal.tenantId, body, byToken(principal), baseUrl),
-    listChatConversations: ({ principal, query }) => conversations.list(principal.tenantId, query),
+    listChatConversations: ({ principal, query }) =>
+      conversations.list(principal.tenantId, principal.environment, query),
     createChatConversation: ({ principal, body }) => conversations.create(principal.tenantId, body, byToken(principal)),
-    listChatMessages: ({ principal, params, query }) => conversations.messages(principal.tenantId, params.id, query),
+    listChatMessages: ({ principal, params, query }) =>
+      conversations.messages(principal.tenantId, principal.environment, params.id, query),
     sendChatMessage: ({ principal, params, body }) =>
       conversations.send(
         principal.tenantId,
@@ -24,5 +25,6 @@ export const conversationRoutes = (conversations: Conversations) =>
         { ...body, senderType: 'api', senderId: principal.tokenId },
         byToken(principal),
       ),
-    listChatVisitors: ({ principal, query }) => conversations.visitors(principal.tenantId, query),
+    listChatVisitors: ({ principal, query }) =>
+      conversations.visitors(principal.tenantId, principal.environment, query),
   });

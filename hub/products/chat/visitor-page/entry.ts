@@ -256,7 +256,7 @@ export class VisitorEntry {
     throw new AppError(
       'rate_limited',
       `Too many new visitors; try again in ${Math.ceil(retryAfterSeconds / 60)} minutes.`,
-      { retryAfterSeconds },
+      { retryAfterSeconds, limit: full.limit },
     );
   }
 

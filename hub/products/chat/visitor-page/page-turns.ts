@@ -64,5 +64,5 @@ const tooMany = () =>
   new AppError(
     'rate_limited',
     `More than ${pagesAtOnce} pages of messages are asked for at once; take their answers first.`,
-    { retryAfterSeconds: 1 },
+    { retryAfterSeconds: 1, limit: pagesAtOnce },
   );

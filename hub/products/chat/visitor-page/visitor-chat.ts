@@ -160,7 +160,7 @@ export class VisitorChat {
       throw new AppError(
         'rate_limited',
         `More than ${sendLimit.limit} messages in ${sendLimit.windowSeconds} seconds; try again in ${retryAfterSeconds} seconds.`,
-        { retryAfterSeconds },
+        { retryAfterSeconds, limit: sendLimit.limit },
       );
     }
     const actor = { actor: `visitor:${visitorId}`, environment };

@@ -76,11 +76,11 @@ export class SignInLimits {
   }
 }
 
-function tooMany({ resetAt }: RateLimitState): AppError {
+function tooMany({ limit, resetAt }: RateLimitState): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
     `Too many sign-ins for this account; try again in ${retryAfterSeconds} seconds, or use a sign-in link.`,
-    { retryAfterSeconds },
+    { retryAfterSeconds, limit },
   );
 }
