@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { settingsTable } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readFolderOwner } from '../platform/data-folder.ts';
+import { builtFiles } from '../platform/http/built-files.ts';
 import { listen } from '../platform/http/listen.ts';
 import { explain, json, loadConfig, withApp } from './context.ts';
 import { print } from './terminal.ts';
@@ -63,6 +64,10 @@ async function examine(): Promise<Check[]> {
     { check: 'settings', ok: true, detail: `data folder ${config.home}` },
     await attempt('database', () => withApp(async () => 'answers')),
     await attempt('port', () => examinePort(config)),
+    await attempt('pages', () => {
+      builtFiles();
+      return 'chat, voice and phone are built';
+    }),
     ...(await examineCalls(config)),
     await attempt('SIP server', async () => {
       const { examineSipServer } = await import('../products/calls/index.ts');

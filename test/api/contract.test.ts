@@ -340,7 +340,7 @@ describe('what stands around the operations', () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
     expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({
       status: 'ready',
-      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true } },
+      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true }, pages: { ok: true } },
     });
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });
