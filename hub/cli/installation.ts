@@ -33,7 +33,14 @@ export function addInstallationCommands(program: Command): void {
     .description('check what the hub needs; calls its model, its speech and its SIP server once each')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
-      const checks = [await attempt('Node.js', () => process.version), ...(await examine())];
+      const checks = [
+        await attempt('Node.js', () => process.version),
+        await attempt('pages', () => {
+          builtFiles();
+          return 'chat, voice and phone are built';
+        }),
+        ...(await examine()),
+      ];
       const line = ({ check, ok, detail }: Check) =>
         `${ok === null ? '-   ' : ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(14)} ${detail}`;
       print(checks, options.json, checks.map(line).join('\n'));
@@ -64,10 +71,6 @@ async function examine(): Promise<Check[]> {
     { check: 'settings', ok: true, detail: `data folder ${config.home}` },
     await attempt('database', () => withApp(async () => 'answers')),
     await attempt('port', () => examinePort(config)),
-    await attempt('pages', () => {
-      builtFiles();
-      return 'chat, voice and phone are built';
-    }),
     ...(await examineCalls(config)),
     await attempt('SIP server', async () => {
       const { examineSipServer } = await import('../products/calls/index.ts');

@@ -109,7 +109,7 @@ test('the packed package serves chat, voice and phone with production packages a
   });
 });
 
-test('a production checkout without built pages fails to install, and its hub, /readyz and doctor name the remedy', async () => {
+test('a production checkout without built pages fails to install, and doctor says what to do', async () => {
   const home = checkout('bare');
   const run = (args: string[], settings: Record<string, string> = {}) => {
     const env = { ...inheritedEnv(), ...settings };
@@ -120,12 +120,23 @@ test('a production checkout without built pages fails to install, and its hub, /
       };
     } catch (error) {
       const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string };
-      return { code: status, text: `${stdout}${stderr}` };
+      return { code: status, stdout, stderr };
     }
   };
-  expect(run(['hub/widget/build.ts'])).toEqual({ code: 1, text: expect.stringContaining(remedy) as string });
+  expect(run(['hub/widget/build.ts'])).toMatchObject({ code: 1, stderr: expect.stringContaining(remedy) as string });
 
-  const { url, text } = await startHub(home, join(folder, 'bare-data'));
+  const settings = { OUTRIGGER_HOME: join(folder, 'doctor-data'), PORT: String(await freePort()) };
+  const doctor = run(['hub/outrigger.js', 'doctor', '--json'], settings);
+  expect(doctor.code).toBe(1);
+  expect(JSON.parse(doctor.stdout)).toContainEqual({
+    check: 'pages',
+    ok: false,
+    detail: expect.stringContaining(remedy) as string,
+  });
+});
+
+test('a hub without built pages logs an error, and its pages and /readyz say what to do', async () => {
+  const { url, text } = await startHub(checkout('started'), join(folder, 'bare-data'));
   const ready = await fetch(`${url}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([
     200,
@@ -144,15 +155,6 @@ test('a production checkout without built pages fails to install, and its hub, /
         .some((line) => line.includes('"level":50') && line.includes(remedy)),
     () => `no error is logged: ${text()}`,
   );
-
-  const settings = { OUTRIGGER_HOME: join(folder, 'doctor-data'), PORT: String(await freePort()) };
-  const doctor = run(['hub/outrigger.js', 'doctor', '--json'], settings);
-  expect(doctor.code).toBe(1);
-  expect(JSON.parse(doctor.text)).toContainEqual({
-    check: 'pages',
-    ok: false,
-    detail: expect.stringContaining(remedy) as string,
-  });
 });
 
 test('a build without vite keeps the pages that were built before', () => {
