@@ -128,10 +128,11 @@ const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
 });
 if (vite === null) {
   // Development packages are left out, so the pages can only be those of an earlier build.
-  if (existsSync(join(target, list))) console.warn('vite is not installed: the pages stay as they were built before.');
+  if (existsSync(join(target, list)))
+    process.stderr.write('vite is not installed: the pages stay as they were built before.\n');
   else {
-    console.error(
-      "The pages (chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev",
+    process.stderr.write(
+      "The pages (chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev\n",
     );
     process.exitCode = 1;
   }

@@ -116,7 +116,8 @@ test('a production checkout without built pages fails to install, and doctor say
     try {
       return {
         code: 0,
-        text: execFileSync(process.execPath, args, { cwd: home, encoding: 'utf8', env, stdio: 'pipe' }),
+        stderr: '',
+        stdout: execFileSync(process.execPath, args, { cwd: home, encoding: 'utf8', env, stdio: 'pipe' }),
       };
     } catch (error) {
       const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string };
