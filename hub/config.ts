@@ -3,6 +3,7 @@ import { apiKeySigns, modelProviders } from '../shared/contract/ai/models.ts';
 import type { ModelProvider } from '../shared/contract/ai/models.ts';
 import { currency } from '../shared/contract/ai/prices.ts';
 import type { ModelPrices } from '../shared/contract/ai/prices.ts';
+import { webOrigin } from '../shared/contract/core/identity.ts';
 import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
 import { isAddressBlock } from './platform/address-block.ts';
@@ -132,6 +133,15 @@ const settings = {
     schema: z.enum(['closed', 'open'], 'must be closed or open'),
     default: 'closed',
     description: '`open` lets anybody who reaches the hub make a workspace',
+  },
+  ALLOWED_ORIGINS: {
+    schema: list(
+      (item) => webOrigin.safeParse(item).success,
+      'must be origins such as https://inbox.example.com, joined by commas',
+    ),
+    default: '',
+    description:
+      'Origins whose pages may call the hub from a browser for every workspace, beside those that each workspace allows; with a session token, never by cookie',
   },
   TRUSTED_PROXIES: {
     schema: list(isAddressBlock, 'must be addresses or CIDR blocks joined by commas'),
@@ -480,7 +490,12 @@ export interface Config {
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
   secrets: { key: Buffer | null; platformAdminKey: string | null };
-  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  identity: {
+    signUp: 'closed' | 'open';
+    sessionHours: number;
+    allowedOrigins: readonly string[];
+    defaultEntitlements: readonly Entitlement[];
+  };
   egress: { allowHosts: string[] };
   worker: { concurrency: number; maxRuns: number };
   runs: { maxQueuedPerWorkspace: number };
@@ -615,6 +630,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     identity: {
       signUp: required('SIGN_UP'),
       sessionHours: required('SESSION_HOURS'),
+      allowedOrigins: values.ALLOWED_ORIGINS ?? [],
       defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]),
     },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },

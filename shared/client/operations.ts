@@ -302,6 +302,16 @@ export interface AiUsage {
   };
 }
 
+export interface AllowedOrigins {
+  /** Origins whose pages may call this workspace from a browser */
+  origins: string[];
+}
+
+export interface AllowedOriginsInput {
+  /** Origins whose pages may call this workspace from a browser */
+  origins: string[];
+}
+
 export interface ApiToken {
   id: string;
   name: string;
@@ -5752,6 +5762,25 @@ export interface Operations {
     };
     answer: Deleted;
   };
+  /** List the origins that may call this workspace from a browser */
+  getAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: AllowedOrigins;
+  };
+  /** Set the origins that may call this workspace from a browser */
+  putAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: AllowedOriginsInput;
+    };
+    answer: AllowedOrigins;
+  };
   /** What this workspace is entitled to */
   readEntitlements: {
     input?: Record<string, never>;
@@ -6018,6 +6047,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
   listApiTokens: ['GET', '/tenants/{tenantId}/tokens'],
   deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],
+  getAllowedOrigins: ['GET', '/tenants/{tenantId}/allowed-origins'],
+  putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
   readEntitlements: ['GET', '/growth/entitlements'],
   putEntitlements: ['PUT', '/tenants/{tenantId}/entitlements'],
   readHealth: ['GET', '/healthz'],

@@ -6,6 +6,8 @@ import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
 import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
+import { foreignOriginOf } from './cross-origin.ts';
+import type { AllowedOrigins } from './cross-origin.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
@@ -18,6 +20,8 @@ export interface Authenticator {
     /** As whom a token was known lately; null for one that was not. */
     recall(secret: string): TokenIdentity | null;
   };
+  /** Origins of other sites whose pages may call workspaces. */
+  origins: AllowedOrigins;
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
   /** The sessions among those that have not ended. */
@@ -224,7 +228,9 @@ async function authenticateSession(
   params: Record<string, string>,
 ): Promise<Principal> {
   const bearer = bearerOf(request) ?? (operation.socket?.tokenInQuery === true ? queryTokenOf(request) : null);
-  const cookie = cookieOf(request, sessionCookie);
+  // A browser adds the cookie to every WebSocket of the same site, whichever page asks for it.
+  const isForeign = operation.socket !== undefined && foreignOriginOf(request, hosts) !== null;
+  const cookie = isForeign ? null : cookieOf(request, sessionCookie);
   const token = bearer ?? cookie;
   if (token === null)
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { chatCloseCodes } from '../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
@@ -7,7 +6,6 @@ import type { Events } from '../events/events.ts';
 import type { Logger } from '../logger.ts';
 import { admitSession } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
-import type { OwnHosts } from './own-hosts.ts';
 import { accessTopic } from './principal.ts';
 import type { Principal, SessionIdentity } from './principal.ts';
 
@@ -172,16 +170,4 @@ export async function confirmSession(
   sessionId: string,
 ): Promise<void> {
   admitEnding(operation, (await identity.sessions([sessionId])).get(sessionId));
-}
-
-/** A page may open sockets of its own hub alone: whatever a browser sends along, it sends for any page. @throws AppError `origin_not_allowed`. */
-export function assertOwnOrigin(request: IncomingMessage, hosts: OwnHosts): void {
-  const { origin, host } = request.headers;
-  // Every browser names it, so whoever does not is no page.
-  if (origin === undefined) return;
-  if (!URL.canParse(origin) || new URL(origin).host !== host || !hosts.isSafe(request))
-    throw new AppError(
-      'origin_not_allowed',
-      'A page can open this WebSocket only of its own hub, under a name that the hub knows; its operator sets that as PUBLIC_URL.',
-    );
 }

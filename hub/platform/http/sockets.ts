@@ -11,6 +11,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
 import { authenticate } from './auth.ts';
 import { clientAddress } from './client-address.ts';
+import { foreignOriginOf, notAllowed, notOwnOrigin } from './cross-origin.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
 import { Opened } from './opened-socket.ts';
@@ -18,7 +19,6 @@ import type { OpenedSocket } from './opened-socket.ts';
 import { newRequestId } from './request-id.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
-import { assertOwnOrigin } from './socket-rights.ts';
 import type { SocketRights } from './socket-rights.ts';
 
 export type { OpenedSocket, WebSocket };
@@ -177,12 +177,17 @@ export class Sockets implements Disposable {
     try {
       if (stopping.aborted)
         throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
-      if (!operation.callers.includes('device')) assertOwnOrigin(request, serving.auth.hosts);
-      else if (request.headers.origin !== undefined)
+      const foreign = operation.callers.includes('device') ? null : foreignOriginOf(request, serving.auth.hosts);
+      const isAllowed = async (origin: string, tenantId: string | null) =>
+        operation.callers.includes('session') && (await serving.auth.identity.origins.isAllowed(origin, tenantId));
+      if (operation.callers.includes('device') && request.headers.origin !== undefined)
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
+      if (foreign !== null && !(await isAllowed(foreign, null))) throw notOwnOrigin();
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
       const principal = await authenticate(serving.auth, operation, request, address, params);
+      if (foreign !== null && !(principal.kind === 'session' && (await isAllowed(foreign, principal.tenantId))))
+        throw notAllowed(foreign);
       await limitCaller(serving, principal, () => undefined);
       const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());

@@ -13,7 +13,12 @@ import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
 
 export interface CoreSettings {
-  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  identity: {
+    signUp: 'closed' | 'open';
+    sessionHours: number;
+    allowedOrigins: readonly string[];
+    defaultEntitlements: readonly Entitlement[];
+  };
   limits: { signIn: number };
   retention: { audit: number };
 }

@@ -21,6 +21,9 @@ export const identityRoutes = (identity: Identity) =>
     listApiTokens: ({ principal, query }) => identity.tokens.list(principal.tenantId, query),
     deleteApiToken: ({ principal, params }) =>
       identity.tokens.revoke(principal.tenantId, params.id, actorOf(principal)),
+    getAllowedOrigins: ({ principal }) => identity.origins.list(principal.tenantId),
+    putAllowedOrigins: ({ principal, body }) =>
+      identity.origins.set(principal.tenantId, body.origins, actorOf(principal)),
     readEntitlements: ({ principal }) => identity.readEntitlements(principal.tenantId),
     putEntitlements: ({ params, body }) => identity.putEntitlements(params.tenantId, body),
   });

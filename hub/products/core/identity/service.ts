@@ -15,6 +15,7 @@ import type { SessionIdentity } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { Members } from './members.ts';
+import { Origins } from './origins.ts';
 import { sessions } from './schema.ts';
 import { SignInLimits } from './sign-in-limits.ts';
 import {
@@ -46,6 +47,8 @@ export interface IdentityDependencies {
   /** Whether a stranger may make a workspace. */
   signUp: 'closed' | 'open';
   sessionHours: number;
+  /** Origins whose pages may call any workspace from a browser. */
+  allowedOrigins: readonly string[];
   defaultEntitlements: readonly Entitlement[];
 }
 
@@ -62,6 +65,7 @@ const codeHash = (code: string) => createHash('sha256').update(code).digest();
 export class Identity {
   readonly tokens: Tokens;
   readonly members: Members;
+  readonly origins: Origins;
   readonly #deps: IdentityDependencies;
   readonly #limits: SignInLimits;
 
@@ -70,6 +74,7 @@ export class Identity {
     const { db, events, cursors, rateLimiter, signInsPerWindow: perWindow, sessionKey: key } = dependencies;
     this.tokens = new Tokens({ db, events, cursors });
     this.members = new Members({ db, events, cursors, tokens: this.tokens });
+    this.origins = new Origins(db, dependencies.allowedOrigins);
     this.#limits = new SignInLimits({ db, rateLimiter, perWindow, key });
   }
 
