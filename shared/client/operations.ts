@@ -317,7 +317,7 @@ export interface ApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -1137,7 +1137,7 @@ export interface CreateApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment?: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   expiresAt?: string;
   /** CIDR blocks or addresses, IPv4 and IPv6 */
   ipAllowlist?: string[];
@@ -1175,7 +1175,7 @@ export interface CreatedApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -2104,7 +2104,7 @@ export interface OwnToken {
   tokenId: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
 }
@@ -2325,7 +2325,7 @@ export interface RemovedMember {
     name: string;
     product: 'chat' | 'ai' | 'automations' | 'voice';
     environment: 'live' | 'test';
-    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'voice:read' | 'voice:export' | 'connections:manage')[];
     /** The key without its secret */
     keyHint: string;
     ipAllowlist: string[];

@@ -106,13 +106,15 @@ export function recallDevice(
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
-function callerOf({ callers }: Operation, request: IncomingMessage): Caller {
+function callerOf({ callers, socket }: Operation, request: IncomingMessage): Caller {
   const [first] = callers;
   const takesBoth = callers.includes('token') && callers.includes('session');
   if (!takesBoth) return first;
   if (request.headers['x-api-key'] !== undefined) return 'token';
   const bearer = bearerOf(request);
   if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
+  // Only a session can be named in the query, so a key there is not accepted.
+  if (socket?.tokenInQuery === true && queryTokenOf(request) !== null) return 'session';
   return cookieOf(request, sessionCookie) === null ? 'token' : 'session';
 }
 
@@ -132,6 +134,9 @@ async function authenticateAs(
     case 'pairing':
       return { kind: 'public' };
     case 'token': {
+      // A subprotocol is for pages, where no API key belongs.
+      if (operation.socket !== undefined && bearerProtocolOf(request) !== null)
+        throw new AppError('unauthenticated', 'Send an API key in the header Authorization or X-API-Key only.');
       const principal = await authenticateToken(deps, operation, apiKeyOf(request), address);
       assertOwnWorkspace(params, principal.tenantId);
       return principal;
@@ -204,6 +209,9 @@ function admitToken(
   address: string,
 ): Extract<Principal, { kind: 'token' }> {
   if (operation.permission !== undefined) assertPermission(token, operation.permission);
+  const missing = entitlementsOf(operation).find((entitlement) => !token.entitlements[entitlement]);
+  if (missing !== undefined)
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);
   if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
     throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
   }

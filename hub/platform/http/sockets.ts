@@ -16,6 +16,7 @@ import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
 import { Opened } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
+import type { Principal } from './principal.ts';
 import { newRequestId } from './request-id.ts';
 import { limitCaller } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
@@ -46,6 +47,8 @@ export interface SocketsOptions {
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
+const isWatched = (principal: Principal) =>
+  principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
 const noParams = z.strictObject({});
 const defaultPingMs = 20_000;
 /** Pings are spread over so many moments of their period. */
@@ -94,7 +97,7 @@ export class Sockets implements Disposable {
     };
     this.#routes = options.routes.map((route) => {
       // What lasts must end when its caller loses the right to it; devices ask for what they get.
-      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor'];
+      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor', 'token'];
       if (route.operation.callers.some((caller) => !watched.includes(caller)))
         throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
       const { protocol, maxFrameBytes } = route.operation.socket;
@@ -192,16 +195,21 @@ export class Sockets implements Disposable {
       const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (protocol !== null && !offered.includes(protocol)) throw upgradeRequired(operation);
-      if (principal.kind === 'session' || principal.kind === 'visitor') rights?.assertRoom(principal);
+      const caller = isWatched(principal) ? principal : null;
+      if (caller !== null) rights?.assertRoom(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
-        if (principal.kind === 'session' || principal.kind === 'visitor') {
-          rights?.watch(opened, principal, operation);
-          opened.on('close', () => rights?.forget(opened, principal));
+        // Only what authenticates the key is kept of the request.
+        const { authorization, 'x-api-key': key } = request.headers;
+        const again = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;
+        const check = () => authenticate(serving.auth, operation, again, address, params);
+        if (caller !== null) {
+          rights?.watch(opened, caller, operation, caller.kind === 'token' ? check : undefined);
+          opened.on('close', () => rights?.forget(opened, caller));
         }
         finished(101);
         // As long as the socket is open nothing of its request is kept.
-        route.open(new Opened(opened, operation, principal, requestId, this.#options));
+        route.open(new Opened(opened, operation, principal, requestId, { ...this.#options, check }));
       });
     } catch (error) {
       const { status, headers, body } = answerToError(error, requestId, logger);
