@@ -3,7 +3,7 @@ import { apiKeySigns, modelProviders } from '../shared/contract/ai/models.ts';
 import type { ModelProvider } from '../shared/contract/ai/models.ts';
 import { currency } from '../shared/contract/ai/prices.ts';
 import type { ModelPrices } from '../shared/contract/ai/prices.ts';
-import { webOrigin } from '../shared/contract/core/identity.ts';
+import { webOrigin } from '../shared/contract/core/allowed-origins.ts';
 import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
 import { isAddressBlock } from './platform/address-block.ts';

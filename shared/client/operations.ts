@@ -208,10 +208,16 @@ export interface AiRun {
   model: string | null;
   /** Every call of a model, in their order */
   attempts: {
+    /** Id among the models of the workspace; null for the hub's own model */
+    modelId?: string | null;
+    /** As the provider names it */
     model: string;
+    /** Duration of the call in milliseconds */
     ms: number;
     /** What came of it, such as answered, timeout or http_429 */
     outcome: string;
+    /** What the provider said about the key, the account or the model, without secrets */
+    detail?: string;
   }[];
   usage: {
     inputTokens: number;
@@ -670,6 +676,13 @@ export interface CannedReplyPage {
 
 export interface CarrierEventReceived {
   received: true;
+}
+
+export interface ChangePassword {
+  /** The password that is valid now */
+  currentPassword: string;
+  /** At least 12 characters */
+  newPassword: string;
 }
 
 export interface Channel {
@@ -1910,7 +1923,7 @@ export interface Models {
     prices: ModelPrices | null;
   }[];
   order: string[];
-  /** The model of the hub itself, used where the workspace has none */
+  /** The model of the hub, used while `order` is empty; null when it is not used */
   fallback: {
     model: string;
     prices: ModelPrices | null;
@@ -5675,6 +5688,15 @@ export interface Operations {
       signedOut: true;
     };
   };
+  /** Change your own password */
+  changePassword: {
+    input: {
+      body: ChangePassword;
+    };
+    answer: {
+      changed: true;
+    };
+  };
   /** Add a person to the workspace */
   addMember: {
     input: {
@@ -5709,6 +5731,26 @@ export interface Operations {
       };
     };
     answer: MemberPage;
+  };
+  /** Change the role of a member */
+  changeMember: {
+    input: {
+      params: {
+        tenantId: string;
+        userId: string;
+      };
+      body: {
+        /** `admin` or `agent` */
+        role: 'admin' | 'agent';
+      };
+    };
+    answer: {
+      id: string;
+      email: string;
+      role: 'admin' | 'agent';
+      /** ISO 8601, UTC, with milliseconds */
+      createdAt: string;
+    };
   };
   /** Take a person out of the workspace */
   removeMember: {
@@ -5762,25 +5804,6 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** List the origins that may call this workspace from a browser */
-  getAllowedOrigins: {
-    input: {
-      params: {
-        tenantId: string;
-      };
-    };
-    answer: AllowedOrigins;
-  };
-  /** Set the origins that may call this workspace from a browser */
-  putAllowedOrigins: {
-    input: {
-      params: {
-        tenantId: string;
-      };
-      body: AllowedOriginsInput;
-    };
-    answer: AllowedOrigins;
-  };
   /** What this workspace is entitled to */
   readEntitlements: {
     input?: Record<string, never>;
@@ -5803,6 +5826,25 @@ export interface Operations {
       };
     };
     answer: Entitlements;
+  };
+  /** List the origins that may call this workspace from a browser */
+  getAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: AllowedOrigins;
+  };
+  /** Set the origins that may call this workspace from a browser */
+  putAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: AllowedOriginsInput;
+    };
+    answer: AllowedOrigins;
   };
   /** Whether this process lives */
   readHealth: {
@@ -6040,17 +6082,19 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   redeemSignInLink: ['POST', '/auth/link'],
   readMe: ['GET', '/auth/me'],
   logOut: ['POST', '/auth/logout'],
+  changePassword: ['POST', '/auth/password'],
   addMember: ['POST', '/tenants/{tenantId}/members'],
   listMembers: ['GET', '/tenants/{tenantId}/members'],
+  changeMember: ['PATCH', '/tenants/{tenantId}/members/{userId}'],
   removeMember: ['DELETE', '/tenants/{tenantId}/members/{userId}'],
   readToken: ['GET', '/v1/me'],
   createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
   listApiTokens: ['GET', '/tenants/{tenantId}/tokens'],
   deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],
-  getAllowedOrigins: ['GET', '/tenants/{tenantId}/allowed-origins'],
-  putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
   readEntitlements: ['GET', '/growth/entitlements'],
   putEntitlements: ['PUT', '/tenants/{tenantId}/entitlements'],
+  getAllowedOrigins: ['GET', '/tenants/{tenantId}/allowed-origins'],
+  putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

@@ -12,7 +12,11 @@ import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
 
-/** Who knows the credentials of callers. */
+/**
+ * Who knows the credentials of callers.
+ *
+ * Over 300 lines: every kind of caller is admitted here, so that the rules can be compared.
+ */
 export interface Authenticator {
   tokens: {
     /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */

@@ -203,7 +203,7 @@ export function createInference(egress: Egress): Inference {
         return end;
       } catch (error) {
         signal.throwIfAborted();
-        throw toInferenceError(error, name, hasPart);
+        throw toInferenceError(error, name, hasPart, binding.apiKey);
       } finally {
         stop.abort();
       }

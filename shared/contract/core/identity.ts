@@ -21,28 +21,6 @@ export const session = named(
   }),
 );
 
-/** As browsers write an origin, which is compared letter by letter. */
-export const webOrigin = z
-  .string()
-  .max(300, 'must have at most 300 characters')
-  .regex(
-    /^(?:https:\/\/(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::[1-9]\d{0,4})?$/,
-    'must be an origin such as https://inbox.example.com: https (http for localhost only), in lower case, without a path and without *',
-  )
-  .refine((value) => !/^http:.*:80$|^https:.*:443$/.test(value), 'must leave the default port out');
-
-const allowedOrigins = named(
-  'AllowedOrigins',
-  z.strictObject({
-    origins: z
-      .array(webOrigin)
-      .max(50, 'must name at most 50 origins')
-      .refine((origins) => new Set(origins).size === origins.length, 'must name each origin once')
-      .describe('Origins whose pages may call this workspace from a browser'),
-  }),
-  { origins: ['https://inbox.example.com'] },
-);
-
 const tenantParams = z.strictObject({ tenantId: id });
 
 export const environments = ['live', 'test'] as const;
@@ -143,6 +121,27 @@ export const identity = defineResource({
     summary: 'Sign out: the JWT stops working at once',
     response: z.object({ signedOut: z.literal(true) }),
   },
+  changePassword: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'POST',
+    path: '/auth/password',
+    summary: 'Change your own password',
+    description:
+      'Requires the current password. All other sessions and sign-in links of the user end at once. Wrong passwords count as sign-ins.',
+    body: named(
+      'ChangePassword',
+      z.strictObject({
+        currentPassword: text(1, 256).describe('The password that is valid now'),
+        newPassword: password,
+      }),
+      { currentPassword: 'correct horse battery', newPassword: 'a longer passphrase' },
+    ),
+    response: z.object({ changed: z.literal(true) }),
+    errors: ['invalid_credentials'],
+    ipLimit: 'sign-in',
+  },
   addMember: {
     tag,
     callers: ['session'],
@@ -166,6 +165,20 @@ export const identity = defineResource({
     params: tenantParams,
     query: listQuery,
     response: page(member),
+  },
+  changeMember: {
+    tag,
+    callers: ['session'],
+    role: 'admin',
+    method: 'PATCH',
+    path: '/tenants/{tenantId}/members/{userId}',
+    summary: 'Change the role of a member',
+    description:
+      'The new role applies at once on every process, also to sessions and live connections. The last admin keeps the role: `conflict`.',
+    params: z.strictObject({ tenantId: id, userId: id }),
+    body: z.strictObject({ role: role.describe('`admin` or `agent`') }),
+    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    errors: ['conflict'],
   },
   removeMember: {
     tag,
@@ -250,29 +263,6 @@ export const identity = defineResource({
     summary: 'Revoke an API token, at once and everywhere',
     params: z.strictObject({ tenantId: id, id }),
     response: deleted,
-  },
-  getAllowedOrigins: {
-    tag,
-    callers: ['session'],
-    role: 'admin',
-    method: 'GET',
-    path: '/tenants/{tenantId}/allowed-origins',
-    summary: 'List the origins that may call this workspace from a browser',
-    params: tenantParams,
-    response: allowedOrigins,
-  },
-  putAllowedOrigins: {
-    tag,
-    callers: ['session'],
-    role: 'admin',
-    method: 'PUT',
-    path: '/tenants/{tenantId}/allowed-origins',
-    summary: 'Set the origins that may call this workspace from a browser',
-    description:
-      'Pages of these origins, such as an inbox or a softphone on another host, may call the operations of signed-in users and open their WebSockets. They must send the workspace JWT as `Authorization: Bearer` (WebSockets: as `?token=` or as the subprotocol, where the operation accepts one): a cookie is never accepted from another origin. An origin is compared exactly, with its scheme and port; `*` and `null` are refused. The operator allows origins for all workspaces with `ALLOWED_ORIGINS`. API keys belong on servers and get no CORS headers.',
-    params: tenantParams,
-    body: allowedOrigins,
-    response: allowedOrigins,
   },
   readEntitlements: {
     tag: 'Entitlements',
