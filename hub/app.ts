@@ -154,6 +154,12 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   let url: string | null = null;
   if (config.role !== 'worker') {
     stack.use(await Reachability.announce(db, logger));
+    const { builtFiles } = await import('./platform/http/built-files.ts');
+    try {
+      builtFiles();
+    } catch (error) {
+      logger.error({ part: 'pages' }, error instanceof Error ? error.message : String(error));
+    }
     url = await serveHttp(stack, platform, config, {
       version,
       identity,
@@ -165,9 +171,10 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
         database: (signal) => db.ping(signal),
         queue: (signal) => runQueue.queue.ping(signal),
         artifacts: (signal) => blobs.check(signal),
+        pages: async () => builtFiles(),
       },
-      // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices.
-      dispensable: ['artifacts', ...(config.redisUrl === null ? [] : ['queue'])],
+      // Redis only wakes workers and counts; PostgreSQL's sweep and each process for itself do that too. Artefacts wait at their devices. The API needs no pages.
+      dispensable: ['artifacts', 'pages', ...(config.redisUrl === null ? [] : ['queue'])],
       bodyLimits,
     });
   }

@@ -89,3 +89,29 @@ test('lost webhook deliveries are swept every 15 minutes in production and every
   expect(drainOf({ HUB_ENVIRONMENT: 'staging', WEBHOOK_DRAIN_SECONDS: '60' })).toBe(60);
   expect(problemsOf({ HUB_ENVIRONMENT: 'test' })).toEqual([expect.stringContaining('HUB_ENVIRONMENT must be')]);
 });
+
+const modelOf = (env: Record<string, string>) =>
+  parseConfig({ env: { AI_MODEL: 'm', ...env }, readFile: () => '' }, { role: 'all', isTerminal: false }).ai;
+
+test("the host of the hub's own model says whose parameters it takes, unless AI_PROVIDER does", () => {
+  const at = (AI_BASE_URL: string) => modelOf({ AI_BASE_URL })?.provider;
+  expect(at('https://api.openai.com/v1')).toBe('openai');
+  expect(at('https://eu.api.openai.com/v1/')).toBe('openai');
+  expect(at('https://api.anthropic.com/v1')).toBe('anthropic');
+  expect(at('https://api.openai.com.example.com/v1')).toBe('openai-compatible');
+  expect(at('https://notapi.openai.com/v1')).toBe('openai-compatible');
+  expect(modelOf({ AI_BASE_URL: 'https://api.openai.com/v1', AI_PROVIDER: 'openai-compatible' })?.provider).toBe(
+    'openai-compatible',
+  );
+  expect(modelOf({ AI_PROVIDER: 'anthropic' })).toMatchObject({ baseUrl: 'https://api.anthropic.com/v1' });
+});
+
+test('a provider without what it needs stops the start, by name', () => {
+  expect(problemsOf({ AI_PROVIDER: 'openai' })).toEqual(['AI_MODEL is needed with AI_PROVIDER=openai']);
+  expect(problemsOf({ AI_PROVIDER: 'openai-compatible', AI_MODEL: 'm' })).toEqual([
+    'AI_BASE_URL is needed beside AI_MODEL',
+  ]);
+  expect(problemsOf({ AI_BASE_URL: 'https://example.com/v1', AI_MODEL: 'm', AI_PROVIDER: 'google' })).toEqual([
+    'AI_PROVIDER must be one of openai-compatible, openai, anthropic (it is "google")',
+  ]);
+});

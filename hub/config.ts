@@ -1,7 +1,9 @@
 import { z } from 'zod';
-import { apiKeySigns } from '../shared/contract/ai/models.ts';
+import { apiKeySigns, modelProviders } from '../shared/contract/ai/models.ts';
+import type { ModelProvider } from '../shared/contract/ai/models.ts';
 import { currency } from '../shared/contract/ai/prices.ts';
 import type { ModelPrices } from '../shared/contract/ai/prices.ts';
+import { webOrigin } from '../shared/contract/core/allowed-origins.ts';
 import { entitlementNames } from '../shared/contract/define.ts';
 import type { Entitlement } from '../shared/contract/define.ts';
 import { isAddressBlock } from './platform/address-block.ts';
@@ -132,6 +134,15 @@ const settings = {
     default: 'closed',
     description: '`open` lets anybody who reaches the hub make a workspace',
   },
+  ALLOWED_ORIGINS: {
+    schema: list(
+      (item) => webOrigin.safeParse(item).success,
+      'must be origins such as https://inbox.example.com, joined by commas',
+    ),
+    default: '',
+    description:
+      'Origins whose pages may call the hub from a browser for every workspace, beside those that each workspace allows; with a session token, never by cookie',
+  },
   TRUSTED_PROXIES: {
     schema: list(isAddressBlock, 'must be addresses or CIDR blocks joined by commas'),
     default: '',
@@ -211,10 +222,17 @@ const settings = {
     default: '15',
     description: 'How often a device reports; after three missed ones it is offline',
   },
+  AI_PROVIDER: {
+    schema: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`),
+    default: '',
+    description:
+      'Whose protocol and parameters the model of the whole hub takes: `openai`, `anthropic` or `openai-compatible`; when left out, the host of AI_BASE_URL decides (`api.openai.com`, `api.anthropic.com`, any other is `openai-compatible`)',
+  },
   AI_BASE_URL: {
     schema: address(['http:', 'https:'], 'must be an http or https address, such as https://api.example.com/v1'),
     default: '',
-    description: 'Model of the whole hub: any endpoint that speaks the OpenAI chat protocol',
+    description:
+      'Model of the whole hub: its address before `/chat/completions`, or before `/messages` of Anthropic; with AI_PROVIDER `openai` or `anthropic` it may be left out',
   },
   AI_MODEL: { schema: z.string().min(1), default: '', description: 'Its name, as the endpoint knows it' },
   AI_API_KEY: { schema: modelKey, default: '', description: 'Its key', secret: true },
@@ -488,7 +506,12 @@ export interface Config {
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
   secrets: { key: Buffer | null; platformAdminKey: string | null };
-  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  identity: {
+    signUp: 'closed' | 'open';
+    sessionHours: number;
+    allowedOrigins: readonly string[];
+    defaultEntitlements: readonly Entitlement[];
+  };
   egress: { allowHosts: string[] };
   worker: { concurrency: number; maxRuns: number };
   runs: { maxQueuedPerWorkspace: number };
@@ -510,7 +533,13 @@ export interface Config {
     calls: number;
     audit: number;
   };
-  ai: { baseUrl: string; model: string; apiKey: string | null; prices: ModelPrices | null } | null;
+  ai: {
+    provider: ModelProvider;
+    baseUrl: string;
+    model: string;
+    apiKey: string | null;
+    prices: ModelPrices | null;
+  } | null;
   embeddings: { baseUrl: string; model: string; apiKey: string | null } | null;
   speech: {
     speechToText: { baseUrl: string; model: string; apiKey: string | null } | null;
@@ -621,6 +650,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     identity: {
       signUp: required('SIGN_UP'),
       sessionHours: required('SESSION_HOURS'),
+      allowedOrigins: values.ALLOWED_ORIGINS ?? [],
       defaultEntitlements: entitlements.includes('all') ? entitlementNames : (entitlements as Entitlement[]),
     },
     egress: { allowHosts: values.EGRESS_ALLOW_HOSTS ?? [] },
@@ -690,7 +720,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
 }
 
 /** Settings that can't be used for want of another, or beside it. One that is there and wrong counts as there: it is told of by itself. */
-function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider }: Values): string[] {
+function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider, AI_PROVIDER }: Values): string[] {
   const isGiven = (name: SettingName) =>
     (env[name] ?? '') !== '' || ((settings[name] as Setting).secret === true && (env[`${name}_FILE`] ?? '') !== '');
   const problems: string[] = [];
@@ -700,7 +730,10 @@ function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider }: V
     else if (!isGiven(one))
       problems.push(...of.filter(isGiven).map((name) => `${name} does nothing without ${one} and ${other}`));
   };
-  needBoth('AI_BASE_URL', 'AI_MODEL', ['AI_API_KEY', 'AI_INPUT_PRICE', 'AI_OUTPUT_PRICE']);
+  const ofModel: SettingName[] = ['AI_API_KEY', 'AI_INPUT_PRICE', 'AI_OUTPUT_PRICE'];
+  if (AI_PROVIDER !== undefined && AI_PROVIDER !== 'openai-compatible') {
+    if (!isGiven('AI_MODEL')) problems.push(`AI_MODEL is needed with AI_PROVIDER=${AI_PROVIDER}`);
+  } else needBoth('AI_BASE_URL', 'AI_MODEL', [...ofModel, 'AI_PROVIDER']);
   needBoth('AI_INPUT_PRICE', 'AI_OUTPUT_PRICE');
   needBoth('EMBEDDINGS_BASE_URL', 'EMBEDDINGS_MODEL', ['EMBEDDINGS_API_KEY']);
   needBoth('STT_BASE_URL', 'STT_MODEL', ['STT_API_KEY']);
@@ -720,16 +753,32 @@ function problemsTogether({ env }: SettingSources, { TTS_PROVIDER: provider }: V
 }
 
 /** A model of the hub; null where its address or its name is not set. */
-function modelOf({ AI_BASE_URL, AI_MODEL, AI_API_KEY, AI_INPUT_PRICE, AI_OUTPUT_PRICE, AI_PRICE_CURRENCY }: Values) {
-  const binding = bindingOf(AI_BASE_URL, AI_MODEL, AI_API_KEY);
+function modelOf(values: Values): Config['ai'] {
+  const { AI_PROVIDER, AI_MODEL, AI_API_KEY, AI_INPUT_PRICE, AI_OUTPUT_PRICE, AI_PRICE_CURRENCY } = values;
+  const baseUrl = values.AI_BASE_URL ?? ownAddress[AI_PROVIDER ?? 'openai-compatible'] ?? undefined;
+  const binding = bindingOf(baseUrl, AI_MODEL, AI_API_KEY);
   if (binding === null) return null;
   const hasPrices = AI_INPUT_PRICE !== undefined && AI_OUTPUT_PRICE !== undefined && AI_PRICE_CURRENCY !== undefined;
   return {
+    provider: AI_PROVIDER ?? providerAt(binding.baseUrl),
     ...binding,
     prices: hasPrices
       ? { inputMicros: AI_INPUT_PRICE, outputMicros: AI_OUTPUT_PRICE, currency: AI_PRICE_CURRENCY }
       : null,
   };
+}
+
+const ownAddress: Readonly<Record<ModelProvider, string | null>> = {
+  openai: 'https://api.openai.com/v1',
+  anthropic: 'https://api.anthropic.com/v1',
+  'openai-compatible': null,
+};
+
+/** Whose parameters an endpoint takes. OpenAI also has regional hosts, such as eu.api.openai.com. */
+function providerAt(baseUrl: string): ModelProvider {
+  const { hostname } = new URL(baseUrl);
+  if (/(?:^|\.)api\.openai\.com$/.test(hostname)) return 'openai';
+  return hostname === 'api.anthropic.com' ? 'anthropic' : 'openai-compatible';
 }
 
 function bindingOf(baseUrl: string | undefined, model: string | undefined, apiKey: string | undefined) {

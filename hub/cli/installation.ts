@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { settingsTable } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readFolderOwner } from '../platform/data-folder.ts';
+import { builtFiles } from '../platform/http/built-files.ts';
 import { listen } from '../platform/http/listen.ts';
 import { explain, json, loadConfig, withApp } from './context.ts';
 import { print } from './terminal.ts';
@@ -32,7 +33,14 @@ export function addInstallationCommands(program: Command): void {
     .description('check what the hub needs; calls its model, its speech and its SIP server once each')
     .addOption(json())
     .action(async (options: { json?: boolean }) => {
-      const checks = [await attempt('Node.js', () => process.version), ...(await examine())];
+      const checks = [
+        await attempt('Node.js', () => process.version),
+        await attempt('pages', () => {
+          builtFiles();
+          return 'chat, voice and phone are built';
+        }),
+        ...(await examine()),
+      ];
       const line = ({ check, ok, detail }: Check) =>
         `${ok === null ? '-   ' : ok ? 'ok  ' : 'FAIL'}  ${check.padEnd(14)} ${detail}`;
       print(checks, options.json, checks.map(line).join('\n'));

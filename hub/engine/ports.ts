@@ -119,11 +119,15 @@ export interface ModelRequest extends Omit<InferenceRequest, 'signal'> {
 
 /** One model that was asked for an answer, and what came of it. */
 export interface ModelAttempt {
+  /** Its id among the models of the workspace; null for the hub's own. */
+  modelId: string | null;
   /** As its provider names it. */
   model: string;
   ms: number;
   /** A stable word: `answered`, `breaker_open`, `http_429`, `connect_refused`, `stalled_before_first_part` and the like. */
   outcome: string;
+  /** What the provider said about the key, the account or the model, without secrets; left out where it said nothing. */
+  detail?: string;
 }
 
 export interface ModelAnswer extends InferenceAnswer {

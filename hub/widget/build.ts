@@ -1,5 +1,6 @@
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -125,8 +126,17 @@ const vite = await import('vite').catch((error: NodeJS.ErrnoException) => {
   if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;
   return null;
 });
-// An installation without the packages of development can't build, and has what was packed.
-if (vite !== null) {
+if (vite === null) {
+  // Development packages are left out, so the pages can only be those of an earlier build.
+  if (existsSync(join(target, list)))
+    process.stderr.write('vite is not installed: the pages stay as they were built before.\n');
+  else {
+    process.stderr.write(
+      "The pages (chat, voice and phone) can't be built, because vite, a development dependency, is not installed. Run: npm ci --include=dev && npm prune --omit=dev\n",
+    );
+    process.exitCode = 1;
+  }
+} else {
   const build = async (config: InlineConfig) => {
     const { output } = (await vite.build(config)) as Rollup.RollupOutput;
     const script = output.find((file) => file.type === 'chunk' && file.isEntry)?.fileName;

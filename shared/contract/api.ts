@@ -33,6 +33,7 @@ import { inbox } from './chat/inbox.ts';
 import { chatStreams } from './chat/live.ts';
 import { chatPeople } from './chat/people.ts';
 import { visitorPage } from './chat/visitor-page.ts';
+import { originResource } from './core/allowed-origins.ts';
 import { audit } from './core/audit.ts';
 import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
@@ -90,6 +91,7 @@ export const api = {
   ...events,
   ...marketing,
   ...identity,
+  ...originResource,
   ...system,
 };
 

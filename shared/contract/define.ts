@@ -33,17 +33,23 @@ export const permissions = [
   'visitors:read',
   'webhooks:manage',
   'ai:invoke',
+  'ai:speak',
+  'ai:voice',
+  'knowledge:manage',
+  'usage:read',
   'automations:manage',
   'voice:read',
+  'voice:export',
+  'connections:manage',
 ] as const;
 export type Permission = (typeof permissions)[number];
 
 /** The permissions that a token of each product can carry. */
 export const productPermissions: Record<Product, readonly Permission[]> = {
   chat: ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage'],
-  ai: ['ai:invoke'],
+  ai: ['ai:invoke', 'ai:speak', 'ai:voice', 'knowledge:manage', 'usage:read'],
   automations: ['automations:manage'],
-  voice: ['voice:read'],
+  voice: ['voice:read', 'voice:export', 'connections:manage'],
 };
 
 /** What a workspace can be entitled to. */
@@ -87,7 +93,7 @@ interface OperationShape {
   permission?: Permission;
   /** The least role of a session caller; `agent` means any member. */
   role?: Role;
-  /** What the workspace of a session caller must be entitled to, where no permission says it; all of several. */
+  /** What the workspace must be entitled to, for every caller; all of several. Where it is left out, a session needs what the permission's product needs. */
   entitlement?: Entitlement | readonly Entitlement[];
   params?: z.ZodObject;
   query?: z.ZodObject;

@@ -447,7 +447,7 @@ describe('what is said on the phone', () => {
       await entitle({ business_phone: true, ai_agent: true });
       expect((await speak(path, {}, own)).status).toBe(200);
       expect((await speak(path, {}, own, workspace.jwt)).status).toBe(404);
-      expect((await speak(path, {}, own, own.keys.ai)).status).toBe(401);
+      expect((await speak(path, {}, own, own.key)).status).toBe(403);
       expect((await speak(path, { text: 'x'.repeat(4_001) }, own)).status).toBe(400);
     }
     const bare = await hub.workspace();

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { openApiDocument } from '../../hub/platform/http/openapi/document.ts';
 import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { takes } from '../../shared/contract/define.ts';
+import { takes, productPermissions } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -68,7 +68,8 @@ describe('every operation', () => {
   test.each(named(tokened))(
     '%s answers 403 to a key of another product or without the permission',
     async (_name, operation) => {
-      const product = operation.permission === 'voice:read' ? 'automations' : 'voice';
+      const isOfVoice = productPermissions.voice.some((permission) => permission === operation.permission);
+      const product = isOfVoice ? 'automations' : 'voice';
       const wrong = await workspace.createKey({ product });
       expectError(
         await send(hub.url, operation.method, pathOf(operation), { headers: { 'x-api-key': wrong.key } }),
@@ -352,7 +353,7 @@ describe('what stands around the operations', () => {
     expect((await send(hub.url, 'GET', '/healthz')).body).toMatchObject({ status: 'ok' });
     expect((await send(hub.url, 'GET', '/readyz')).body).toEqual({
       status: 'ready',
-      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true } },
+      parts: { database: { ok: true }, queue: { ok: true }, artifacts: { ok: true }, pages: { ok: true } },
     });
     expect((await send(hub.url, 'GET', '/metrics')).text).toContain('outrigger_http_request_seconds_bucket');
   });

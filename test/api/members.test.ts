@@ -157,3 +157,90 @@ describe('a member who is removed', () => {
     expect((await list(token)).status).toBe(200);
   });
 });
+
+describe('the role of a member', () => {
+  const setRole = (userId: string, role: 'admin' | 'agent', token = workspace.jwt, tenantId = workspace.tenantId) =>
+    send(hub.url, 'PATCH', `/tenants/${tenantId}/members/${userId}`, {
+      headers: { authorization: `Bearer ${token}` },
+      body: { role },
+    });
+
+  test('is changed by an admin at once, on every process and for sessions that are open', async () => {
+    await using second = await startHub({}, hub.database);
+    const member = await join();
+    const audit = () =>
+      second.client(member.token).call('listAuditLog', { params: { tenantId: workspace.tenantId }, query: {} });
+    await expect(audit()).rejects.toMatchObject({ status: 403, code: 'role_required' });
+    expect((await setRole(member.id, 'admin')).body).toMatchObject({ id: member.id, role: 'admin' });
+    expect((await audit()).data[0]).toMatchObject({
+      action: 'member.role_changed',
+      targetId: member.id,
+      details: { email: member.email, from: 'agent', to: 'admin' },
+    });
+    expect((await setRole(member.id, 'agent')).status).toBe(200);
+    await expect(audit()).rejects.toMatchObject({ status: 403, code: 'role_required' });
+  });
+
+  test('stays admin for the last one, also when two give it up at once', async () => {
+    const own = await ownId();
+    expect(await setRole(own, 'agent')).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    const member = await join('admin');
+    const answers = await Promise.all([setRole(own, 'agent', member.token), setRole(member.id, 'agent')]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    const { data } = await member.client.call('listMembers', { params: { tenantId: workspace.tenantId }, query: {} });
+    expect(data.filter(({ role }) => role === 'admin')).toHaveLength(1);
+  });
+
+  test('is changed by no agent, and not for a member of another workspace', async () => {
+    const member = await join();
+    expect((await setRole(member.id, 'admin', member.token)).status).toBe(403);
+    const other = await hub.workspace();
+    expect((await setRole(member.id, 'admin', other.jwt, other.tenantId)).status).toBe(404);
+    expect((await setRole(missingId, 'admin')).status).toBe(404);
+  });
+});
+
+describe('the own password', () => {
+  const change = (token: string, currentPassword: string, newPassword: string) =>
+    send(hub.url, 'POST', '/auth/password', {
+      headers: { authorization: `Bearer ${token}` },
+      body: { currentPassword, newPassword },
+    });
+
+  test('is changed with the current one, which ends all other sessions and is in the audit log', async () => {
+    const member = await join();
+    const { token: elsewhere } = await hub.client().call('logIn', { body: { email: member.email, password } });
+    const next = 'another horse battery';
+    expect((await change(member.token, 'a wrong password', next)).body).toMatchObject({ code: 'invalid_credentials' });
+    expect((await change(member.token, password, 'short')).status).toBe(400);
+    expect(await change(member.token, password, next)).toMatchObject({ status: 200, body: { changed: true } });
+    await expect(hub.client(elsewhere).call('readMe', {})).rejects.toMatchObject({ status: 401 });
+    expect((await member.client.call('readMe', {})).user.id).toBe(member.id);
+    const signIn = (given: string) => hub.client().call('logIn', { body: { email: member.email, password: given } });
+    await expect(signIn(password)).rejects.toMatchObject({ status: 401 });
+    await signIn(next);
+    const { data } = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetId: member.id },
+    });
+    expect(data[0]).toMatchObject({ action: 'member.password_changed', actor: `user:${member.id}` });
+    expect(JSON.stringify(data)).not.toContain('horse');
+  });
+
+  test('can not be guessed with a session: wrong ones count as sign-ins', async () => {
+    await using strict = await startHub({ SIGN_IN_RATE_LIMIT_PER_MINUTE: '5' }, hub.database);
+    const member = await join();
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1)
+      statuses.push(
+        (
+          await send(strict.url, 'POST', '/auth/password', {
+            headers: { authorization: `Bearer ${member.token}` },
+            body: { currentPassword: `guess number ${attempt}`, newPassword: 'another horse battery' },
+          })
+        ).status,
+      );
+    expect(statuses.at(-1)).toBe(429);
+  });
+});

@@ -241,3 +241,53 @@ test('the metrics count calls and tokens by provider and outcome, and open break
   expect(text).toMatch(/outrigger_model_breakers\{state="open"\} [1-9]/);
   expect(text).not.toContain(workspace.tenantId);
 });
+
+test('a refused key is told in the words of its provider, without the key, and attempts name the id of the model', async () => {
+  const apiKey = 'sk-proj-0123456789abcdef';
+  await put(apiKey);
+  const error = {
+    message: `Incorrect API key provided: ${apiKey}. You can find your API key at https://provider.example.com/keys.`,
+    type: 'invalid_request_error',
+    code: 'invalid_api_key',
+  };
+  first.reply = () => ({ status: 401, error });
+  second.reply = () => ({ status: 401, error: { ...error, message: 'Incorrect API key provided: sk-pr***cdef.' } });
+  const run = await invoke(hubs[0]);
+  expect(run.error?.message).toContain(
+    'alpha answered 401 (invalid_api_key): Incorrect API key provided: [key removed]',
+  );
+  expect(run.error?.message).toContain('https://provider.example.com/keys');
+  await put(apiKey);
+  await expect(
+    hubs[0].client(workspace.keys.ai).call('createAiRun', { body: { input: 'Why?' } }),
+  ).rejects.toMatchObject({
+    code: 'inference_failed',
+    message: expect.stringContaining('Incorrect API key') as string,
+  });
+  await put(apiKey);
+  second.reply = () => 'an answer';
+  const { attempts } = await hubs[0].client(workspace.keys.ai).call('createAiRun', { body: { input: 'Why?' } });
+  expect(attempts).toMatchObject([
+    {
+      modelId: 'first',
+      model: 'alpha',
+      outcome: 'http_401',
+      detail: expect.stringContaining('[key removed]') as string,
+    },
+    { modelId: 'second', model: 'beta', outcome: 'answered' },
+  ]);
+  expect(JSON.stringify([run, attempts])).not.toMatch(/sk-pr/);
+});
+
+test('what a provider says of the request itself stays out, because it may quote the prompt', async () => {
+  for (const server of [first, second])
+    server.reply = () => ({ status: 400, error: { message: 'Invalid input: Why?', code: 'bad' } });
+  expect((await invoke(hubs[0])).error?.message).not.toContain('Invalid input');
+});
+
+test('the model of the hub is shown as the fallback only while it is used', async () => {
+  const shown = () => workspace.api.call('getAutomationModels', {});
+  expect((await shown()).fallback).toBeNull();
+  await workspace.api.call('putAutomationModels', { body: { models: [], order: [] } });
+  expect((await shown()).fallback).toMatchObject({ model: 'of-the-hub' });
+});

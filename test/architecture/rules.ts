@@ -240,6 +240,7 @@ export const rules: Rule[] = [
       'hub/environment.ts',
       'hub/platform/data-folder.ts',
       'hub/platform/describe-error.ts',
+      'hub/platform/http/built-files.ts',
       'hub/platform/http/listen.ts',
       'hub/platform/logger.ts',
       'hub/platform/postgres-server/server.ts',

@@ -127,6 +127,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
   expect(ended.code).toBe(1);
   expect(JSON.parse(ended.stdout)).toMatchObject([
     { check: 'Node.js', ok: true },
+    { check: 'pages', ok: true },
     { check: 'settings', ok: true },
     { check: 'database', ok: true },
     { check: 'port', ok: false, detail: expect.stringContaining(`${PORT} of 127.0.0.1 is taken; stop`) as string },
@@ -141,7 +142,7 @@ test('doctor tells settings that can not be used once, and tries nothing that ne
   const settings = { PORT: 'many', AI_BASE_URL: 'nonsense', AI_MODEL: 'alpha' };
   const ended = await cliWith(settings, 'doctor', '--json');
   expect(ended.code).toBe(1);
-  const [, told, ...rest] = JSON.parse(ended.stdout) as { check: string; ok: boolean | null; detail: string }[];
+  const [, , told, ...rest] = JSON.parse(ended.stdout) as { check: string; ok: boolean | null; detail: string }[];
   expect(told).toMatchObject({ check: 'settings', ok: false });
   expect(told?.detail.match(/PORT|AI_\w+/g)).toEqual(['PORT', 'AI_BASE_URL']);
   expect(rest.map(({ check, ok }) => [check, ok])).toEqual(

@@ -7,11 +7,11 @@ import { parseApiKey } from '../api-keys.ts';
 import type { RefusalLimiter } from './address-limits.ts';
 import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
+import { foreignOriginOf } from './cross-origin.ts';
+import type { AllowedOrigins } from './cross-origin.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
-
-// Over 300 lines: one function for each kind of caller, and callers are told apart in one place.
 
 /** A refusal of a caller whose credentials count: the refused call counts towards the limit of that caller. */
 export class RefusedCaller extends AppError {
@@ -23,7 +23,11 @@ export class RefusedCaller extends AppError {
   }
 }
 
-/** Who knows the credentials of callers. */
+/**
+ * Who knows the credentials of callers.
+ *
+ * Over 300 lines: every kind of caller is admitted here, so that the rules can be compared.
+ */
 export interface Authenticator {
   tokens: {
     /** @throws AppError `invalid_token`, `token_expired`, `token_revoked`. */
@@ -31,6 +35,8 @@ export interface Authenticator {
     /** As whom a token was known lately; null for one that was not. */
     recall(secret: string): TokenIdentity | null;
   };
+  /** Origins of other sites whose pages may call workspaces. */
+  origins: AllowedOrigins;
   /** @throws AppError `unauthenticated`. */
   authenticateSession(token: string): Promise<SessionIdentity>;
   /** The sessions among those that have not ended. */
@@ -121,12 +127,12 @@ export function recallDevice(
  * @throws AppError `rate_limited`.
  */
 export function assertAddressOpen(
-  { identity, refusals }: AuthDependencies,
+  { identity, refusals, hosts }: AuthDependencies,
   operation: Operation,
   request: IncomingMessage,
   address: string,
 ): void {
-  const caller = callerOf(operation, request);
+  const caller = callerOf(operation, request, hosts);
   if (caller !== 'token' && caller !== 'hook' && caller !== 'channel' && caller !== 'platform') return;
   const key = request.headers['x-api-key'] ?? bearerOf(request);
   const parsed = caller === 'platform' || typeof key !== 'string' ? null : parseApiKey(key);
@@ -143,13 +149,15 @@ function refusing<Result>(principal: Principal, admit: () => Result): Result {
 }
 
 /** As whom a request presents itself, of those whom the operation takes. */
-function callerOf({ callers }: Operation, request: IncomingMessage, hosts: OwnHosts): Caller {
+function callerOf({ callers, socket }: Operation, request: IncomingMessage, hosts: OwnHosts): Caller {
   const [first] = callers;
   const takesBoth = callers.includes('token') && callers.includes('session');
   if (!takesBoth) return first;
   if (request.headers['x-api-key'] !== undefined) return 'token';
   const bearer = bearerOf(request);
   if (bearer !== null) return looksLikeJwt(bearer) ? 'session' : 'token';
+  // Only a session can be named in the query, so a key there is not accepted.
+  if (socket?.tokenInQuery === true && queryTokenOf(request) !== null) return 'session';
   return sessionCookieOf(request, hosts) === null ? 'token' : 'session';
 }
 
@@ -169,6 +177,9 @@ async function authenticateAs(
     case 'pairing':
       return { kind: 'public' };
     case 'token': {
+      // A subprotocol is for pages, where no API key belongs.
+      if (operation.socket !== undefined && bearerProtocolOf(request) !== null)
+        throw new AppError('unauthenticated', 'Send an API key in the header Authorization or X-API-Key only.');
       const principal = await authenticateToken(deps, operation, apiKeyOf(request), address);
       refusing(principal, () => assertOwnWorkspace(params, principal.tenantId));
       return principal;
@@ -242,6 +253,9 @@ function admitToken(
   address: string,
 ): Extract<Principal, { kind: 'token' }> {
   if (operation.permission !== undefined) assertPermission(token, operation.permission);
+  const missing = entitlementsOf(operation).find((entitlement) => !token.entitlements[entitlement]);
+  if (missing !== undefined)
+    throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);
   if (token.ipAllowlist.length > 0 && !token.ipAllowlist.some((block) => contains(block, address))) {
     throw new AppError('ip_not_allowed', `This key may not be used from ${address}.`);
   }
@@ -266,7 +280,9 @@ async function authenticateSession(
   params: Record<string, string>,
 ): Promise<Principal> {
   const bearer = bearerOf(request) ?? (operation.socket?.tokenInQuery === true ? queryTokenOf(request) : null);
-  const cookie = sessionCookieOf(request, hosts);
+  // A browser adds the cookie to every WebSocket of the same site, whichever page asks for it.
+  const isForeign = operation.socket !== undefined && foreignOriginOf(request, hosts) !== null;
+  const cookie = isForeign ? null : sessionCookieOf(request, hosts);
   const token = bearer ?? cookie;
   if (token === null)
     throw new AppError('unauthenticated', 'Sign in first: send the workspace JWT as Authorization: Bearer.');

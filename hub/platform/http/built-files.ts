@@ -54,9 +54,19 @@ export function builtFiles(): BuiltFiles {
 }
 
 function readBuiltFiles(folder: string): BuiltFiles {
+  try {
+    return readList(folder);
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      'The pages of this hub (chat, voice and phone) are not built. Its operator runs, in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
+      { cause: error },
+    );
+  }
+}
+
+function readList(folder: string): BuiltFiles {
   const list = join(folder, 'assets.json');
-  if (!existsSync(list))
-    throw new AppError('unavailable', 'The pages of this hub are not built; its operator runs: npm run prepare');
   const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
   return {
     loader: readBuilt(join(folder, 'widget.js')),

@@ -36,7 +36,10 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
   const appError = toAppError(error);
   const { code, message, details, retryAfterSeconds, runId } = appError;
   const { status } = errorCodes[code];
-  if (status >= 500 && code !== 'not_available') logger.error({ err: appError, requestId, code }, 'a request failed');
+  // What is expected, such as a model that is not set, is one line; everything else comes with its stack.
+  if (status === 503 && appError.cause === undefined) logger.error({ requestId, code }, `a request failed: ${message}`);
+  else if (status >= 500 && code !== 'not_available')
+    logger.error({ err: appError, requestId, code }, 'a request failed');
   return {
     status,
     headers: {

@@ -12,7 +12,7 @@ export interface OpenedSocket<Shape = Operation> {
   socket: WebSocket;
   principal: PrincipalOf<Shape>;
   requestId: string;
-  /** Finds out anew whether a device, or a person who is signed in, still may; for what must not wait until that is told. @throws AppError when not. */
+  /** Finds out anew whether a device, a signed-in user or an API key still may; for what must not wait until that is told. @throws AppError when not. */
   authenticate(): Promise<unknown>;
   /** Counts a message as a request. @throws AppError `rate_limited`. */
   limit(): Promise<void>;
@@ -29,6 +29,8 @@ interface OpenedOptions {
   serving: ServingOptions;
   rights?: SocketRights | undefined;
   stopping: AbortSignal;
+  /** Authenticates an API key again. */
+  check: () => Promise<unknown>;
 }
 
 export class Opened implements OpenedSocket {
@@ -59,6 +61,7 @@ export class Opened implements OpenedSocket {
   authenticate(): Promise<unknown> {
     const { auth } = this.#options.serving;
     const principal = this.principal as Principal;
+    if (principal.kind === 'token') return this.#options.check();
     return principal.kind === 'session'
       ? confirmSession(auth.identity, this.#operation, principal.sessionId)
       : confirmDevice(auth, this.principal);

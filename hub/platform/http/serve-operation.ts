@@ -13,6 +13,7 @@ import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
 import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
+import { admitPage } from './cross-origin.ts';
 import type { DeviceLimiter } from './device-limits.ts';
 import { parsePart } from './errors.ts';
 import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
@@ -62,6 +63,12 @@ export async function serveOperation(
 ): Promise<void> {
   const { operation } = route;
   const address = clientAddress(request, options.trustedProxies);
+  const page = await admitPage(
+    { origins: options.auth.identity.origins, hosts: options.auth.hosts },
+    operation,
+    request,
+    response,
+  );
   const setHeader = (name: string, value: string) => response.setHeader(name, value);
   // The headers of a key's own limit replace these.
   if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
@@ -90,6 +97,7 @@ export async function serveOperation(
   const confirmed = recalled !== null && isRead ? confirm() : null;
   try {
     const principal = recalled ?? (await confirm());
+    await page?.assertAllowed(principal);
     await limitCaller(options, principal, setHeader);
     const work = () =>
       carryOut(options, route, request, response, arrival, { principal, address, params, confirmed, confirm });

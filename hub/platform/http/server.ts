@@ -8,7 +8,9 @@ import type { Logger } from '../logger.ts';
 import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
 import { callerGone } from './caller-gone.ts';
+import { clientAddress } from './client-address.ts';
 import { closeWithoutRequest, guardConnections } from './connections.ts';
+import { answerPreflight } from './cross-origin.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
 import { listen } from './listen.ts';
@@ -103,8 +105,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const byPath = Map.groupBy([...options.routes, ...sockets.plainRoutes], (route) => route.operation.path);
   for (const [path, routes] of byPath) {
-    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (request, response) => {
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request, response) => {
       const state = states.get(request) as RequestState;
+      if (request.method === 'OPTIONS') {
+        const { auth, limitAddress } = options;
+        const asked = { origins: auth.identity.origins, hosts: auth.hosts, limitAddress };
+        const operations = routes.map(({ operation }) => operation);
+        const address = clientAddress(request, options.trustedProxies);
+        if (await answerPreflight(asked, operations, request, response, address)) return;
+      }
       const method = request.method === 'HEAD' ? 'GET' : request.method;
       const route = routes.find((candidate) => candidate.operation.method === method);
       if (route === undefined) {

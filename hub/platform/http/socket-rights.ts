@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
 import { chatCloseCodes } from '../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
@@ -7,7 +6,6 @@ import type { Events } from '../events/events.ts';
 import type { Logger } from '../logger.ts';
 import { admitSession } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
-import type { OwnHosts } from './own-hosts.ts';
 import { accessTopic } from './principal.ts';
 import type { Principal, SessionIdentity } from './principal.ts';
 
@@ -19,13 +17,15 @@ export interface SocketRightsOptions {
   recheckMs?: number;
 }
 
-type Watched = Extract<Principal, { kind: 'session' | 'visitor' }>;
+type Watched = Extract<Principal, { kind: 'session' | 'visitor' | 'token' }>;
 
 /** The sockets of one session. */
 interface Entry {
   kind: Watched['kind'];
   tenantId: string;
   sockets: Map<WebSocket, Operation>;
+  /** Authenticates the API key again. @throws AppError when it is not valid any more. */
+  check: (() => Promise<unknown>) | undefined;
 }
 
 const defaultRecheckMs = 1_000;
@@ -33,8 +33,12 @@ const defaultRecheckMs = 1_000;
 const sessionsAtOnce = 2_000;
 /** As many pages as one person has open, and a few that are about to be given up: of a session, and of all sessions of a visitor together. */
 const socketsEach = 20;
+/** A server serves many people with one API key. */
+const socketsOfKey = 200;
 /** Visitors make as many sessions as they like. */
-const holderOf = (caller: Watched) => (caller.kind === 'visitor' ? caller.visitorId : caller.sessionId);
+const holderOf = (caller: Watched) => (caller.kind === 'visitor' ? caller.visitorId : idOf(caller));
+const idOf = (caller: Watched) => (caller.kind === 'token' ? caller.tokenId : caller.sessionId);
+const nouns = { session: 'session', visitor: 'visitor', token: 'API key' } as const;
 
 /**
  * Watches the rights of those who opened sockets: when a session ends or may no longer what it opened, each of its sockets is closed
@@ -65,18 +69,20 @@ export class SocketRights implements Disposable {
 
   /** @throws AppError `rate_limited` when a session or a visitor has as many sockets as it may. */
   assertRoom(caller: Watched): void {
-    if ((this.#counts.get(holderOf(caller)) ?? 0) >= socketsEach)
+    const most = caller.kind === 'token' ? socketsOfKey : socketsEach;
+    if ((this.#counts.get(holderOf(caller)) ?? 0) >= most)
       throw new AppError(
         'rate_limited',
-        `This ${caller.kind} has its ${socketsEach} live connections; close one of them.`,
-        { retryAfterSeconds: 5, limit: socketsEach },
+        `This ${nouns[caller.kind]} has its ${most} live connections; close one of them.`,
+        { retryAfterSeconds: 5, limit: most },
       );
   }
 
-  watch(socket: WebSocket, caller: Watched, operation: Operation): void {
-    const { kind, sessionId, tenantId } = caller;
-    const entry = this.#entries.get(sessionId) ?? { kind, tenantId, sockets: new Map() };
-    this.#entries.set(sessionId, entry);
+  /** @param check authenticates an API key again. */
+  watch(socket: WebSocket, caller: Watched, operation: Operation, check?: () => Promise<unknown>): void {
+    const { kind, tenantId } = caller;
+    const entry = this.#entries.get(idOf(caller)) ?? { kind, tenantId, sockets: new Map(), check };
+    this.#entries.set(idOf(caller), entry);
     entry.sockets.set(socket, operation);
     const holder = holderOf(caller);
     this.#counts.set(holder, (this.#counts.get(holder) ?? 0) + 1);
@@ -88,9 +94,9 @@ export class SocketRights implements Disposable {
   }
 
   forget(socket: WebSocket, caller: Watched): void {
-    const entry = this.#entries.get(caller.sessionId);
+    const entry = this.#entries.get(idOf(caller));
     if (entry?.sockets.delete(socket) !== true) return;
-    if (entry.sockets.size === 0) this.#entries.delete(caller.sessionId);
+    if (entry.sockets.size === 0) this.#entries.delete(idOf(caller));
     const holder = holderOf(caller);
     const left = (this.#counts.get(holder) ?? 0) - 1;
     if (left > 0) this.#counts.set(holder, left);
@@ -121,6 +127,7 @@ export class SocketRights implements Disposable {
           for (let from = 0; from < ids.length; from += sessionsAtOnce)
             await this.#lookAt(kind, ids.slice(from, from + sessionsAtOnce));
         }
+        await Promise.all(found.flatMap(([id, { check }]) => (check === undefined ? [] : [this.#checkKey(id, check)])));
       } catch (error) {
         // A database that does not answer says nothing about a caller; the next beat asks again.
         this.#options.logger.debug({ err: error }, 'the rights of open sockets could not be looked at');
@@ -130,7 +137,7 @@ export class SocketRights implements Disposable {
     this.#isLooking = false;
   }
 
-  async #lookAt(kind: Watched['kind'], ids: string[]): Promise<void> {
+  async #lookAt(kind: 'session' | 'visitor', ids: string[]): Promise<void> {
     const { identity, visitors } = this.#options.auth;
     if (kind === 'visitor') {
       for (const [id, refusal] of await visitors.refused(ids)) this.#close(id, () => refusal);
@@ -146,6 +153,15 @@ export class SocketRights implements Disposable {
           return error as Error;
         }
       });
+  }
+
+  async #checkKey(id: string, check: () => Promise<unknown>): Promise<void> {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      this.#close(id, () => error);
+    }
   }
 
   #close(id: string, refusalOf: (operation: Operation) => Error | null): void {
@@ -172,16 +188,4 @@ export async function confirmSession(
   sessionId: string,
 ): Promise<void> {
   admitEnding(operation, (await identity.sessions([sessionId])).get(sessionId));
-}
-
-/** A page may open sockets of its own hub alone: whatever a browser sends along, it sends for any page. @throws AppError `origin_not_allowed`. */
-export function assertOwnOrigin(request: IncomingMessage, hosts: OwnHosts): void {
-  const { origin, host } = request.headers;
-  // Every browser names it, so whoever does not is no page.
-  if (origin === undefined) return;
-  if (!URL.canParse(origin) || new URL(origin).host !== host || !hosts.isSafe(request))
-    throw new AppError(
-      'origin_not_allowed',
-      'A page can open this WebSocket only of its own hub, under a name that the hub knows; its operator sets that as PUBLIC_URL.',
-    );
 }

@@ -10,14 +10,15 @@ import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
 import { clientAddress } from './client-address.ts';
+import { foreignOriginOf, notAllowed, notOwnOrigin } from './cross-origin.ts';
 import { answerToError, parsePart } from './errors.ts';
 import type { Route } from './implement.ts';
 import { authenticateLimited, limitCaller } from './limited-calls.ts';
 import { Opened } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
+import type { Principal } from './principal.ts';
 import { requestIdOf } from './request-id.ts';
 import type { ServingOptions } from './serve-operation.ts';
-import { assertOwnOrigin } from './socket-rights.ts';
 import type { SocketRights } from './socket-rights.ts';
 
 export type { OpenedSocket, WebSocket };
@@ -45,6 +46,8 @@ export interface SocketsOptions {
   onFinished: (operationId: string, status: number, seconds: number) => void;
 }
 
+const isWatched = (principal: Principal) =>
+  principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
 const noParams = z.strictObject({});
 const defaultPingMs = 20_000;
 /** Pings are spread over so many moments of their period. */
@@ -94,7 +97,7 @@ export class Sockets implements Disposable {
     };
     this.#routes = options.routes.map((route) => {
       // What lasts must end when its caller loses the right to it; devices ask for what they get.
-      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor'];
+      const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor', 'token'];
       if (route.operation.callers.some((caller) => !watched.includes(caller)))
         throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
       const { protocol, maxFrameBytes } = route.operation.socket;
@@ -184,26 +187,36 @@ export class Sockets implements Disposable {
     try {
       if (stopping.aborted)
         throw new AppError('unavailable', 'The hub stops; come back shortly.', { retryAfterSeconds: 1 });
-      if (!operation.callers.includes('device')) assertOwnOrigin(request, serving.auth.hosts);
-      else if (request.headers.origin !== undefined)
+      const foreign = operation.callers.includes('device') ? null : foreignOriginOf(request, serving.auth.hosts);
+      const isAllowed = async (origin: string, tenantId: string | null) =>
+        operation.callers.includes('session') && (await serving.auth.identity.origins.isAllowed(origin, tenantId));
+      if (operation.callers.includes('device') && request.headers.origin !== undefined)
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
+      if (foreign !== null && !(await isAllowed(foreign, null))) throw notOwnOrigin();
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
       const principal = await authenticateLimited(serving, operation, request, address, params, () => undefined);
+      if (foreign !== null && !(principal.kind === 'session' && (await isAllowed(foreign, principal.tenantId))))
+        throw notAllowed(foreign);
       await limitCaller(serving, principal, () => undefined);
       const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (protocol !== null && !offered.includes(protocol)) throw upgradeRequired(operation);
-      if (principal.kind === 'session' || principal.kind === 'visitor') rights?.assertRoom(principal);
+      const caller = isWatched(principal) ? principal : null;
+      if (caller !== null) rights?.assertRoom(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
-        if (principal.kind === 'session' || principal.kind === 'visitor') {
-          rights?.watch(opened, principal, operation);
-          opened.on('close', () => rights?.forget(opened, principal));
+        // Only what authenticates the key is kept of the request.
+        const { authorization, 'x-api-key': key } = request.headers;
+        const again = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;
+        const check = () => authenticate(serving.auth, operation, again, address, params);
+        if (caller !== null) {
+          rights?.watch(opened, caller, operation, caller.kind === 'token' ? check : undefined);
+          opened.on('close', () => rights?.forget(opened, caller));
         }
         finished(101);
         // As long as the socket is open nothing of its request is kept.
-        route.open(new Opened(opened, operation, principal, requestId, this.#options));
+        route.open(new Opened(opened, operation, principal, requestId, { ...this.#options, check }));
       });
     } catch (error) {
       const { status, headers, body } = answerToError(error, requestId, logger);

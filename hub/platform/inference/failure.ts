@@ -28,7 +28,7 @@ export type InferenceFailure =
 
 /**
  * A call of a model that brought no answer. The message names the model and what happened, and nothing of what was asked or said: a provider's own words may
- * quote both, so only its error code is kept.
+ * quote both, so they are kept, without secrets, only for statuses about the key, the account or the model.
  */
 export class InferenceError extends Error {
   readonly kind: InferenceFailure;
@@ -38,6 +38,8 @@ export class InferenceError extends Error {
   readonly retryAfterMs: number | null;
   /** What it took all the same, as the provider counts; null where that is not known. */
   readonly usage: { inputTokens: number; outputTokens: number } | null;
+  /** What the provider said about the key, the account or the model, without secrets; null where it said nothing or may quote the prompt. */
+  readonly words: string | null;
 
   constructor(
     kind: InferenceFailure,
@@ -46,7 +48,13 @@ export class InferenceError extends Error {
       status = null,
       retryAfterMs = null,
       usage = null,
-    }: { status?: number | null; retryAfterMs?: number | null; usage?: InferenceError['usage'] } = {},
+      words = null,
+    }: {
+      status?: number | null;
+      retryAfterMs?: number | null;
+      usage?: InferenceError['usage'];
+      words?: string | null;
+    } = {},
   ) {
     super(message);
     this.name = 'InferenceError';
@@ -54,6 +62,7 @@ export class InferenceError extends Error {
     this.status = status;
     this.retryAfterMs = retryAfterMs;
     this.usage = usage;
+    this.words = words;
   }
 }
 
@@ -107,7 +116,7 @@ function parsed(text: string | undefined): unknown {
 }
 
 /** What a provider's error says of itself: of an HTTP answer, or of an event in a stream. */
-function said(error: unknown): { status: number | null; code: string; words: string } {
+function said(error: unknown): { status: number | null; code: string; words: string; message: string } {
   const body = APICallError.isInstance(error) ? parsed(error.responseBody) : (fieldsOf(error)['data'] ?? error);
   const outer = fieldsOf(body);
   const inner = typeof outer['error'] === 'object' ? fieldsOf(outer['error']) : outer;
@@ -130,7 +139,24 @@ function said(error: unknown): { status: number | null; code: string; words: str
     status: typeof number === 'number' ? number : (texts.flatMap((text) => statusOfType[text] ?? [])[0] ?? null),
     code: (texts[0] ?? '').replaceAll(/[^\w.-]/g, '').slice(0, 60),
     words,
+    message: [inner['message'], outer['error']].find((text) => typeof text === 'string') ?? '',
   };
+}
+
+/** Statuses about the key, the account or the model: their words do not quote the prompt. */
+const aboutTheAccount = new Set([401, 402, 403, 404, 429]);
+const maxWords = 300;
+
+/** The provider's own words in one line, without anything that looks like a key. */
+function withoutSecrets(text: string, apiKey: string | null): string {
+  const plain = apiKey !== null && apiKey.length >= 8 ? text.replaceAll(apiKey, '[key removed]') : text;
+  return plain
+    .replaceAll(/\S*\*{3,}\S*/g, '[key removed]')
+    .replaceAll(/\b(?:sk|pk|key|api|token|gsk|xai)[-_][\w.-]{6,}/gi, '[key removed]')
+    .replaceAll(/[\w+/=-]{32,}/g, '[key removed]')
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+    .slice(0, maxWords);
 }
 
 /** What `Retry-After` says, in milliseconds; null when it says nothing that can be understood. */
@@ -145,8 +171,14 @@ export function parseRetryAfter(header: string | undefined, nowMs = Date.now()):
 /**
  * Says what an error of a call amounts to; the one place that knows the providers' ways of saying it.
  * @param hasPart whether a part of the answer had come.
+ * @param apiKey is removed from what the provider said.
  */
-export function toInferenceError(error: unknown, model: string, hasPart: boolean): InferenceError {
+export function toInferenceError(
+  error: unknown,
+  model: string,
+  hasPart: boolean,
+  apiKey: string | null = null,
+): InferenceError {
   if (error instanceof InferenceError) return error;
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof EgressRefused) return new InferenceError('address_refused', cause.message);
@@ -159,7 +191,7 @@ export function toInferenceError(error: unknown, model: string, hasPart: boolean
       );
     }
   }
-  const { status, code, words } = said(error);
+  const { status, code, words, message } = said(error);
   if (status === null || (status >= 200 && status <= 299)) {
     if (tooLong.test(words)) return new InferenceError('context_too_long', `${model} has no room for so long a text.`);
     if (filtered.test(words)) return filterRefused(model);
@@ -172,8 +204,11 @@ export function toInferenceError(error: unknown, model: string, hasPart: boolean
     return new InferenceError('context_too_long', `${model} has no room for so long a text (${status}).`, { status });
   if (aboutTheRequest.has(status) && filtered.test(words)) return filterRefused(model, status);
   const headers = APICallError.isInstance(error) ? error.responseHeaders : undefined;
-  return new InferenceError('status', `${model} answered ${status}${code === '' ? '' : ` (${code})`}.`, {
+  const shown = aboutTheAccount.has(status) ? withoutSecrets(message.slice(0, 10_000), apiKey) : '';
+  const answered = `${model} answered ${status}${code === '' ? '' : ` (${code})`}`;
+  return new InferenceError('status', shown === '' ? `${answered}.` : `${answered}: ${shown.replace(/\.$/, '')}.`, {
     status,
+    words: shown === '' ? null : shown,
     retryAfterMs: parseRetryAfter(headers?.['retry-after']),
   });
 }

@@ -2,6 +2,7 @@ import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider';
 import type { ModelProvider } from '../../../shared/contract/ai/models.ts';
 import type { Egress } from '../egress/egress.ts';
 import { filterRefused, InferenceError, toInferenceError } from './failure.ts';
+import { RefusedParameters } from './refused-parameters.ts';
 import { soundTokens } from './sound-tokens.ts';
 import { eventsOfCompletion } from './whole-completion.ts';
 
@@ -60,29 +61,56 @@ const limits = {
   timeoutMs: 120_000,
 };
 
-/** The AI SDK asks for a fetch; this one goes through the egress guard. */
+/**
+ * The AI SDK takes a fetch function. This one sends requests through the egress guard, and sends one again without a parameter that the model refused.
+ */
 function guardedFetch(egress: Egress): typeof fetch {
+  const refused = new RefusedParameters();
   return async (input, init) => {
-    const { status, headers, body } = await egress.stream(input instanceof Request ? input.url : String(input), {
-      method: init?.method === 'POST' ? 'POST' : 'GET',
-      headers: Object.fromEntries(new Headers(init?.headers)),
-      ...(typeof init?.body === 'string' ? { body: init.body } : {}),
-      signal: init?.signal ?? AbortSignal.timeout(limits.timeoutMs),
-      maxResponseBytes,
-      ...limits,
-    });
-    if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {
-      const text = await new Response(body).text();
-      const events = eventsOfCompletion(text);
-      return new Response(events ?? text, {
-        status,
-        headers: { 'content-type': events === null ? 'application/json' : 'text/event-stream' },
+    const url = input instanceof Request ? input.url : String(input);
+    const send = (body: string | undefined) =>
+      egress.stream(url, {
+        method: init?.method === 'POST' ? 'POST' : 'GET',
+        headers: Object.fromEntries(new Headers(init?.headers)),
+        ...(body === undefined ? {} : { body }),
+        signal: init?.signal ?? AbortSignal.timeout(limits.timeoutMs),
+        maxResponseBytes,
+        ...limits,
       });
+    const given = typeof init?.body === 'string' ? init.body : undefined;
+    for (;;) {
+      const sent = given === undefined ? undefined : refused.adapt(url, given);
+      const { status, headers, body } = await send(sent);
+      if (status === 400 && sent !== undefined) {
+        const text = await new Response(body).text();
+        // Each time one parameter fewer is sent, so this ends.
+        if (refused.learn(url, sent, text)) continue;
+        return new Response(text, { status, headers });
+      }
+      if (status === 200 && /^application\/json\b/i.test(headers['content-type'] ?? '')) {
+        const text = await new Response(body).text();
+        const events = eventsOfCompletion(text);
+        return new Response(events ?? text, {
+          status,
+          headers: { 'content-type': events === null ? 'application/json' : 'text/event-stream' },
+        });
+      }
+      // A response of these may have no body.
+      return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
     }
-    // A response of these may have no body.
-    return new Response([204, 205, 304].includes(status) ? null : body, { status, headers });
   };
 }
+
+/** Models of OpenAI that think before they answer. */
+const reasoningModel = /^(?:o\d|gpt-(?:[5-9]|\d{2})(?!.*-chat))/;
+
+/**
+ * People wait for these answers, within limits on time and tokens that thinking counts towards: at the default effort such a model can use up either before its first word.
+ */
+const optionsOf = ({ provider, model }: ModelBinding) =>
+  provider === 'openai' && reasoningModel.test(model)
+    ? { providerOptions: { openai: { reasoningEffort: 'low' as const } } }
+    : {};
 
 async function modelOf(binding: ModelBinding, guarded: typeof fetch): Promise<LanguageModelV4> {
   const apiKey = binding.apiKey ?? undefined;
@@ -139,6 +167,7 @@ export function createInference(egress: Egress): Inference {
         const { stream } = await model.doStream({
           prompt: promptOf(request),
           ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+          ...optionsOf(binding),
           abortSignal: either,
         });
         for await (const part of stream) {
@@ -174,7 +203,7 @@ export function createInference(egress: Egress): Inference {
         return end;
       } catch (error) {
         signal.throwIfAborted();
-        throw toInferenceError(error, name, hasPart);
+        throw toInferenceError(error, name, hasPart, binding.apiKey);
       } finally {
         stop.abort();
       }

@@ -8,12 +8,17 @@ import { keptEvents, trimWorkspaceEvents, WorkspaceEvents } from './events/index
 import { eventRoutes } from './events/routes.ts';
 import { Identity } from './identity/index.ts';
 import { signInPages } from './identity/pages.ts';
-import { identityRoutes } from './identity/routes.ts';
+import { identityRoutes, originRoutes } from './identity/routes.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
 
 export interface CoreSettings {
-  identity: { signUp: 'closed' | 'open'; sessionHours: number; defaultEntitlements: readonly Entitlement[] };
+  identity: {
+    signUp: 'closed' | 'open';
+    sessionHours: number;
+    allowedOrigins: readonly string[];
+    defaultEntitlements: readonly Entitlement[];
+  };
   limits: { signIn: number };
   retention: { audit: number };
 }
@@ -45,7 +50,12 @@ export function createCore(
     identity,
     events: workspaceEvents,
     limits: new WorkspaceLimits(maxPerWorkspace),
-    routes: [...identityRoutes(identity), ...auditRoutes(new Audit({ db, cursors })), ...eventRoutes(workspaceEvents)],
+    routes: [
+      ...identityRoutes(identity),
+      ...originRoutes(identity),
+      ...auditRoutes(new Audit({ db, cursors })),
+      ...eventRoutes(workspaceEvents),
+    ],
     tasks: [
       {
         name: 'retention of workspace events',

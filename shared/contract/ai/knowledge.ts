@@ -14,7 +14,8 @@ export const unansweredQuestionDays = 90;
 
 const agent = {
   tag: 'AI knowledge',
-  callers: ['session'],
+  callers: ['token', 'session'],
+  permission: 'knowledge:manage',
   role: 'agent',
   entitlement: 'ai_agent',
 } as const;

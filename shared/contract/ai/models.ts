@@ -95,7 +95,7 @@ const models = named(
     fallback: z
       .object({ model: z.string(), prices: modelPrices.nullable() })
       .nullable()
-      .describe('The model of the hub itself, used where the workspace has none'),
+      .describe('The model of the hub, used while `order` is empty; null when it is not used'),
     updatedAt: timestamp.nullable(),
   }),
 );

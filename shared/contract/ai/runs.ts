@@ -66,9 +66,18 @@ export const createAiRunBody = named(
 );
 
 const attempt = z.object({
-  model: z.string(),
-  ms: z.int(),
+  modelId: z
+    .string()
+    .nullable()
+    .optional()
+    .describe("Id among the models of the workspace; null for the hub's own model"),
+  model: z.string().describe('As the provider names it'),
+  ms: z.int().describe('Duration of the call in milliseconds'),
   outcome: z.string().describe('What came of it, such as answered, timeout or http_429'),
+  detail: z
+    .string()
+    .optional()
+    .describe('What the provider said about the key, the account or the model, without secrets'),
 });
 
 export const aiRun = named(

@@ -6,7 +6,8 @@ import { languageCode, maxContextLength, maxInputLength } from './runs.ts';
 
 const member = {
   tag: 'AI Agent',
-  callers: ['session'],
+  callers: ['token', 'session'],
+  permission: 'ai:speak',
   role: 'agent',
   entitlement: 'ai_agent',
   method: 'POST',

@@ -4,7 +4,13 @@ import { named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { currency } from './prices.ts';
 
-const member = { tag: 'AI Agent', callers: ['session'], role: 'agent' } as const;
+const member = {
+  tag: 'AI Agent',
+  callers: ['token', 'session'],
+  permission: 'usage:read',
+  role: 'agent',
+  entitlement: [],
+} as const;
 const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
 
 /** Usage is told for at most so many days at once, and kept for as long as `aiUsageDays`. */

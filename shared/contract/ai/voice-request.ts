@@ -51,7 +51,8 @@ const voiceAnswer = named(
 export const voiceRequests = defineResource({
   answerVoice: {
     tag: 'AI Agent',
-    callers: ['session'],
+    callers: ['token', 'session'],
+    permission: 'ai:voice',
     role: 'agent',
     entitlement: 'ai_agent',
     method: 'POST',

@@ -177,7 +177,8 @@ export type VoiceLatency = Extract<VoiceFrame, { type: 'done' }>['latencyMs'];
 export const voiceSockets = defineResource({
   connectVoice: {
     tag: 'AI Agent',
-    callers: ['session'],
+    callers: ['token', 'session'],
+    permission: 'ai:voice',
     role: 'agent',
     entitlement: ['ai_agent', 'business_phone'],
     method: 'GET',

@@ -51,7 +51,8 @@ const callConnectionWithSecret = named('CallConnectionWithSecret', z.object({ ..
 
 const managed = {
   tag: 'Call connections',
-  callers: ['session'],
+  callers: ['token', 'session'],
+  permission: 'connections:manage',
   role: 'admin',
   entitlement: 'business_calling',
 } as const;

@@ -117,7 +117,8 @@ const filters = {
 const token = { tag: 'Business Calling', callers: ['token'], permission: 'voice:read', method: 'GET' } as const;
 const member = {
   tag: 'Business Calling',
-  callers: ['session'],
+  callers: ['token', 'session'],
+  permission: 'voice:read',
   role: 'agent',
   entitlement: 'business_calling',
   method: 'GET',
@@ -185,9 +186,10 @@ export const callRecords = defineResource({
   },
   exportCalls: {
     ...member,
+    permission: 'voice:export',
     path: '/calls/export',
     summary: 'Export calls as JSON or CSV',
-    description: `An array of calls, or CSV by RFC 4180 with their fields as columns, streamed; those that began last come first. In CSV what a spreadsheet might take for a formula, a cell or what follows \`;\`, a tab or a line break in one, begins with an apostrophe, which the import takes away again; numbers stay as they are, \`+15005550006\` too. ${exportsPerMinute} a minute for each person. An export that fails on its way ends without its end: the array stays open, the connection breaks.`,
+    description: `An array of calls, or CSV by RFC 4180 with their fields as columns, streamed; those that began last come first. In CSV what a spreadsheet might take for a formula, a cell or what follows \`;\`, a tab or a line break in one, begins with an apostrophe, which the import takes away again; numbers stay as they are, \`+15005550006\` too. ${exportsPerMinute} a minute for each user or API key. An export that fails on its way ends without its end: the array stays open, the connection breaks.`,
     query: z.strictObject({
       format: z.enum(['json', 'csv'], 'must be json or csv').default('json'),
       ...filters,

@@ -156,6 +156,27 @@ export const identity = defineResource({
     summary: 'Sign out: the JWT stops working at once',
     response: z.object({ signedOut: z.literal(true) }),
   },
+  changePassword: {
+    tag,
+    callers: ['session'],
+    role: 'agent',
+    method: 'POST',
+    path: '/auth/password',
+    summary: 'Change your own password',
+    description:
+      'Requires the current password. All other sessions and sign-in links of the user end at once. Wrong passwords count as sign-ins.',
+    body: named(
+      'ChangePassword',
+      z.strictObject({
+        currentPassword: text(1, 256).describe('The password that is valid now'),
+        newPassword: password,
+      }),
+      { currentPassword: 'correct horse battery', newPassword: 'a longer passphrase' },
+    ),
+    response: z.object({ changed: z.literal(true) }),
+    errors: ['invalid_credentials'],
+    ipLimit: 'sign-in',
+  },
   addMember: {
     tag,
     callers: ['session'],
@@ -179,6 +200,20 @@ export const identity = defineResource({
     params: tenantParams,
     query: listQuery,
     response: page(member),
+  },
+  changeMember: {
+    tag,
+    callers: ['session'],
+    role: 'admin',
+    method: 'PATCH',
+    path: '/tenants/{tenantId}/members/{userId}',
+    summary: 'Change the role of a member',
+    description:
+      'The new role applies at once on every process, also to sessions and live connections. The last admin keeps the role: `conflict`.',
+    params: z.strictObject({ tenantId: id, userId: id }),
+    body: z.strictObject({ role: role.describe('`admin` or `agent`') }),
+    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    errors: ['conflict'],
   },
   removeMember: {
     tag,

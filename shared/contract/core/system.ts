@@ -27,7 +27,7 @@ export const system = defineResource({
     path: '/readyz',
     summary: 'Whether work can be accepted',
     description:
-      '503 names the part that is down. `degraded`: work goes on without the part that is named, slower, or, for `artifacts`, but for results that bring some.',
+      '503 names the part that is down. `degraded`: work goes on without the part that is named: slower without `queue`; without `artifacts`, except for results that bring some; without `pages`, except for the chat, voice and phone pages, and the message says how to build them.',
     response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
     errors: ['unavailable', 'request_timeout'],
   },

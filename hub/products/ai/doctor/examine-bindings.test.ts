@@ -26,7 +26,7 @@ beforeEach(() => {
 });
 
 const bound = (modelUrl = model.baseUrl, speechUrl = speech.baseUrl) => ({
-  ai: { baseUrl: modelUrl, model: 'alpha', apiKey: 'the-key', prices: null },
+  ai: { provider: 'openai-compatible' as const, baseUrl: modelUrl, model: 'alpha', apiKey: 'the-key', prices: null },
   speech: {
     speechToText: { baseUrl: speechUrl, model: 'ears', apiKey: 'the-key' },
     textToSpeech: { provider: 'openai' as const, baseUrl: speechUrl, model: 'voice', apiKey: null, voice: 'alloy' },

@@ -46,6 +46,7 @@ const providers = ['openai-compatible', 'openai', 'anthropic'] as const;
 function candidate(name: string, binding: Partial<ModelBinding>, more: Partial<Candidate> = {}): Candidate {
   return {
     name,
+    modelId: name,
     binding: { provider: 'openai-compatible', baseUrl: first.baseUrl, model: name, apiKey: 'k', ...binding },
     inference,
     pausedMs: 0,

@@ -10,6 +10,8 @@ import type { Taken } from './taken-tokens.ts';
 /** A model that may be asked. */
 export interface Candidate {
   name: string;
+  /** Null for the hub's own. */
+  modelId: string | null;
   binding: ModelBinding;
   inference: Inference;
   /** For how long it is left alone, as far as is known, in milliseconds; 0 when it may be asked, if only to see. */
@@ -126,6 +128,7 @@ export async function* failOver<Asked extends Candidate>(
   let left = candidates.filter(({ pausedMs }) => pausedMs === 0).length;
   for (const candidate of candidates) {
     signal.throwIfAborted();
+    const { modelId } = candidate;
     const { model } = candidate.binding;
     if (candidate.pausedMs === 0 && endsAt - clock.now() < leastTryMs) {
       problems.push(`there was no time left for ${candidate.name}`);
@@ -138,7 +141,7 @@ export async function* failOver<Asked extends Candidate>(
     const shareMs = Math.min(leftMs, Math.max(leastShareMs, leftMs / Math.max(1, left)));
     if (candidate.pausedMs === 0) left -= 1;
     if (admission.kind === 'paused') {
-      attempts.push({ model, ms: 0, outcome: 'breaker_open' });
+      attempts.push({ modelId, model, ms: 0, outcome: 'breaker_open' });
       problems.push(`${candidate.name} is left alone for a while, because it failed too often`);
       soonestMs = Math.min(soonestMs, admission.forMs);
       continue;
@@ -149,10 +152,14 @@ export async function* failOver<Asked extends Candidate>(
       const begunAt = clock.now();
       const call = new Call(candidate, { clock, request, shareEndsAt, endsAt });
       let isSettled = false;
-      const settle = (end: Pick<CallEnd, 'outcome' | 'health'> & Partial<CallEnd>, taken: Taken) => {
+      const settle = (
+        end: Pick<CallEnd, 'outcome' | 'health'> & Partial<CallEnd>,
+        taken: Taken,
+        detail: string | null = null,
+      ) => {
         isSettled = true;
         const ms = Math.round(clock.now() - begunAt);
-        attempts.push({ model, ms, outcome: end.outcome });
+        attempts.push({ modelId, model, ms, outcome: end.outcome, ...(detail === null ? {} : { detail }) });
         candidate.record({ status: null, isProbe, ...end });
         onCall(candidate, { outcome: end.outcome, ms, ...taken });
       };
@@ -169,6 +176,7 @@ export async function* failOver<Asked extends Candidate>(
         settle(
           { outcome: outcomeOf(error), health: isUnfair ? 'unknown' : healthOf(error), status: error.status },
           takenBy(request, call.text, null, error),
+          error.words,
         );
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);

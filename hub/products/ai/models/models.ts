@@ -51,8 +51,6 @@ export interface ModelCall {
 
 /** A model of a workspace, or of the hub, that may be asked. */
 interface AskedModel extends Candidate {
-  /** Null for the hub's own. */
-  modelId: string | null;
   prices: ModelPrices | null;
 }
 
@@ -88,7 +86,8 @@ export class Ai {
         apiKeySet: sealedKey !== null,
       })),
       order: row?.order ?? [],
-      fallback: own === null ? null : { model: own.binding.model, prices: own.prices },
+      // Once a workspace chose models, nothing is sent to another one.
+      fallback: own === null || (row?.order ?? []).length > 0 ? null : { model: own.binding.model, prices: own.prices },
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
   }
@@ -232,7 +231,7 @@ export class Ai {
     place: Omit<BreakerKey, 'fingerprint'>,
     binding: ModelBinding,
     inference: Inference,
-  ): Candidate {
+  ): Omit<Candidate, 'modelId'> {
     const { breakers, secrets } = this.#deps;
     const { provider, baseUrl, model, apiKey } = binding;
     const key = {

@@ -1,9 +1,11 @@
+import type { ModelProvider } from '../../../../shared/contract/ai/models.ts';
 import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { createInference } from '../../../platform/inference/inference.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 
 export interface OwnModelSettings {
+  provider: ModelProvider;
   baseUrl: string;
   model: string;
   apiKey: string | null;
@@ -19,5 +21,5 @@ export function openOwnModel(
   const { prices, ...binding } = settings;
   const { host, hostname } = new URL(binding.baseUrl);
   const egress = stack.use(createEgress({ allowHosts: [host, hostname] }));
-  return { binding: { provider: 'openai-compatible', ...binding }, inference: createInference(egress), prices };
+  return { binding, inference: createInference(egress), prices };
 }

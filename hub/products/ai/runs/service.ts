@@ -150,7 +150,10 @@ function failureOf(
     };
   if (!(error instanceof ModelsFailed)) return null;
   const attempts = [...error.attempts];
-  const tried = attempts.map(({ model, outcome, ms }) => `${model}: ${outcome} after ${ms} ms`);
+  const tried = attempts.map(
+    ({ model, outcome, ms, detail }) =>
+      `${model}: ${outcome} after ${ms} ms${detail === undefined ? '' : `, "${detail}"`}`,
+  );
   return {
     code: 'inference_failed',
     message: `No model answered (${tried.join('; ').slice(0, 800)}). Try again, or look at the models of the workspace.`,

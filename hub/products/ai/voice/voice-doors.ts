@@ -44,11 +44,16 @@ export class VoiceDoors {
   async #seat(opened: Opened, connection: VoiceConnection): Promise<void> {
     const { seats, turns, speechOf, onTurn } = this.#options;
     const { socket, stopping } = opened;
-    const { tenantId, user } = opened.principal;
+    const { principal } = opened;
+    const { tenantId } = principal;
     const fvad = await openFvad();
-    const seat = await seats.take(tenantId, user.id, () =>
-      connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
-    );
+    // A server speaks for many people with one API key, so it has no seats of a user.
+    const seat =
+      principal.kind === 'token'
+        ? new AsyncDisposableStack()
+        : await seats.take(tenantId, principal.user.id, () =>
+            connection.close(voiceCloseCodes.tooMany, 'another connection has its place'),
+          );
     if (seat === null) {
       connection.fail(
         new AppError(

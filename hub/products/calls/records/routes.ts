@@ -25,7 +25,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
     getCallSummary: ({ principal }) => calls.summary(principal.tenantId),
     async exportCalls({ principal, query: { format, ...filter }, signal, refused, raw: { request, response } }) {
       assertSpan(filter);
-      const state = await rateLimiter.take(`call-export:${principal.user.id}`, {
+      const state = await rateLimiter.take(`call-export:${principal.kind === 'token' ? principal.tokenId : principal.user.id}`, {
         limit: exportsPerMinute,
         windowSeconds: 60,
       });

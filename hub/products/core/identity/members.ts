@@ -145,6 +145,31 @@ export class Members {
     return { id, deleted: true, keys: keys.map((key) => ({ ...presentToken(key), revoked: revokeKeys })) };
   }
 
+  /** @throws AppError `not_found`, `conflict` for the last admin. */
+  async setRole(tenantId: string, userId: string, role: Role, actor: string) {
+    const member = await this.#deps.db.workspace(tenantId, async (tx) => {
+      // Two changes at once must not each leave the other's admin.
+      const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
+      const found = members.find(({ id }) => id === userId.toLowerCase());
+      if (found === undefined) throw noMember(`member ${userId}`);
+      if (found.role === role) return found;
+      if (found.role === 'admin' && members.filter((each) => each.role === 'admin').length === 1)
+        throw new AppError('conflict', `${found.email} is the last admin of this workspace; add another one first.`);
+      await tx.update(users).set({ role }).where(eq(users.id, found.id));
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'member.role_changed',
+        targetType: 'user',
+        targetId: found.id,
+        details: { email: found.email, from: found.role, to: role },
+      });
+      return found;
+    });
+    tellAccess(this.#deps.events, tenantId);
+    return { id: member.id, email: member.email, role, createdAt: member.createdAt.toISOString() };
+  }
+
   /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
   async setPassword(
     tenantId: string,

@@ -1,3 +1,4 @@
+import { originResource } from '../../../../shared/contract/core/allowed-origins.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
@@ -11,8 +12,11 @@ export const identityRoutes = (identity: Identity) =>
     readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
     updateMe: ({ principal, body }) => identity.members.updateProfile(principal.tenantId, principal.user.id, body),
     logOut: ({ principal }) => identity.logOut(principal),
+    changePassword: ({ principal, body, address }) => identity.passwords.change(principal, body, address),
     addMember: ({ principal, body }) => identity.members.add(principal.tenantId, body, actorOf(principal)),
     listMembers: ({ principal, query }) => identity.members.list(principal.tenantId, query, principal.user.role),
+    changeMember: ({ principal, params, body }) =>
+      identity.members.setRole(principal.tenantId, params.userId, body.role, actorOf(principal)),
     removeMember: ({ principal, params, query }) =>
       identity.members.remove(principal.tenantId, { id: params.userId }, actorOf(principal), {
         revokeKeys: query.revokeKeys === 'true',
@@ -24,4 +28,11 @@ export const identityRoutes = (identity: Identity) =>
       identity.tokens.revoke(principal.tenantId, params.id, actorOf(principal)),
     readEntitlements: ({ principal }) => identity.readEntitlements(principal.tenantId),
     putEntitlements: ({ params, body }) => identity.putEntitlements(params.tenantId, body),
+  });
+
+export const originRoutes = (identity: Identity) =>
+  implement(originResource, {
+    getAllowedOrigins: ({ principal }) => identity.origins.list(principal.tenantId),
+    putAllowedOrigins: ({ principal, body }) =>
+      identity.origins.set(principal.tenantId, body.origins, actorOf(principal)),
   });

@@ -76,6 +76,20 @@ export const signInAddresses = pgTable(
   ],
 );
 
+/** Origins of other sites whose pages may call this workspace from a browser. */
+export const allowedOrigins = pgTable(
+  'allowed_origins',
+  {
+    tenantId: tenantId(),
+    origin: text('origin').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.origin] }),
+    index('allowed_origins_origin').on(table.origin),
+    ...policies(),
+  ],
+);
+
 export const apiTokens = pgTable(
   'api_tokens',
   {

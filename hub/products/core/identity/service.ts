@@ -15,6 +15,8 @@ import type { SessionIdentity } from '../../../platform/http/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { Members } from './members.ts';
+import { Origins } from './origins.ts';
+import { noPassword, Passwords } from './passwords.ts';
 import { sessions } from './schema.ts';
 import { SignInLimits } from './sign-in-limits.ts';
 import {
@@ -46,6 +48,8 @@ export interface IdentityDependencies {
   /** Whether a stranger may make a workspace. */
   signUp: 'closed' | 'open';
   sessionHours: number;
+  /** Origins whose pages may call any workspace from a browser. */
+  allowedOrigins: readonly string[];
   defaultEntitlements: readonly Entitlement[];
 }
 
@@ -53,15 +57,14 @@ type Session = z.input<typeof resource.logIn.response>;
 
 const issuer = 'outrigger';
 const codeHours = 24;
-/** A hash that no password has; checking against it takes as long as checking a real one. */
-const noPassword = '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
-
 const codeHash = (code: string) => createHash('sha256').update(code).digest();
 
 /** Workspaces, who may act in them, and signing in. */
 export class Identity {
   readonly tokens: Tokens;
   readonly members: Members;
+  readonly origins: Origins;
+  readonly passwords: Passwords;
   readonly #deps: IdentityDependencies;
   readonly #limits: SignInLimits;
 
@@ -70,7 +73,9 @@ export class Identity {
     const { db, events, cursors, rateLimiter, signInsPerWindow: perWindow, sessionKey: key } = dependencies;
     this.tokens = new Tokens({ db, events, cursors });
     this.members = new Members({ db, events, cursors, tokens: this.tokens });
+    this.origins = new Origins(db, dependencies.allowedOrigins);
     this.#limits = new SignInLimits({ db, rateLimiter, perWindow, key });
+    this.passwords = new Passwords({ db, events, limits: this.#limits });
   }
 
   /** @throws AppError `sign_up_closed`, `email_taken`, `workspace_name_taken`. */

@@ -1,0 +1,58 @@
+import { hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { and, eq, sql } from '../../../platform/db/orm.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { tellAccess } from '../../../platform/http/principal.ts';
+import type { SessionIdentity } from '../../../platform/http/principal.ts';
+import { recordAudit } from '../audit/index.ts';
+import { sessions, signInCodes, users } from './schema.ts';
+import type { SignInLimits } from './sign-in-limits.ts';
+import { findUserByEmail } from './store.ts';
+
+/** A hash that no password has; checking against it takes as long as checking a real one. */
+export const noPassword =
+  '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
+
+/** Passwords that users change themselves. */
+export class Passwords {
+  readonly #deps: { db: Database; events: Events; limits: SignInLimits };
+
+  constructor(dependencies: { db: Database; events: Events; limits: SignInLimits }) {
+    this.#deps = dependencies;
+  }
+
+  /** Ends all other sessions and the sign-in links of the user. @throws AppError `invalid_credentials`, `rate_limited`. */
+  async change(
+    { tenantId, sessionId, user: { id, email } }: SessionIdentity,
+    { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+    address: string,
+  ): Promise<{ changed: true }> {
+    const { db, events, limits } = this.#deps;
+    await limits.assertMayTry(email, address);
+    const user = await db.system((tx) => findUserByEmail(tx, email));
+    const correct = await verifyPassword(user?.passwordHash || noPassword, currentPassword).catch(() => false);
+    if (user === null || !correct) throw new AppError('invalid_credentials', 'The current password is wrong.');
+    const passwordHash = await hashPassword(newPassword);
+    await db.workspace(tenantId, async (tx) => {
+      const changed = await tx
+        .update(users)
+        .set({ passwordHash })
+        .where(and(eq(users.id, id), eq(users.passwordHash, user.passwordHash)))
+        .returning({ id: users.id });
+      if (changed.length === 0) throw new AppError('invalid_credentials', 'The current password is wrong.');
+      await tx.delete(sessions).where(and(eq(sessions.userId, id), sql`${sessions.id} <> ${sessionId}`));
+      await tx.delete(signInCodes).where(eq(signInCodes.userId, id));
+      await recordAudit(tx, {
+        tenantId,
+        actor: `user:${id}`,
+        action: 'member.password_changed',
+        targetType: 'user',
+        targetId: id,
+        details: { email },
+      });
+    });
+    tellAccess(events, tenantId);
+    return { changed: true };
+  }
+}
