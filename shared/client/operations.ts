@@ -307,7 +307,7 @@ export interface ApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -336,12 +336,13 @@ export interface Approval {
   /** SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for */
   requestHash: string;
   status: 'pending' | 'approved' | 'rejected' | 'expired';
-  /** Who alone may decide; empty when whoever manages automations does */
+  /** Who alone may decide; empty when every caller with the permission may */
   approvers: string[];
   /** How many of them must agree */
   required: number;
   votes: {
     approver: string;
+    decider: ApprovalDecider | null;
     decision: 'approved' | 'rejected';
     note: string | null;
     /** ISO 8601, UTC, with milliseconds */
@@ -349,12 +350,24 @@ export interface Approval {
   }[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
+  /** The actor as in the audit log, such as `user:<id>` */
   decidedBy: string | null;
+  /** Null while nothing is decided */
+  decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
   note: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+}
+
+export interface ApprovalDecider {
+  /** A mail link counts as the person it was mailed to */
+  kind: 'user' | 'key' | 'mail_link' | 'time_out' | 'run_end';
+  /** The id of the user or API key, or the address that the link was mailed to */
+  id: string | null;
+  /** A user's email address or an API key's name, as they were then */
+  name: string;
 }
 
 export interface ApprovalEvent {
@@ -1168,7 +1181,7 @@ export interface CreateApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment?: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read')[];
   expiresAt?: string;
   /** CIDR blocks or addresses, IPv4 and IPv6 */
   ipAllowlist?: string[];
@@ -1206,7 +1219,7 @@ export interface CreatedApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -2135,7 +2148,7 @@ export interface OwnToken {
   tokenId: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read')[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
 }
@@ -2226,6 +2239,12 @@ export interface Policy {
   maxRunsPerHour: number | null;
   /** Skills before which somebody must approve; `*` stands for any part of a name */
   approvalsRequiredFor: string[];
+  /** Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on */
+  defaultApprovers: JsonValue[];
+  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow */
+  stepApprovalsNeedPerson: boolean;
+  /** While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key */
+  soleMemberMayDecideOwnRuns: boolean;
   /** Runs with the failed run as its payload whenever a run fails */
   errorWorkflowId: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
@@ -2296,6 +2315,12 @@ export interface PutPolicy {
   maxRunsPerHour?: number | null;
   /** Skills before which somebody must approve; `*` stands for any part of a name */
   approvalsRequiredFor?: string[];
+  /** Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on */
+  defaultApprovers?: string[];
+  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow */
+  stepApprovalsNeedPerson?: boolean;
+  /** While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key */
+  soleMemberMayDecideOwnRuns?: boolean;
   /** Runs with the failed run as its payload whenever a run fails */
   errorWorkflowId?: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
@@ -2356,7 +2381,7 @@ export interface RemovedMember {
     name: string;
     product: 'chat' | 'ai' | 'automations' | 'voice';
     environment: 'live' | 'test';
-    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read')[];
     /** The key without its secret */
     keyHint: string;
     ipAllowlist: string[];
@@ -2803,6 +2828,15 @@ export interface StartedRun {
 
 export type Step = SkillStep | LogStep | ApprovalStep | AgentStep | DeliverStep;
 
+export interface StepApproval {
+  id: string;
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  note: string | null;
+}
+
 export interface StepEvent {
   type: 'step';
   /** When it happened */
@@ -2835,6 +2869,8 @@ export interface StepResult {
   output: JsonObject | null;
   outputText: string | null;
   error: Failure | null;
+  /** The latest approval that the step asked for in this run */
+  approval: StepApproval | null;
   /** Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run */
   artifactIds: string[];
 }
@@ -3108,8 +3144,10 @@ export interface WebhookTrigger {
   schemaVersion: 1;
   type: 'webhook';
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
-    token: string;
+    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    token?: string;
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    events?: string[];
   };
 }
 
@@ -3117,8 +3155,10 @@ export interface WebhookTriggerInput {
   schemaVersion?: 1;
   type: 'webhook';
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
-    token: string;
+    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    token?: string;
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    events?: string[];
   };
 }
 

@@ -40,7 +40,7 @@ type Alias<Aliased extends Operation> = Pick<
 
 /** An operation under the path that the dashboard's specification gives it; the operation itself answers it. */
 function alias<Aliased extends Operation>(operation: Aliased, path: string): Alias<Aliased> {
-  const { id: aliasOf, permission: _permission, ...shape } = operation;
+  const { id: aliasOf, permission: _permission, alsoPermission: _alsoPermission, ...shape } = operation;
   const description = `The same as \`${operation.method} ${operation.path}\`.`;
   return { ...shape, ...member, role: operation.role ?? member.role, path, description, aliasOf } as Alias<Aliased>;
 }

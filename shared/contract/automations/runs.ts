@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
 import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { approvalDecider, approvalStatuses } from './approvals.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runWait } from './run-wait.ts';
@@ -13,6 +14,17 @@ const manage = { tag, callers: ['token', 'session'], permission: 'automations:ma
 export const failure = named(
   'Failure',
   z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }),
+);
+
+const stepApproval = named(
+  'StepApproval',
+  z.object({
+    id,
+    status: z.enum(approvalStatuses),
+    decider: approvalDecider.nullable(),
+    decidedAt: timestamp.nullable(),
+    note: z.string().nullable(),
+  }),
 );
 
 export const stepResult = named(
@@ -37,6 +49,7 @@ export const stepResult = named(
     output: jsonValue.nullable(),
     outputText: z.string().nullable(),
     error: failure.nullable(),
+    approval: stepApproval.nullable().describe('The latest approval that the step asked for in this run'),
     artifactIds: z
       .array(id)
       .describe(
@@ -157,6 +170,7 @@ const bulkAnswer = named(
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs',
     summary: 'List runs',
@@ -171,6 +185,7 @@ export const runs = defineResource({
   },
   cancelAutomationRuns: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/cancel',
     summary: 'Cancel several runs',
@@ -181,6 +196,7 @@ export const runs = defineResource({
   },
   retryAutomationRuns: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/retry',
     summary: 'Retry several failed or cancelled runs',
@@ -191,6 +207,7 @@ export const runs = defineResource({
   },
   getAutomationRun: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}',
     summary: 'Read a run with its step results',
@@ -208,6 +225,7 @@ export const runs = defineResource({
   },
   cancelAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/cancel',
     summary: 'Cancel a run',
@@ -218,6 +236,7 @@ export const runs = defineResource({
   },
   retryAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/retry',
     summary: 'Retry a failed or cancelled run',
@@ -232,6 +251,7 @@ export const runs = defineResource({
   },
   replayAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/replay',
     summary: 'Run an ended run again from any step',
@@ -245,6 +265,7 @@ export const runs = defineResource({
   },
   streamAutomationRun: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}/events',
     summary: 'Follow a run live',
@@ -261,12 +282,12 @@ export const hooks = defineResource({
   inboundAutomationHook: {
     tag: 'Inbound hook',
     callers: ['hook'],
-    permission: 'automations:manage',
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/hooks/inbound',
     summary: 'Start workflows from outside',
     description:
-      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
+      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. `event` starts those whose trigger names it, or names no events. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`: it counts for the workflow of `workflowId`, or, with `event` alone, for the key or token of the caller and this event. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
     body: z
       .strictObject({
         workflowId: id.optional(),

@@ -22,6 +22,7 @@ const uploadParams = z.strictObject({ id, commandId: id, name: artifactName });
 export const nodes = defineResource({
   listAutomationNodes: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes',
     summary: 'List companion nodes',
@@ -104,6 +105,7 @@ export const nodes = defineResource({
   },
   listAutomationNodeCommands: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}/command-history',
     summary: 'List the commands of a node',
@@ -118,6 +120,7 @@ export const nodes = defineResource({
   },
   listAutomationNodeFacts: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}/facts',
     summary: 'List what a node said of itself over time',

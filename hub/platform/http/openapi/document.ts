@@ -1,5 +1,6 @@
 import { operations } from '../../../../shared/contract/api.ts';
 import { errorBody } from '../../../../shared/contract/common.ts';
+import { acceptedPermissions } from '../../../../shared/contract/define.ts';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
 import { SchemaComponents } from './components.ts';
@@ -97,7 +98,8 @@ function descriptionOf(operation: Operation): string {
     ...(operation.errors ?? []),
     ...(operation.ifMatch === undefined ? [] : [operation.ifMatch]),
   ].toSorted();
-  const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
+  const accepted = acceptedPermissions(operation).map((permission) => `\`${permission}\``);
+  const ofToken = accepted.length === 0 ? undefined : `the permission ${accepted.join(' or ')}`;
   const ofSession =
     operation.role === undefined
       ? undefined

@@ -11,9 +11,9 @@ import { MailError } from '../../../platform/mail/mail.ts';
 import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
+import { assertNoStarter, eligibleApprovers } from './deciders.ts';
 import { approvalLinks, approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { eligibleApprovers } from './service.ts';
 import type { Approvals } from './service.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -81,6 +81,8 @@ export class ApprovalLinks {
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
+      // The answer holds the links: a starter of the run could decide by them in the name of the approvers.
+      await assertNoStarter(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
       for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
