@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { takes } from '../../../shared/contract/define.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import { tooMany } from './address-limits.ts';
-import type { AddressLimiter } from './address-limits.ts';
+import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
 import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
@@ -34,6 +35,8 @@ export interface ServingOptions {
   trustedProxies: string[];
   /** Counts a request of a stranger. @throws AppError `rate_limited`. */
   limitAddress: AddressLimiter;
+  /** Counts wrong platform admin keys. */
+  adminKeyGuesses: GuessLimiter;
   /** Counts a request of a device. @throws AppError `rate_limited`. */
   limitDevice: DeviceLimiter;
   limits: { perKey: number };
@@ -66,7 +69,9 @@ export async function serveOperation(
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
-    authenticated ??= authenticate(options.auth, operation, request, address, params as Record<string, string>);
+    authenticated ??= limitGuesses(options, operation, address, () =>
+      authenticate(options.auth, operation, request, address, params as Record<string, string>),
+    );
     authenticated.catch(() => undefined);
     return authenticated;
   };
@@ -98,6 +103,24 @@ export async function serveOperation(
         for (const name of response.getHeaderNames()) if (!headers.has(name)) response.removeHeader(name);
       throw refusal;
     });
+    throw error;
+  }
+}
+
+/** Lets an address guess the platform admin key a few times only. @throws AppError `rate_limited`. */
+async function limitGuesses(
+  { adminKeyGuesses }: ServingOptions,
+  operation: Operation,
+  address: string,
+  attempt: () => Promise<Principal>,
+): Promise<Principal> {
+  if (!takes(operation, 'platform')) return attempt();
+  try {
+    const principal = await attempt();
+    await adminKeyGuesses.assertMayTry(address);
+    return principal;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated') await adminKeyGuesses.countWrong(address);
     throw error;
   }
 }

@@ -141,7 +141,9 @@ export class ApprovalLinks {
       ).job;
     });
     if (job !== null) this.#deps.dispatch([job]);
-    return (await this.read(token)) as LinkedApproval;
+    const decided = (await this.read(token)) as LinkedApproval;
+    await this.#deps.approvals.afterDecision(tenantId, decided.approval);
+    return decided;
   }
 
   /** Mails a link to whoever may decide and has none yet; part of the sweep. Nothing without an SMTP server and a public address. */

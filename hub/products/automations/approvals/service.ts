@@ -21,6 +21,8 @@ export interface ApprovalsDependencies {
   db: Database;
   cursors: Cursors;
   dispatch: (jobs: PromisedJob[]) => void;
+  /** Resolves once a run has ended or waits for an approval, or after a while. */
+  untilSettled: (tenantId: string, runId: string) => Promise<unknown>;
 }
 
 type ListQuery = z.output<typeof resource.listAutomationApprovals.query>;
@@ -74,7 +76,14 @@ export class Approvals {
   async decide(tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<Approval> {
     const decided = await this.#deps.db.workspace(tenantId, (tx) => this.decideWithin(tx, tenantId, id, body, decider));
     if (decided.job !== null) this.#deps.dispatch([decided.job]);
+    await this.afterDecision(tenantId, decided.approval);
     return decided.approval;
+  }
+
+  /** Lets a rejected run end before its caller is answered, so that the run reads as failed and can be retried; for a moment at most. */
+  async afterDecision(tenantId: string, { status, runId }: Pick<Approval, 'status' | 'runId'>): Promise<void> {
+    // Within another transaction nothing is committed yet that a worker could see.
+    if (status === 'rejected' && !this.#deps.db.isJoined) await this.#deps.untilSettled(tenantId, runId);
   }
 
   /** Decides in the caller's transaction; dispatch `job` after the commit. @throws AppError as `decide` does. */

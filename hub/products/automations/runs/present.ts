@@ -24,6 +24,34 @@ export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }
   };
 }
 
+/** A run as it was when it was accepted: nothing of it had begun, but for steps that a retry keeps. */
+export const asQueued = (run: Run): Run => ({
+  ...run,
+  status: 'queued',
+  waitsFor: null,
+  error: null,
+  startedAt: null,
+  finishedAt: null,
+  stepsResultJson: run.stepsResultJson.map((step) =>
+    step.finishedAt !== null && step.finishedAt <= run.queuedAt
+      ? step
+      : {
+          ...step,
+          status: 'pending',
+          attempts: 0,
+          startedAt: null,
+          finishedAt: null,
+          input: null,
+          inputOmitted: false,
+          output: null,
+          outputText: null,
+          error: null,
+          approval: null,
+          artifactIds: [],
+        },
+  ),
+});
+
 function presentApproval(row: RunStepRow['approval'] | undefined): StepResult['approval'] {
   if (row === undefined || row === null) return null;
   return { ...row, decidedAt: row.decidedAt === null ? null : new Date(row.decidedAt).toISOString() };
