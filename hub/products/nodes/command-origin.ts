@@ -13,8 +13,8 @@ export const originOf = (tenantId: string, runId: string, ofStep: string): strin
     'workflow', CASE WHEN w.id IS NOT NULL AND w.origin->>'kind' IS DISTINCT FROM 'skill' THEN jsonb_build_object('id', w.id, 'name', ${bounded('w.name')}) END,
     'run', jsonb_build_object('id', r.id, 'step', ${ofStep}::jsonb->'step'),
     'startedBy', CASE
-      WHEN b.actor LIKE 'user:%' THEN jsonb_build_object('kind', 'user', 'id', b.id, 'name', ${bounded(`coalesce(u.email, 'A former member')`)})
-      WHEN b.actor LIKE 'token:%' THEN jsonb_build_object('kind', 'key', 'id', b.id, 'name', ${bounded(`coalesce(k.name, 'A removed key')`)})
+      WHEN b.actor LIKE 'user:%' THEN jsonb_build_object('kind', 'user', 'id', b.id, 'name', ${bounded(`coalesce((SELECT u.email FROM users u WHERE u.id = b.id AND u.tenant_id = r.tenant_id), 'A former member')`)})
+      WHEN b.actor LIKE 'token:%' THEN jsonb_build_object('kind', 'key', 'id', b.id, 'name', ${bounded(`coalesce((SELECT k.name FROM api_tokens k WHERE k.id = b.id AND k.tenant_id = r.tenant_id), 'A removed key')`)})
       WHEN r.trigger->>'type' = 'webhook' THEN jsonb_build_object('kind', 'hook', 'name', ${bounded(`concat_ws(': ', 'Webhook', r.trigger->>'event')`)})
       WHEN r.trigger->>'type' IN ('schedule', 'heartbeat') THEN jsonb_build_object('kind', 'schedule', 'name', 'Schedule')
       WHEN r.trigger->>'type' = 'event' THEN jsonb_build_object('kind', 'event', 'name', ${bounded(`concat_ws(': ', 'Event', r.trigger->>'event')`)})
@@ -25,6 +25,4 @@ export const originOf = (tenantId: string, runId: string, ofStep: string): strin
     'reason', ${ofStep}::jsonb->'reason'))
   FROM runs r JOIN tenants t ON t.id = r.tenant_id LEFT JOIN workflows w ON w.id = r.workflow_id
   CROSS JOIN LATERAL (SELECT r.trigger->>'by' AS actor, CASE WHEN r.trigger->>'by' ~ '^(user|token):[0-9a-f-]{36}$' THEN split_part(r.trigger->>'by', ':', 2)::uuid END AS id) b
-  LEFT JOIN users u ON u.id = b.id AND u.tenant_id = r.tenant_id
-  LEFT JOIN api_tokens k ON k.id = b.id AND k.tenant_id = r.tenant_id
   WHERE r.id = ${runId} AND r.tenant_id = ${tenantId})`;
