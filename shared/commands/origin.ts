@@ -18,7 +18,6 @@ export const originStarterKinds = [
   'run',
   'other',
 ] as const;
-export type OriginStarterKind = (typeof originStarterKinds)[number];
 
 const shortText = z.string().max(maxOriginName);
 

@@ -68,9 +68,8 @@ describe('a key of Automations', () => {
 
   test('finds the permissions of an operation in the OpenAPI document', async () => {
     const { body } = await send(hub.url, 'GET', '/openapi.json');
-    const { description } = (body['paths'] as Record<string, Record<string, { description: string }>>)[
-      '/v1/automations/approvals'
-    ]?.['get'] as { description: string };
+    const paths = body['paths'] as Record<string, Record<string, { description: string }>>;
+    const description = paths['/v1/automations/approvals']?.['get']?.description;
     for (const permission of ['automations:manage', 'automations:read', 'approvals:decide'])
       expect(description).toContain(`\`${permission}\``);
   });

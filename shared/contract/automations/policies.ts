@@ -65,6 +65,7 @@ export const putPolicyBody = named(
       )
       .max(20)
       .default([])
+      .meta({ example: ['ann@example.org'] })
       .describe(
         'Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on',
       ),
