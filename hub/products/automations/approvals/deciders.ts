@@ -56,11 +56,9 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
   if (row.kind !== 'system.run' && !policy.stepApprovalsNeedPerson) return actorOfDecider(decider);
   const starters = await readStarters(tx, row);
   if (decider.kind !== 'token') {
-    if (
-      starters.has(decider) &&
-      !(policy.soleMemberMayDecideOwnRuns && (await isSoleMember(tx, row.tenantId, decider)))
-    )
-      throw ownRun();
+    const isExempt = async () =>
+      decider.kind === 'user' && policy.soleMemberMayDecideOwnRuns && (await hasOneMember(tx, row.tenantId));
+    if (starters.has(decider) && !(await isExempt())) throw ownRun();
     return actorOfDecider(decider);
   }
   if (!decider.mayDecideExplicitly)
@@ -76,9 +74,14 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
   return decider.actor;
 }
 
-/** @throws AppError `approver_required` for a user who started the run that an approval belongs to. */
-export async function assertNoStarter(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
-  if ((await readStarters(tx, row)).actors.has(actor)) throw ownRun();
+/**
+ * Checks that a signed-in user may see the links of an approval's approvers, by which anybody decides in their names.
+ * @throws AppError `approver_required` for a starter of the run, unless nobody else could make the links.
+ */
+export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
+  if (!(await readStarters(tx, row)).actors.has(actor)) return;
+  const { soleMemberMayDecideOwnRuns } = await readPolicy(tx, row.tenantId);
+  if (!soleMemberMayDecideOwnRuns || !(await hasOneMember(tx, row.tenantId))) throw ownRun();
 }
 
 function ownRun(): AppError {
@@ -131,9 +134,8 @@ const idsOf = (actors: readonly string[], prefix: string) =>
     actor.startsWith(prefix) && isUuid(actor.slice(prefix.length)) ? [actor.slice(prefix.length)] : [],
   );
 
-/** Whether a signed-in user is the only member of the workspace: then nobody else could decide. */
-async function isSoleMember(tx: Transaction, tenantId: string, decider: Decider): Promise<boolean> {
-  if (decider.kind !== 'user') return false;
+/** Whether a workspace has one member only, besides whom nobody could decide. */
+async function hasOneMember(tx: Transaction, tenantId: string): Promise<boolean> {
   const [row] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(users)

@@ -11,7 +11,7 @@ import { MailError } from '../../../platform/mail/mail.ts';
 import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
-import { assertNoStarter, eligibleApprovers } from './deciders.ts';
+import { assertMayMakeLinks, eligibleApprovers } from './deciders.ts';
 import { approvalLinks, approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
 import type { Approvals } from './service.ts';
@@ -81,8 +81,7 @@ export class ApprovalLinks {
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
-      // The answer holds the links: a starter of the run could decide by them in the name of the approvers.
-      await assertNoStarter(tx, row, actor);
+      await assertMayMakeLinks(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
       for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
