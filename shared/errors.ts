@@ -35,6 +35,7 @@ export const errorCodes = {
   role_required: { status: 403, retryable: false },
   origin_not_allowed: { status: 403, retryable: false },
   approver_required: { status: 403, retryable: false },
+  approval_needs_person: { status: 403, retryable: false },
   node_flag_off: { status: 403, retryable: false },
   visitor_blocked: { status: 403, retryable: false },
   carrier_signature_invalid: { status: 403, retryable: false },

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { environments, identity as identityContract } from '../../shared/contract/core/identity.ts';
-import { productPermissions, products } from '../../shared/contract/define.ts';
+import { defaultPermissions, permissionSummaries, productPermissions, products } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { actor, checked, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
@@ -17,10 +17,17 @@ export function addTokenCommands(program: Command): void {
     .addOption(new Option('--product <product>', 'product').choices(products).makeOptionMandatory())
     .addOption(new Option('--environment <environment>', 'environment').choices(environments).default('live'))
     .option('--name <name>', 'name of the token', 'cli')
-    .option('--permission <permission...>', 'permissions; all of the product when left out')
+    .option(
+      '--permission <permission...>',
+      'what it may do, as listed below; of automations automations:manage when left out, else all of the product',
+    )
     .option('--expires <time>', 'ISO 8601 time after which it is refused')
     .option('--ip <block...>', 'addresses or CIDR blocks that may use it')
     .addOption(json())
+    .addHelpText(
+      'after',
+      `\nPermissions:\n${products.flatMap((product) => productPermissions[product].map((permission) => `  ${permission.padEnd(20)}${permissionSummaries[permission]}\n`)).join('')}`,
+    )
     .action(
       async (
         options: Common & {
@@ -36,7 +43,7 @@ export function addTokenCommands(program: Command): void {
           name: options.name,
           product: options.product,
           environment: options.environment,
-          permissions: options.permission ?? productPermissions[options.product],
+          permissions: options.permission ?? defaultPermissions(options.product),
           ...(options.expires === undefined ? {} : { expiresAt: options.expires }),
           ...(options.ip === undefined ? {} : { ipAllowlist: options.ip }),
         });

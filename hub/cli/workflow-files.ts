@@ -54,7 +54,11 @@ async function listAll(workflows: Workflows, tenantId: string): Promise<Workflow
   const all: Workflow[] = [];
   let cursor: string | undefined;
   do {
-    const page = await workflows.list(tenantId, { limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await workflows.list(
+      tenantId,
+      { limit: 100, ...(cursor === undefined ? {} : { cursor }) },
+      { showsToken: true },
+    );
     all.push(...page.data);
     cursor = page.meta.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -133,9 +137,8 @@ export async function planImport(workflows: Workflows, tenantId: string, paths: 
     const { triggerJson } = body.data;
     if (triggerJson.type === 'webhook' && triggerJson.webhook.token === keptToken) {
       triggerJson.webhook.token =
-        before?.triggerJson.type === 'webhook'
-          ? before.triggerJson.webhook.token
-          : randomBytes(24).toString('base64url');
+        (before?.triggerJson.type === 'webhook' ? before.triggerJson.webhook.token : undefined) ??
+        randomBytes(24).toString('base64url');
     }
     const { limits = null, inputs = null } = body.data;
     const after = workflowFile({ id: before?.id ?? id ?? 'new', ...body.data, limits, inputs });
@@ -178,6 +181,7 @@ export async function applyImport(
             id,
             { ...body, limits: body.limits ?? null, inputs: body.inputs ?? null },
             caller,
+            { expected: null, showsToken: false },
           )
         ).id,
         name,

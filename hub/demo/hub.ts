@@ -75,8 +75,13 @@ export const setUp = ({ signal }: Demo) =>
 export const hubCommand = ({ home, signal }: Demo, ...args: string[]): Promise<string> =>
   runToEnd(process.execPath, [hubCli, ...args], { env: { OUTRIGGER_HOME: home }, signal });
 
-/** Makes a token of the demo's workspace for a product's API. */
-export const createToken = async (demo: Demo, product: string): Promise<{ id: string; key: string }> =>
-  JSON.parse(
-    await hubCommand(demo, 'token', 'create', '--workspace=demo', `--product=${product}`, '--name=demo', '--json'),
-  ) as { id: string; key: string };
+/** Makes a token of the demo's workspace for a product's API, with the default permissions unless one is named. */
+export async function createToken(
+  demo: Demo,
+  product: string,
+  permission?: string,
+): Promise<{ id: string; key: string }> {
+  const options = ['--workspace=demo', `--product=${product}`, '--name=demo', '--json'];
+  if (permission !== undefined) options.push('--permission', permission);
+  return JSON.parse(await hubCommand(demo, 'token', 'create', ...options)) as { id: string; key: string };
+}

@@ -89,7 +89,14 @@ async function decide(api: Client, run: Run, { yes, signal }: Demo): Promise<voi
 }
 
 /** Runs the demo's workflow and answers how it ended. */
-async function runWorkflow(api: Client, demo: Demo, nodeId: string, folder: string, pageUrl: string): Promise<Run> {
+async function runWorkflow(
+  api: Client,
+  approvals: Client,
+  demo: Demo,
+  nodeId: string,
+  folder: string,
+  pageUrl: string,
+): Promise<Run> {
   const steps = demoSteps(nodeId, folder, pageUrl);
   const workflow = await api.call('createAutomationWorkflow', {
     body: { name: 'Demo: a look at a machine', stepsJson: steps.map(({ step }) => step) },
@@ -105,7 +112,7 @@ async function runWorkflow(api: Client, demo: Demo, nodeId: string, folder: stri
     demo.signal.throwIfAborted();
     const run = await api.call('getAutomationRun', { params: { id: runId } }, { signal: demo.signal });
     timeline.update(run);
-    if (run.status === 'waiting_approval') await decide(api, run, demo);
+    if (run.status === 'waiting_approval') await decide(approvals, run, demo);
     if (['succeeded', 'failed', 'cancelled'].includes(run.status)) return run;
     await new Promise((done) => setTimeout(done, 150));
   }
@@ -157,13 +164,15 @@ async function main(): Promise<number> {
   await ensureHub(stack, demo);
   const { id: keyId, key } = await createToken(demo, 'automations');
   const api = createClient({ baseUrl: url, fetch, token: key });
+  // The key that starts the run may not decide its approval: the person at the terminal decides with a key of their own.
+  const approver = await createToken(demo, 'automations', 'approvals:decide');
+  const approvals = createClient({ baseUrl: url, fetch, token: approver.key });
   const display = await ensureScreen(stack, demo);
   const page = stack.use(await servePage());
   const { nodeId, folder } = await startCompanion(stack, demo, api, display);
-  const run = await runWorkflow(api, demo, nodeId, folder, page.url);
+  const run = await runWorkflow(api, approvals, demo, nodeId, folder, page.url);
   const pictures = await savePictures(key, demo, run);
-  // Nobody needs it any more.
-  await hubCommand(demo, 'token', 'revoke', keyId);
+  for (const id of [keyId, approver.id]) await hubCommand(demo, 'token', 'revoke', id);
   const steps = run.stepsResultJson;
   const done = steps.filter(({ status }) => status === 'succeeded').length;
   say(

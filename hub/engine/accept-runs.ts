@@ -1,11 +1,10 @@
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
-import { and, eq } from '../platform/db/orm.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/tracing/trace-context.ts';
-import { runs } from './schema.ts';
+import type { runs } from './schema.ts';
 
 export type RunRow = typeof runs.$inferSelect;
 
@@ -42,7 +41,7 @@ export interface NewRun {
   subjectId?: string;
   /** How many runs, each started by the one before, led to it; 0 when left out. */
   depth?: number;
-  /** Who started it, and whoever started what led to it: `user:<id>`; nobody when left out. */
+  /** Users and keys that started it, or a run that led to it: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
 }
 
@@ -58,22 +57,42 @@ export interface RunCaller {
   environment: 'live' | 'test';
 }
 
-/** The person that an actor is, as requesters are kept; nobody for a key. */
-export const personOf = (actor: string): string[] => (actor.startsWith('user:') ? [actor] : []);
+/** An actor as a starter of a run, where it can be one: a user or an API key. */
+export const starterOf = (actor: string | null): string[] =>
+  actor !== null && (actor.startsWith('user:') || actor.startsWith('token:')) ? [actor] : [];
 
-/** The people who led to a run; of one from before they were kept, who started it by hand. */
+/** The users and keys that led to a run, without the authors of its workflow. */
 export function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy' | 'trigger'>): string[] {
   const { by } = trigger;
-  return [...new Set([...requestedBy, ...(typeof by === 'string' ? personOf(by) : [])])];
+  return [...new Set([...requestedBy, ...(typeof by === 'string' ? starterOf(by) : [])])];
 }
 
-/** The people who started a run of this workspace, or one that led to it: `user:<id>`. */
-export async function listRequesters(tx: Transaction, tenantId: string, runId: string): Promise<string[]> {
-  const [row] = await tx
-    .select({ requestedBy: runs.requestedBy, trigger: runs.trigger })
-    .from(runs)
-    .where(and(eq(runs.tenantId, tenantId), eq(runs.id, runId)));
-  return row === undefined ? [] : requestersOf(row);
+/** Triggers that no caller of the API pulls: the authors of the workflow count as starters of its runs. */
+const automaticTriggers = ['webhook', 'schedule', 'heartbeat', 'event', 'channel'];
+
+/** Users and keys behind a run, as `user:<id>` and `token:<id>`. */
+export interface RunPeople {
+  /** Those who started it, or a run that led to it, or ran it again; of an automatic trigger also the authors. */
+  starters: string[];
+  /** Those who last changed or activated the workflow in the version of the run. */
+  authors: string[];
+}
+
+/** The users and keys behind a run of this workspace; none for a run that does not exist. */
+export async function readRunPeople(tx: Transaction, tenantId: string, runId: string): Promise<RunPeople> {
+  const { rows } = await tx.query<Pick<RunRow, 'trigger'> & { requested_by: string[]; authors: string[] }>(
+    'read_run_people',
+    `SELECT r.requested_by, r.trigger, array_remove(ARRAY[v.changed_by, v.defined_by, v.activated_by], NULL) AS authors
+     FROM runs r LEFT JOIN workflow_versions v ON v.workflow_id = r.workflow_id AND v.version = r.workflow_version
+     WHERE r.tenant_id = $1 AND r.id = $2`,
+    [tenantId, runId],
+  );
+  const [row] = rows;
+  if (row === undefined) return { starters: [], authors: [] };
+  const authors = [...new Set(row.authors.flatMap(starterOf))];
+  const requesters = requestersOf({ requestedBy: row.requested_by, trigger: row.trigger });
+  const isAutomatic = automaticTriggers.includes(row.trigger.type);
+  return { starters: [...new Set([...requesters, ...(isAutomatic ? authors : [])])], authors };
 }
 
 /** Runs that lead to further runs end here, so that a loop does. */

@@ -5,7 +5,7 @@ import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { Approval, NewApproval } from './ports.ts';
 
-/** An approval that anybody decides who manages automations. */
+/** The terms of an approval that names no approvers. */
 export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: undefined, escalateTo: [] };
 
 /** How long an approval that no step words itself waits, in seconds. */
@@ -55,7 +55,7 @@ export async function settledApproval(
       begin: async () => ({ kind: 'approval', approvalId: row.id }),
     };
   if (row.status === 'approved') return { row };
-  const by = row.decidedBy ?? 'nobody';
+  const by = row.decider?.name ?? row.decidedBy ?? 'nobody';
   if (row.status === 'rejected')
     throw new StepFailure(
       'approval_rejected',

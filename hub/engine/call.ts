@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
+import type { Approval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 
@@ -13,6 +14,8 @@ export interface CallSite {
   /** What people call it, in an approval. */
   label: string | undefined;
   timeoutSeconds: number | undefined;
+  /** The approval that was given for it, if it needed one. */
+  approval?: Approval;
   /** What the step has done so far, to be kept with whatever is written. */
   state: JsonObject | null;
 }

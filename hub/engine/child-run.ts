@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { maxRunDepth } from './accept-runs.ts';
+import { maxRunDepth, readRunPeople } from './accept-runs.ts';
 import type { CallOutcome } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
@@ -47,7 +47,7 @@ export async function beginChild(
           context: context ?? null,
           payload: (payload as JsonObject | undefined) ?? null,
           environment: run.environment,
-          requestedBy: run.requested_by,
+          requestedBy: (await readRunPeople(tx, run.tenant_id, run.id)).starters,
         });
         return { kind: 'run', runId: started.runId };
       } catch (error) {

@@ -6,7 +6,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
-import { runTopic, wakeRun } from './accept-runs.ts';
+import { readRunPeople, runTopic, wakeRun } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
@@ -492,7 +492,7 @@ export class Engine {
         payload,
         environment: run.environment,
         depth: run.depth + 1,
-        requestedBy: run.requested_by,
+        requestedBy: (await readRunPeople(tx, run.tenant_id, run.id)).starters,
       });
       // What it replaced is told with the end of this run: both are one transaction.
       after.push(handler.committed);

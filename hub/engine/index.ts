@@ -1,11 +1,11 @@
 export {
   acceptRun,
   acceptRuns,
-  listRequesters,
   maxRunDepth,
-  personOf,
+  readRunPeople,
   runRowsTopic,
   runTopic,
+  starterOf,
   wakeRun,
   wakeRuns,
 } from './accept-runs.ts';
@@ -22,6 +22,7 @@ export type { HeldStart, HeldStarts } from './held-starts.ts';
 export type { RunIntake } from './intake.ts';
 export type {
   ApprovalPort,
+  CommandRequest,
   CommandOutcome,
   ConversationPort,
   EnginePorts,

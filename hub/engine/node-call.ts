@@ -1,4 +1,6 @@
 import { deviceInput, deviceTimeMs } from '../../shared/commands/define.ts';
+import { maxOriginName, maxOriginReason } from '../../shared/commands/origin.ts';
+import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
 import { AppError } from '../../shared/errors.ts';
 import { toStorableJson } from '../../shared/json.ts';
@@ -78,6 +80,11 @@ export function dispatch(
     // The transaction may be tried again later.
     deadlineInSeconds: timeoutSeconds === undefined ? null : timeoutSeconds - (performance.now() - calledAt) / 1000,
     approval,
+    origin: {
+      step: { index: stepIndex, name: run.steps[stepIndex]?.name ?? null },
+      approvedBy: approverOf(site),
+      reason: reasonOf(site, run.steps[stepIndex]?.name),
+    },
   });
   return {
     kind: 'waiting',
@@ -107,6 +114,21 @@ export function dispatch(
     committed: () => send(),
     durable: skill.command.acts,
   };
+}
+
+/** Who approved a call, as its device learns it; null for a call that needed no approval, or that nobody decided. */
+function approverOf({ approval }: CallSite): CommandOrigin['approvedBy'] | null {
+  if (approval === undefined || approval.decider === null || approval.decidedAt === null) return null;
+  const { kind, id, name } = approval.decider;
+  if (kind === 'time_out' || kind === 'run_end' || id === null) return null;
+  const by = { id: id.slice(0, maxOriginName), name: name.slice(0, maxOriginName) };
+  return { kind: kind === 'key' ? 'key' : 'user', ...by, at: approval.decidedAt.toISOString() };
+}
+
+/** Why a call is made, in the words of its approver or its workflow; null where neither says. */
+function reasonOf({ approval }: CallSite, stepName: string | undefined): string | null {
+  const reason = [approval?.note, approval?.title, stepName].find((text) => typeof text === 'string' && text !== '');
+  return reason?.slice(0, maxOriginReason).toWellFormed() ?? null;
 }
 
 /** Goes on once a command ended. @throws StepFailure when it failed. */

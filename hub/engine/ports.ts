@@ -1,5 +1,7 @@
 import type { CommandDefinition } from '../../shared/commands/define.ts';
+import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import type { Agent, ToolProfile } from '../../shared/contract/automations/agents.ts';
+import type { ApprovalDecider } from '../../shared/contract/automations/approvals.ts';
 import type { Policy } from '../../shared/contract/automations/policies.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -23,7 +25,7 @@ export interface NewApproval {
   expiresInSeconds: number | undefined;
   /** Which call of an agent's tools it belongs to; 0 for the step itself. */
   call: number;
-  /** Email addresses of those who alone may decide; whoever manages automations does when empty. */
+  /** Email addresses of those who alone may decide; those of the policy when empty. */
   approvers: string[];
   required: number;
   escalateAfterSeconds: number | undefined;
@@ -33,12 +35,14 @@ export interface NewApproval {
 export interface Approval {
   id: string;
   kind: NewApproval['kind'];
+  title: string;
   status: 'pending' | 'approved' | 'rejected' | 'expired';
   request: JsonObject;
   requestHash: string;
   approvers: string[];
   required: number;
   decidedBy: string | null;
+  decider: ApprovalDecider | null;
   decidedAt: Date | null;
   note: string | null;
 }
@@ -76,6 +80,12 @@ export interface CommandRequest {
   /** When the step's own time is over; null without a limit. */
   deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
+  /** What only the step knows of the command's origin; its run says the rest. */
+  origin: {
+    step: { index: number; name: string | null };
+    approvedBy: CommandOrigin['approvedBy'] | null;
+    reason: string | null;
+  };
 }
 
 export interface CommandOutcome {

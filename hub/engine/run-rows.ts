@@ -7,7 +7,7 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/tracing/trace-context.ts';
-import { insertOutbox, personOf, requestersOf, runJobId, runRowsTopic } from './accept-runs.ts';
+import { insertOutbox, requestersOf, runJobId, runRowsTopic, starterOf } from './accept-runs.ts';
 import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';
 import { flows, runs, runSteps, workflows } from './schema.ts';
@@ -176,7 +176,10 @@ export async function insertRetries(
     trace_parent: traceParent,
     environment: caller.environment === 'test' ? 'test' : run.environment,
     requested_by: [
-      ...new Set([...requestersOf({ requestedBy: run.requested_by, trigger: run.trigger }), ...personOf(caller.actor)]),
+      ...new Set([
+        ...requestersOf({ requestedBy: run.requested_by, trigger: run.trigger }),
+        ...starterOf(caller.actor),
+      ]),
     ],
   }));
   const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(

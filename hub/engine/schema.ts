@@ -127,6 +127,10 @@ export const workflowVersions = pgTable(
     name: text('name').notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
     inputs: jsonb('inputs').$type<WorkflowInputs>(),
+    /** Who made this version, who last changed its trigger, steps, limits or inputs, and who last activated the workflow: `user:<id>`, `token:<id>` or another actor. */
+    changedBy: text('changed_by'),
+    definedBy: text('defined_by'),
+    activatedBy: text('activated_by'),
     createdAt: createdAt(),
   },
   (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
@@ -203,7 +207,7 @@ export const runs = pgTable(
     parentRunId: uuid('parent_run_id'),
     /** How many runs, each started by the one before, led to this one. */
     depth: integer('depth').notNull().default(0),
-    /** The people who started it, or a run that led to it, or ran one of these again: `user:<id>`. They decide no approval of it that names people. */
+    /** Users and keys that started it, or a run that led to it, or ran one of these again: `user:<id>`, `token:<id>`. `readRunPeople` adds the authors of the workflow. */
     requestedBy: text('requested_by')
       .array()
       .notNull()

@@ -158,10 +158,11 @@ function askForSkill(
 async function carryOutApproved(
   deps: EngineDependencies,
   held: HeldRun,
-  site: CallSite,
+  unapproved: CallSite,
   skill: Skill,
   approval: Approval,
 ): Promise<CallOutcome> {
+  const site = { ...unapproved, approval };
   const mismatch = () =>
     new StepFailure('approval_mismatch', 'The request is not the one that was approved.', { retryable: false });
   if (approval.kind === 'system.run') {
@@ -174,7 +175,7 @@ async function carryOutApproved(
     return dispatch(deps, held, site, skill, input as JsonObject, {
       id: approval.id,
       requestHash,
-      approvedBy: approval.decidedBy ?? 'unknown',
+      approvedBy: approval.decider?.name ?? approval.decidedBy ?? 'unknown',
       approvedAt: (approval.decidedAt ?? new Date()).toISOString(),
     });
   }

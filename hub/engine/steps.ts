@@ -155,7 +155,7 @@ async function runSkillStep(
         }),
       );
     }
-    return beginCall(deps, held, site, skill, rendered);
+    return beginCall(deps, held, approved === null ? site : { ...site, approval: approved.row }, skill, rendered);
   };
   if (row === undefined || row.status === 'pending' || row.wait?.kind === 'retry' || row.wait?.kind === 'delay')
     return begin();
@@ -183,11 +183,17 @@ async function runApprovalStep(
   const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: undefined, state: null };
   const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, held, site) : null;
   if (settled !== null && 'row' in settled) {
-    const { decidedBy, decidedAt, note } = settled.row;
+    const { decidedBy, decider, decidedAt, note } = settled.row;
     return {
       kind: 'succeeded',
       attempt,
-      output: { decision: 'approved', decidedBy, decidedAt: decidedAt?.toISOString() ?? null, note },
+      output: {
+        decision: 'approved',
+        decidedBy,
+        decider: decider === null ? null : { ...decider },
+        decidedAt: decidedAt?.toISOString() ?? null,
+        note,
+      },
       outputText: note ?? '',
       effect: 'pure',
       rows: [],
@@ -251,5 +257,5 @@ async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: nu
     required: row.required,
     expiresInSeconds: before.expiresInSeconds,
   };
-  return { skillId, input, at: new Date(at), terms };
+  return { skillId, input, at: new Date(at), terms, row };
 }

@@ -38,6 +38,9 @@ export const permissions = [
   'knowledge:manage',
   'usage:read',
   'automations:manage',
+  'automations:read',
+  'automations:run',
+  'approvals:decide',
   'voice:read',
   'voice:export',
   'connections:manage',
@@ -48,9 +51,42 @@ export type Permission = (typeof permissions)[number];
 export const productPermissions: Record<Product, readonly Permission[]> = {
   chat: ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage'],
   ai: ['ai:invoke', 'ai:speak', 'ai:voice', 'knowledge:manage', 'usage:read'],
-  automations: ['automations:manage'],
+  automations: ['automations:manage', 'automations:read', 'automations:run', 'approvals:decide'],
   voice: ['voice:read', 'voice:export', 'connections:manage'],
 };
+
+/** What each permission lets a key do. */
+export const permissionSummaries: Record<Permission, string> = {
+  'chat:write': 'write to conversations of Live Chat',
+  'chat:read': 'read conversations of Live Chat',
+  'visitors:read': 'read visitors of Live Chat',
+  'webhooks:manage': 'manage outbound webhooks',
+  'ai:invoke': 'ask models',
+  'ai:speak': 'ask the AI agent for spoken answers as text',
+  'ai:voice': 'speak with the AI agent, by requests and by the voice WebSocket',
+  'knowledge:manage': 'read and replace what the AI answers from',
+  'usage:read': 'read the use of models and speech',
+  'automations:manage':
+    'everything in Automations, including automations:read, automations:run and decisions on step approvals, but not on system.run',
+  'automations:read': 'read everything in Automations',
+  'automations:run': 'start, cancel, retry and replay runs, run skills and sequences, call inbound hooks',
+  'approvals:decide': 'list and decide approvals, including those of system.run that others started',
+  'voice:read': 'read call records',
+  'voice:export': 'export call records',
+  'connections:manage': 'manage the connections of carriers',
+};
+
+/** Permissions that a permission contains. A `system.run` approval needs `approvals:decide` itself. */
+const containedPermissions: Partial<Record<Permission, readonly Permission[]>> = {
+  'automations:manage': ['automations:read', 'automations:run', 'approvals:decide'],
+};
+
+/** The permissions of a key for which none are named: all of its product, without those that another one contains. */
+export const defaultPermissions = (product: Product): Permission[] =>
+  productPermissions[product].filter(
+    (permission) =>
+      !productPermissions[product].some((other) => containedPermissions[other]?.includes(permission) === true),
+  );
 
 /** What a workspace can be entitled to. */
 export const entitlementNames = [
@@ -91,6 +127,8 @@ interface OperationShape {
   /** Who may call it; each brings what it needs: a token its permission, a session its role. */
   callers: readonly [Caller, ...Caller[]];
   permission?: Permission;
+  /** Another permission that is enough for a token. */
+  alsoPermission?: Permission;
   /** The least role of a session caller; `agent` means any member. */
   role?: Role;
   /** What the workspace must be entitled to, for every caller; all of several. Where it is left out, a session needs what the permission's product needs. */
@@ -142,6 +180,14 @@ export type Resource = Record<string, Operation>;
 /** What the workspace of whoever calls an operation must be entitled to: all of it. */
 export const entitlementsOf = ({ entitlement, permission }: Operation): readonly Entitlement[] =>
   [entitlement ?? (permission === undefined ? [] : productEntitlement[productOf(permission)])].flat();
+
+/** The permissions of which a token needs one to call an operation: its own, and those that contain it. */
+export function acceptedPermissions({ permission, alsoPermission }: Operation): readonly Permission[] {
+  const own = [permission, alsoPermission].filter((each) => each !== undefined);
+  return permissions.filter((held) =>
+    own.some((each) => each === held || containedPermissions[held]?.includes(each) === true),
+  );
+}
 
 /** Whether an operation takes a kind of caller. */
 export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>

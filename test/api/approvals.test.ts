@@ -25,6 +25,13 @@ beforeAll(async () => {
     });
     members[name] = email;
   }
+  // An admin who started no run: the key of the tests is one of the first admin.
+  const email = `dora.${process.hrtime.bigint()}@example.org`;
+  await workspace.session.call('addMember', {
+    params: { tenantId: workspace.tenantId },
+    body: { email, password: 'correct horse battery', role: 'admin' },
+  });
+  members['dora'] = email;
 });
 afterAll(async () => {
   await hub[Symbol.asyncDispose]();
@@ -200,7 +207,9 @@ test('the page and the mail of an approval show characters that mislead, and hos
     () => mailed().length === 1,
     () => 'nobody was mailed',
   );
-  const { links } = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const { links } = await (
+    await signIn('dora')
+  ).session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
   const { text } = await send(hub.url, 'GET', new URL(links[0]?.url as string).pathname);
   const mark = (...points: string[]) => `<b class="mark">${points.join(' ')}</b>`;
   expect(text).toContain('<title>pay 100⟨U+202E⟩001</title>');
@@ -281,8 +290,10 @@ test('a link whose mail was cut off by a crash is replaced, and mailed', async (
 test('an admin makes new links, which take the place of the old ones', async () => {
   const runId = await start([{ type: 'approval', title: 'Again?', approvers: [emailOf('ann')] }]);
   const approval = await pendingOf(runId);
-  const first = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
-  const second = await workspace.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const first = await (await signIn('dora')).session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+  const second = await (
+    await signIn('dora')
+  ).session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
   const path = (links: typeof first) => new URL(links.links[0]?.url as string).pathname;
   expect((await send(hub.url, 'GET', path(first))).status).toBe(404);
   expect((await send(hub.url, 'GET', path(second))).status).toBe(200);

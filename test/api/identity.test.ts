@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
 import { contains } from '../../hub/platform/http/client-address.ts';
-import { productPermissions, products } from '../../shared/contract/define.ts';
+import { defaultPermissions, products } from '../../shared/contract/define.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -114,7 +114,7 @@ describe('API keys', () => {
       tokenId: id,
       product,
       environment: 'test',
-      permissions: productPermissions[product],
+      permissions: defaultPermissions(product),
       expiresAt: null,
     });
     await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });

@@ -199,14 +199,18 @@ test(
       ).status,
     ).toBe(200);
 
-    const question = { type: 'approval', title: 'ok?', approvers: [workspace.email, 'other@example.org'] };
+    // The key of the workspace is one of its first admin, who therefore counts as a starter of its runs.
+    const person = { email: 'second.admin@example.org', password: 'correct horse battery' };
+    await session.call('addMember', { params: { tenantId: workspace.tenantId }, body: { ...person, role: 'admin' } });
+    const second = hub.client((await hub.client().call('logIn', { body: person })).token);
+    const question = { type: 'approval', title: 'ok?', approvers: [person.email, 'other@example.org'] };
     // The second one keeps the run open once the first is decided.
     const asking = await create({ stepsJson: [question, question] });
     const waiting = startedRun(await api.call('runAutomationWorkflow', { params: { id: asking.id } })).runId;
     await api.call('getAutomationRun', { params: { id: waiting }, query: { waitSeconds: 20 } });
     const [approval] = (await api.call('listAutomationApprovals', { query: { runId: waiting } })).data;
-    await session.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
-    await session.call('growthDecideApproval', {
+    await second.call('growthCreateApprovalLinks', { params: { id: approval?.id as string } });
+    await second.call('growthDecideApproval', {
       params: { id: approval?.id as string },
       body: { decision: 'approved' },
     });

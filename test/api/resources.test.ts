@@ -460,7 +460,7 @@ describe('logs and messages', () => {
         });
       }
     }
-    expect(seen.slice(0, 3)).toEqual(['0 succeeded', '1 waiting_approval', 'waiting_approval']);
+    expect(seen.slice(0, 4)).toEqual(['queued', '0 succeeded', '1 waiting_approval', 'waiting_approval']);
     expect(seen.at(-1)).toBe('succeeded');
     expect(seen).toEqual(expect.arrayContaining(['1 succeeded', '2 succeeded']));
     expect((await request('GET', '/v1/automations/runs/01890000-0000-7000-8000-000000000000/events')).status).toBe(404);

@@ -93,7 +93,11 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     mkdirSync(home);
     let hub: HubProcess = await startHubProcess(env);
     const key = await cli(env, 'token', 'create', '--product', 'automations');
-    const api = createClient({ baseUrl: `http://127.0.0.1:${port}`, fetch: fetch as unknown as Fetch, token: key });
+    const client = (token: string) =>
+      createClient({ baseUrl: `http://127.0.0.1:${port}`, fetch: fetch as unknown as Fetch, token });
+    const api = client(key);
+    const permission = ['--permission', 'approvals:decide'];
+    const approvals = client(await cli(env, 'token', 'create', '--product', 'automations', ...permission));
     const { nodeId, pairingCode } = await api.call('createAutomationNode', { body: { allowSystem: true } });
     const data = join(folder, 'companion');
     const companionEnv = { ...process.env, OUTRIGGER_COMPANION_HOME: data };
@@ -176,7 +180,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
           .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
           .catch(() => ({ data: [] }));
         for (const approval of pending)
-          await api
+          await approvals
             .call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } })
             .catch(() => undefined);
       }
@@ -196,7 +200,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
           .call('listAutomationApprovals', { query: { status: 'pending', limit: 100 } })
           .catch(() => ({ data: [] }));
         for (const approval of pending)
-          await api
+          await approvals
             .call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } })
             .catch(() => undefined);
       }

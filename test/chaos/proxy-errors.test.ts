@@ -79,7 +79,7 @@ test(
       return results > answers.length || answer === undefined ? undefined : { answer };
     };
     const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
-    await workspace.api.call('decideAutomationApproval', {
+    await workspace.session.call('decideAutomationApproval', {
       params: { id: data[0]?.id as string },
       body: { decision: 'approved' },
     });

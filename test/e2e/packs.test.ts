@@ -159,7 +159,7 @@ test('the maintenance command runs after it was approved, and exactly that', asy
   expect(waiting.status).toBe('waiting_approval');
   const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId: waiting.id } });
   expect(data[0]).toMatchObject({ kind: 'system.run', request: { argv: ['echo', 'swept $HOME'] } });
-  await workspace.api.call('decideAutomationApproval', {
+  await workspace.session.call('decideAutomationApproval', {
     params: { id: data[0]?.id as string },
     body: { decision: 'approved' },
   });

@@ -72,7 +72,7 @@ describe('a hub', () => {
       if (command.type === 'system.run') {
         await read();
         const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
-        await workspace.api.call('decideAutomationApproval', {
+        await workspace.session.call('decideAutomationApproval', {
           params: { id: data[0]?.id as string },
           body: { decision: 'approved' },
         });

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parseCookie } from 'cookie';
-import { entitlementsOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
+import { acceptedPermissions, entitlementsOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import { parseApiKey } from '../api-keys.ts';
@@ -252,7 +252,7 @@ function admitToken(
   token: TokenIdentity,
   address: string,
 ): Extract<Principal, { kind: 'token' }> {
-  if (operation.permission !== undefined) assertPermission(token, operation.permission);
+  if (operation.permission !== undefined) assertPermission(token, operation, operation.permission);
   const missing = entitlementsOf(operation).find((entitlement) => !token.entitlements[entitlement]);
   if (missing !== undefined)
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);
@@ -263,12 +263,13 @@ function admitToken(
 }
 
 /** @throws AppError `wrong_product`, `missing_permission`, `product_not_entitled`. */
-function assertPermission(token: TokenIdentity, permission: Permission): void {
+function assertPermission(token: TokenIdentity, operation: Operation, permission: Permission): void {
   const product = productOf(permission);
   if (token.product !== product)
     throw new AppError('wrong_product', `This key is for ${token.product}; this operation needs one for ${product}.`);
-  if (!token.permissions.includes(permission))
-    throw new AppError('missing_permission', `This key lacks the permission ${permission}.`);
+  const accepted = acceptedPermissions(operation);
+  if (!accepted.some((each) => token.permissions.includes(each)))
+    throw new AppError('missing_permission', `This key lacks the permission ${accepted.join(' or ')}.`);
   if (!token.entitlements[productEntitlement[product]])
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${productEntitlement[product]}.`);
 }

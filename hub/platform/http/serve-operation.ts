@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
+import { takes } from '../../../shared/contract/define.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
@@ -35,6 +36,8 @@ export interface ServingOptions {
   trustedProxies: string[];
   /** Counts a request of a stranger. @throws AppError `rate_limited`. */
   limitAddress: AddressLimiter;
+  /** Counts wrong platform admin keys. */
+  adminKeyGuesses: GuessLimiter;
   /** Counts a request of a device. @throws AppError `rate_limited`. */
   limitDevice: DeviceLimiter;
   limits: { perKey: number };
@@ -116,6 +119,24 @@ export async function serveOperation(
           if (!headers.has(name) && !name.startsWith('x-ratelimit-')) response.removeHeader(name);
       throw refusal;
     });
+    throw error;
+  }
+}
+
+/** Lets an address guess the platform admin key a few times only. @throws AppError `rate_limited`. */
+async function limitGuesses(
+  { adminKeyGuesses }: ServingOptions,
+  operation: Operation,
+  address: string,
+  attempt: () => Promise<Principal>,
+): Promise<Principal> {
+  if (!takes(operation, 'platform')) return attempt();
+  try {
+    const principal = await attempt();
+    await adminKeyGuesses.assertMayTry(address);
+    return principal;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated') await adminKeyGuesses.countWrong(address);
     throw error;
   }
 }

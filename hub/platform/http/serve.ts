@@ -102,6 +102,7 @@ export async function serveHttp(
     rateLimiter,
     tracing,
     limitAddress,
+    adminKeyGuesses: createGuessLimiter(rateLimiter),
     limitDevice: createDeviceLimiter(rateLimiter, limits.device),
     logger,
     publicUrl: http.publicUrl,

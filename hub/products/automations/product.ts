@@ -69,6 +69,9 @@ export interface AutomationsNeeds {
   intake: RunIntake | null;
 }
 
+/** How long the answer to a rejection waits for its run to end, in seconds. */
+const settleSeconds = 3;
+
 /** Workflows, what starts them, and all that they do. */
 export interface Automations extends Product {
   workflows: Workflows;
@@ -126,7 +129,12 @@ export function createAutomations(
     hasOwnModel: settings.ai !== null,
   });
   const memory = new Memory({ db, cursors });
-  const approvals = new Approvals({ db, cursors, dispatch });
+  const approvals = new Approvals({
+    db,
+    cursors,
+    dispatch,
+    untilSettled: (tenantId, runId) => runs.get(tenantId, runId, { waitSeconds: settleSeconds }),
+  });
   const approvalLinks = new ApprovalLinks({
     db,
     approvals,

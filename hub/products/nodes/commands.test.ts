@@ -52,6 +52,7 @@ test.each([3_600_000, -3_600_000])(
         waitMs: 30_000,
         deadlineInSeconds: 20,
         approval: null,
+        origin: { step: { index: 0, name: null }, approvedBy: null, reason: null },
       }),
     );
     const handedOut = await commands.handOut(

@@ -3,10 +3,11 @@ import { deviceTimeMs } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 import { lockRuns } from '../../engine/index.ts';
-import type { CommandOutcome, PromisedJob } from '../../engine/index.ts';
+import type { CommandOutcome, CommandRequest, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
+import { originOf } from './command-origin.ts';
 import { endCommand, lockOpen } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
@@ -39,6 +40,7 @@ export interface DispatchRequest {
   /** The end of the step's own time, if it has one. */
   deadlineInSeconds: number | null;
   approval: NodeCommandRow['approval'];
+  origin: CommandRequest['origin'];
 }
 
 /** For how long, and how much of, how commands ended is kept in memory. */
@@ -85,14 +87,15 @@ export class NodeCommands {
       expires_at: Date;
       ends_in_ms: number;
       handed_out_at: string | null;
+      origin: NodeCommandRow['origin'];
       is_new: boolean;
     }>(
       asserted === 'true' ? 'dispatch_command' : 'dispatch_command_asserted',
-      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, now() + make_interval(secs => $13),
+      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, origin, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${originOf('$2', '$4', '$18')}, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, now() + make_interval(secs => $13),
          least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce(now() + make_interval(secs => $13), 'infinity')),
          CASE WHEN $15 THEN clock_timestamp() END, CASE WHEN $15 THEN now() + make_interval(secs => $17) END)
-       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, ${endsInMs} AS ends_in_ms, handed_out_at::text, xmax = 0 AS is_new, ${asserted}`,
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, ${endsInMs} AS ends_in_ms, handed_out_at::text, origin, xmax = 0 AS is_new, ${asserted}`,
       [
         request.id,
         request.tenantId,
@@ -111,6 +114,7 @@ export class NodeCommands {
         poll !== null,
         graceMs,
         leaseSeconds,
+        JSON.stringify(request.origin),
       ],
     );
     const [row] = rows;
@@ -120,7 +124,17 @@ export class NodeCommands {
     if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
     const leases: Lease[] = [{ commandId: id, handedOutAt }];
     const answer = {
-      commands: [presentCommand({ id, type: command.type, input, expiresAt, endsInMs: row.ends_in_ms, approval })],
+      commands: [
+        presentCommand({
+          id,
+          type: command.type,
+          input,
+          expiresAt,
+          endsInMs: row.ends_in_ms,
+          approval,
+          origin: row.origin,
+        }),
+      ],
       withdrawn: [],
     };
     return {

@@ -142,7 +142,8 @@ export const presentCommand = ({
   expiresAt,
   endsInMs,
   approval,
-}: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval'> & { endsInMs: number }) => ({
+  origin,
+}: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval' | 'origin'> & { endsInMs: number }) => ({
   id,
   type,
   input: isCommandType(type) ? deviceInput(catalog[type] as CommandDefinition, input) : input,
@@ -150,6 +151,7 @@ export const presentCommand = ({
   endsInMs: Math.max(0, Math.round(endsInMs)),
   leaseSeconds,
   ...(approval === null ? {} : { approval }),
+  ...(origin === null ? {} : { origin }),
 });
 
 /** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
@@ -251,6 +253,7 @@ interface LeasedRow {
   ends_in_ms: number;
   handed_out_at: string;
   approval: NodeCommandRow['approval'];
+  origin: NodeCommandRow['origin'];
 }
 
 /** Milliseconds until a command ends, as SQL. */
@@ -267,7 +270,7 @@ async function lease(tx: Transaction, nodeId: string, max: number): Promise<Leas
        UPDATE node_commands c SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
          expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
        FROM taken WHERE c.id = taken.id
-       RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, ${endsInMs} AS ends_in_ms, c.handed_out_at::text, c.approval
+       RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, ${endsInMs} AS ends_in_ms, c.handed_out_at::text, c.approval, c.origin
      )
      SELECT * FROM leased ORDER BY id`,
     [nodeId, max, leaseSeconds, graceMs],

@@ -1,3 +1,4 @@
+import type { CommandOrigin } from '../../../shared/commands/origin.ts';
 import type { nodeCommandStatuses } from '../../../shared/contract/nodes/device.ts';
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
 import { runs } from '../../engine/schema.ts';
@@ -110,6 +111,8 @@ export const nodeCommands = pgTable(
     type: text('type').notNull(),
     input: jsonb('input').$type<JsonObject>().notNull(),
     approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
+    /** Where it comes from, for its device to show; null for one from before this column. */
+    origin: jsonb('origin').$type<CommandOrigin>(),
     status: text('status').$type<(typeof nodeCommandStatuses)[number]>().notNull(),
     acts: boolean('acts').notNull(),
     /** Until then it may be handed out; once handed out, the end of its time on the device. */

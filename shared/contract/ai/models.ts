@@ -103,6 +103,7 @@ const models = named(
 export const modelConfigurations = defineResource({
   getAutomationModels: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/models',
     summary: 'Read the models and their failover order',

@@ -64,6 +64,7 @@ export const updateAgentBody = named(
 export const agents = defineResource({
   listAutomationAgents: {
     ...agentTag,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/agents',
     summary: 'List agents',
@@ -143,6 +144,7 @@ export const patchToolProfileBody = z
 export const toolProfiles = defineResource({
   listAutomationToolProfiles: {
     ...profileTag,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/tool-profiles',
     summary: 'List tool profiles',

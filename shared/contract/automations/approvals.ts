@@ -12,6 +12,19 @@ const manage = {
 
 export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] as const;
 
+export const deciderKinds = ['user', 'key', 'mail_link', 'time_out', 'run_end'] as const;
+
+/** Who decided an approval, for readers. */
+export const approvalDecider = named(
+  'ApprovalDecider',
+  z.object({
+    kind: z.enum(deciderKinds).describe('A mail link counts as the person it was mailed to'),
+    id: z.string().nullable().describe('The id of the user or API key, or the address that the link was mailed to'),
+    name: z.string().describe("A user's email address or an API key's name, as they were then"),
+  }),
+);
+export type ApprovalDecider = z.output<typeof approvalDecider>;
+
 export const approval = named(
   'Approval',
   z.object({
@@ -28,18 +41,20 @@ export const approval = named(
       .string()
       .describe('SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for'),
     status: z.enum(approvalStatuses),
-    approvers: z.array(z.string()).describe('Who alone may decide; empty when whoever manages automations does'),
+    approvers: z.array(z.string()).describe('Who alone may decide; empty when every caller with the permission may'),
     required: z.int().describe('How many of them must agree'),
     votes: z.array(
       z.object({
         approver: z.string(),
+        decider: approvalDecider.nullable(),
         decision: z.enum(['approved', 'rejected']),
         note: z.string().nullable(),
         at: timestamp,
       }),
     ),
     expiresAt: timestamp.nullable(),
-    decidedBy: z.string().nullable(),
+    decidedBy: z.string().nullable().describe('The actor as in the audit log, such as `user:<id>`'),
+    decider: approvalDecider.nullable().describe('Null while nothing is decided'),
     decidedAt: timestamp.nullable(),
     note: z.string().nullable(),
     createdAt: timestamp,
@@ -62,6 +77,8 @@ export const decideBody = named(
 export const approvals = defineResource({
   listAutomationApprovals: {
     ...manage,
+    permission: 'automations:read',
+    alsoPermission: 'approvals:decide',
     method: 'GET',
     path: '/v1/automations/approvals',
     summary: 'List approvals',
@@ -70,13 +87,15 @@ export const approvals = defineResource({
   },
   decideAutomationApproval: {
     ...manage,
+    permission: 'approvals:decide',
     method: 'POST',
     path: '/v1/automations/approvals/{id}/decide',
     summary: 'Decide an approval',
-    description: 'One that names its approvers can be decided only by them: by their own link, or signed in.',
+    description:
+      'An approval that names its approvers is decided only by them: by their own link, or signed in, and never by a starter of its run. An approval of `system.run` is decided by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow. The only member of a workspace may decide runs of their own, signed in. Any other approval is decided by every caller with the permission, unless the policy demands more.',
     params: idParams,
     body: decideBody,
     response: approval,
-    errors: ['approval_already_decided', 'approver_required'],
+    errors: ['approval_already_decided', 'approver_required', 'approval_needs_person'],
   },
 });

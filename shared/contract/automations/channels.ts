@@ -120,6 +120,7 @@ export const putChannelBody = named(
 export const channels = defineResource({
   listAutomationChannels: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/channels',
     summary: 'List channels',
@@ -156,7 +157,7 @@ export const channels = defineResource({
   receiveAutomationChannelMessage: {
     tag: 'Channels',
     callers: ['channel'],
-    permission: 'automations:manage',
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/channels/{id}/inbound',
     summary: 'Receive a message of a channel',

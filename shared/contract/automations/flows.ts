@@ -27,6 +27,7 @@ const flow = named(
 export const flows = defineResource({
   listAutomationFlows: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/flows',
     summary: 'List flows',
@@ -35,6 +36,7 @@ export const flows = defineResource({
   },
   getAutomationFlow: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/flows/{id}',
     summary: 'Read a flow with its runs',

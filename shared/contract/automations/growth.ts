@@ -40,7 +40,7 @@ type Alias<Aliased extends Operation> = Pick<
 
 /** An operation under the path that the dashboard's specification gives it; the operation itself answers it. */
 function alias<Aliased extends Operation>(operation: Aliased, path: string): Alias<Aliased> {
-  const { id: aliasOf, permission: _permission, ...shape } = operation;
+  const { id: aliasOf, permission: _permission, alsoPermission: _alsoPermission, ...shape } = operation;
   const description = `The same as \`${operation.method} ${operation.path}\`.`;
   return { ...shape, ...member, role: operation.role ?? member.role, path, description, aliasOf } as Alias<Aliased>;
 }
@@ -85,7 +85,7 @@ export const growth = defineResource({
     path: '/growth/automations/approvals/{id}/links',
     summary: 'Make new links for the named approvers of an approval',
     description:
-      'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
+      'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. A starter of the run cannot make them, because the answer holds the links; the only member of a workspace can. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
     params: idParams,
     response: z.object({ links: z.array(z.object({ approver: z.string(), url: z.string() })) }),
     errors: ['approval_already_decided', 'approver_required'],

@@ -119,6 +119,7 @@ export const onboarding = named(
 export const insight = defineResource({
   getAutomationSlo: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/slo',
     summary: 'How runs, nodes, deliveries and models did',
@@ -127,6 +128,7 @@ export const insight = defineResource({
   },
   getAutomationOnboarding: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/onboarding',
     summary: 'What this workspace has, what it lacks, and what to do next',

@@ -69,6 +69,7 @@ const liveDescription = (what: string) =>
 export const logs = defineResource({
   listAutomationMessages: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/messages',
     summary: 'List what left the platform',
@@ -77,6 +78,7 @@ export const logs = defineResource({
   },
   listAutomationLogs: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/logs',
     summary: 'List log lines of runs',
@@ -85,6 +87,7 @@ export const logs = defineResource({
   },
   streamAutomationMessages: {
     ...live,
+    permission: 'automations:read',
     path: '/v1/automations/messages/live',
     summary: 'Follow what leaves the platform live',
     description: liveDescription('a `message`'),
@@ -92,6 +95,7 @@ export const logs = defineResource({
   },
   streamAutomationLogs: {
     ...live,
+    permission: 'automations:read',
     path: '/v1/automations/logs/live',
     summary: 'Follow the log lines of runs live',
     description: liveDescription('a `log` line'),

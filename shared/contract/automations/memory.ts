@@ -34,6 +34,7 @@ const entry = named(
 export const memory = defineResource({
   listAutomationMemory: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/memory',
     summary: 'Read what is remembered',

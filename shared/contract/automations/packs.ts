@@ -113,6 +113,7 @@ const packParams = z.strictObject({ packId });
 export const packs = defineResource({
   listAutomationSkills: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills',
     summary: 'List skill packs',
@@ -156,6 +157,7 @@ export const packs = defineResource({
   },
   getAutomationSkillSdk: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills/sdk',
     summary: 'The schema of packs, and every skill that they may use',

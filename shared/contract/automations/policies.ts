@@ -56,6 +56,31 @@ export const putPolicyBody = named(
       .max(200)
       .default([])
       .describe('Skills before which somebody must approve; `*` stands for any part of a name'),
+    defaultApprovers: z
+      .array(
+        z
+          .email('must be an email address')
+          .max(254)
+          .transform((value) => value.toLowerCase()),
+      )
+      .max(20)
+      .default([])
+      .meta({ example: ['ann@example.org'] })
+      .describe(
+        'Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on',
+      ),
+    stepApprovalsNeedPerson: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow',
+      ),
+    soleMemberMayDecideOwnRuns: z
+      .boolean()
+      .default(true)
+      .describe(
+        'While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key',
+      ),
     errorWorkflowId: id
       .nullable()
       .default(null)
@@ -76,6 +101,7 @@ export type Policy = z.output<typeof policy>;
 export const policies = defineResource({
   getAutomationPolicy: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/policies',
     summary: 'Read the policy of the workspace',

@@ -2,9 +2,12 @@ import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
 import { id, idParams, instant, listQuery, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
+import { approvalDecider, approvalStatuses } from './approvals.ts';
 import { runStatuses, stepStatuses } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runWait } from './run-wait.ts';
+
+/** Over 300 lines: the operations of runs and the hook that starts them share their shapes. */
 
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -13,6 +16,17 @@ const manage = { tag, callers: ['token', 'session'], permission: 'automations:ma
 export const failure = named(
   'Failure',
   z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }),
+);
+
+const stepApproval = named(
+  'StepApproval',
+  z.object({
+    id,
+    status: z.enum(approvalStatuses),
+    decider: approvalDecider.nullable(),
+    decidedAt: timestamp.nullable(),
+    note: z.string().nullable(),
+  }),
 );
 
 export const stepResult = named(
@@ -37,6 +51,7 @@ export const stepResult = named(
     output: jsonValue.nullable(),
     outputText: z.string().nullable(),
     error: failure.nullable(),
+    approval: stepApproval.nullable().describe('The latest approval that the step asked for in this run'),
     artifactIds: z
       .array(id)
       .describe(
@@ -157,6 +172,7 @@ const bulkAnswer = named(
 export const runs = defineResource({
   listAutomationRuns: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs',
     summary: 'List runs',
@@ -171,6 +187,7 @@ export const runs = defineResource({
   },
   cancelAutomationRuns: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/cancel',
     summary: 'Cancel several runs',
@@ -181,6 +198,7 @@ export const runs = defineResource({
   },
   retryAutomationRuns: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/retry',
     summary: 'Retry several failed or cancelled runs',
@@ -191,6 +209,7 @@ export const runs = defineResource({
   },
   getAutomationRun: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}',
     summary: 'Read a run with its step results',
@@ -208,6 +227,7 @@ export const runs = defineResource({
   },
   cancelAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/cancel',
     summary: 'Cancel a run',
@@ -218,6 +238,7 @@ export const runs = defineResource({
   },
   retryAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/retry',
     summary: 'Retry a failed or cancelled run',
@@ -232,6 +253,7 @@ export const runs = defineResource({
   },
   replayAutomationRun: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/replay',
     summary: 'Run an ended run again from any step',
@@ -245,11 +267,12 @@ export const runs = defineResource({
   },
   streamAutomationRun: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}/events',
     summary: 'Follow a run live',
     description:
-      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes; the stream closes once the run has ended, and after 10 minutes at most; `end` says why when it ends with the right of its key.',
+      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes, first as it was `queued`; the stream closes once the run has ended, and after 10 minutes at most; `end` says why when it ends with the right of its key.',
     params: idParams,
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
@@ -261,12 +284,12 @@ export const hooks = defineResource({
   inboundAutomationHook: {
     tag: 'Inbound hook',
     callers: ['hook'],
-    permission: 'automations:manage',
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/hooks/inbound',
     summary: 'Start workflows from outside',
     description:
-      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
+      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. `event` starts those whose trigger names it, or names no events. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`: it counts for the workflow of `workflowId`, or, with `event` alone, for the key or token of the caller and this event. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
     body: z
       .strictObject({
         workflowId: id.optional(),

@@ -43,6 +43,7 @@ export const updateSequenceBody = named(
 export const sequences = defineResource({
   listAutomationSequences: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/sequences',
     summary: 'List sequences',
@@ -86,6 +87,7 @@ export const sequences = defineResource({
   },
   runAutomationSequence: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/sequences/{id}/run',
     summary: 'Run a sequence',

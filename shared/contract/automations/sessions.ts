@@ -40,6 +40,7 @@ export const sessionListQuery = listQuery.extend({ scope: scope.optional(), key:
 export const sessions = defineResource({
   listAutomationSessions: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/sessions',
     summary: 'List sessions',
@@ -58,6 +59,7 @@ export const sessions = defineResource({
   },
   getAutomationSession: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/sessions/{id}',
     summary: 'Read a session with its transcript',

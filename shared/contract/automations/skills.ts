@@ -31,6 +31,7 @@ const skill = named(
 export const skills = defineResource({
   listAutomationSkillCatalog: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills/catalog',
     summary: 'Every skill of this hub',
@@ -39,6 +40,7 @@ export const skills = defineResource({
   },
   runAutomationSkill: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/skills/{skillId}/run',
     summary: 'Run one skill by itself',

@@ -104,9 +104,19 @@ export const trigger = named(
           schemaVersion,
           type: z.literal('webhook'),
           webhook: z.strictObject({
-            token: text(16, 200).describe(
-              'Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it',
-            ),
+            token: text(16, 200)
+              .optional()
+              .describe(
+                'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
+              ),
+            events: z
+              .array(text(1, 200))
+              .min(1, 'must name at least one event')
+              .max(100, 'must name at most 100 events')
+              .optional()
+              .describe(
+                'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
+              ),
           }),
         }),
       ),

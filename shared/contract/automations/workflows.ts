@@ -143,6 +143,7 @@ export function startedRun(answer: z.output<typeof runAnswer>): z.output<typeof 
 
 const list = {
   ...manage,
+  permission: 'automations:read',
   method: 'GET',
   summary: 'List workflows',
   query: listQuery.extend({ active: z.enum(['true', 'false']).optional() }),
@@ -165,6 +166,7 @@ export const workflows = defineResource({
   createAutomationWorkflow: { ...create, path: '/v1/automations/workflows' },
   getAutomationWorkflow: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/workflows/{id}',
     summary: 'Read a workflow',
@@ -175,6 +177,7 @@ export const workflows = defineResource({
   },
   listAutomationWorkflowVersions: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/workflows/{id}/versions',
     summary: 'List the versions of a workflow',
@@ -185,6 +188,7 @@ export const workflows = defineResource({
   },
   getAutomationWorkflowVersion: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/workflows/{id}/versions/{version}',
     summary: 'Read a version of a workflow',
@@ -240,6 +244,7 @@ export const workflows = defineResource({
   },
   runAutomationWorkflow: {
     ...manage,
+    permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/workflows/{id}/run',
     summary: 'Run a workflow',
@@ -254,6 +259,7 @@ export const workflows = defineResource({
   },
   previewAutomationSchedule: {
     ...manage,
+    permission: 'automations:read',
     method: 'POST',
     path: '/v1/automations/schedules/preview',
     summary: 'The next fires of a schedule',

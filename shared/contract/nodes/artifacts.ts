@@ -7,6 +7,7 @@ const manage = { tag, callers: ['token', 'session'], permission: 'automations:ma
 export const artifacts = defineResource({
   getAutomationArtifact: {
     ...manage,
+    permission: 'automations:read',
     tag: 'Artefacts',
     method: 'GET',
     path: '/v1/automations/artifacts/{id}',

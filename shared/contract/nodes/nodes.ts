@@ -22,6 +22,7 @@ const uploadParams = z.strictObject({ id, commandId: id, name: artifactName });
 export const nodes = defineResource({
   listAutomationNodes: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes',
     summary: 'List companion nodes',
@@ -131,6 +132,7 @@ export const nodes = defineResource({
   },
   listAutomationNodeCommands: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}/command-history',
     summary: 'List the commands of a node',
@@ -145,6 +147,7 @@ export const nodes = defineResource({
   },
   listAutomationNodeFacts: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}/facts',
     summary: 'List what a node said of itself over time',

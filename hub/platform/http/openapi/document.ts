@@ -3,6 +3,7 @@ import { operations } from '../../../../shared/contract/api.ts';
 import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
 import { chatSockets } from '../../../../shared/contract/chat/live.ts';
 import { errorBody } from '../../../../shared/contract/common.ts';
+import { acceptedPermissions } from '../../../../shared/contract/define.ts';
 import type { Caller, Operation } from '../../../../shared/contract/define.ts';
 import { nodeChannel } from '../../../../shared/contract/nodes/channel.ts';
 import { errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
@@ -101,7 +102,8 @@ function descriptionOf(operation: Operation): string {
     ...(operation.errors ?? []),
     ...(operation.ifMatch === undefined ? [] : [operation.ifMatch]),
   ].toSorted();
-  const ofToken = operation.permission === undefined ? undefined : `the permission \`${operation.permission}\``;
+  const accepted = acceptedPermissions(operation).map((permission) => `\`${permission}\``);
+  const ofToken = accepted.length === 0 ? undefined : `the permission ${accepted.join(' or ')}`;
   const ofSession =
     operation.role === undefined
       ? undefined

@@ -42,7 +42,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
       'rate_limited',
     );
   if (takes(operation, 'device')) add('unauthenticated', 'device_secret_invalid', 'rate_limited');
-  if (takes(operation, 'platform')) add('unauthenticated');
+  if (takes(operation, 'platform')) add('unauthenticated', 'rate_limited');
   if (operation.ipLimit !== undefined) add('rate_limited');
   if (!takes(operation, 'public') || operation.body !== undefined) add('unavailable');
   return [...codes].toSorted();

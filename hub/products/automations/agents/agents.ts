@@ -45,7 +45,7 @@ export class Agents {
       await assertAgentReferences(tx, tenantId, body);
       const [row] = await tx
         .insert(agents)
-        .values({ id: newId(), tenantId, ...body })
+        .values({ id: newId(), tenantId, ...body, changedBy: actor })
         .returning();
       const created = row as AgentRow;
       await this.#deps.limits.assertWithin(tx, tenantId, 'agent');
@@ -67,7 +67,7 @@ export class Agents {
       await assertAgentReferences(tx, tenantId, body);
       const [row] = await tx
         .update(agents)
-        .set({ ...body, updatedAt: sql`now()` })
+        .set({ ...body, changedBy: actor, updatedAt: sql`now()` })
         .where(and(eq(agents.tenantId, tenantId), eq(agents.id, id)))
         .returning();
       if (row === undefined) throw notFound('agent', id);
@@ -130,7 +130,11 @@ export interface MessageRoute {
 }
 
 /** The agent that answers a message: that with the most exact route key; of several, the oldest. */
-export async function routeToAgent(tx: Transaction, tenantId: string, route: MessageRoute): Promise<Agent | null> {
+export async function routeToAgent(
+  tx: Transaction,
+  tenantId: string,
+  route: MessageRoute,
+): Promise<Pick<AgentRow, 'id' | 'name' | 'changedBy'> | null> {
   const command = /^\/[A-Za-z0-9_-]+/.exec(route.text.trim())?.[0];
   const keys = [
     ...(command === undefined ? [] : [command]),
@@ -147,7 +151,7 @@ export async function routeToAgent(tx: Transaction, tenantId: string, route: Mes
     .orderBy(agents.id);
   for (const key of keys) {
     const row = rows.find((candidate) => candidate.routeKeys.includes(key));
-    if (row !== undefined) return presentAgent(row);
+    if (row !== undefined) return row;
   }
   return null;
 }

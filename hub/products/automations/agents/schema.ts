@@ -25,6 +25,8 @@ export const agents = pgTable(
     toolProfileId: uuid('tool_profile_id').references(() => toolProfiles.id, { onDelete: 'restrict' }),
     routeKeys: text('route_keys').array().notNull(),
     model: text('model'),
+    /** Who last changed it, as the audit log names them. */
+    changedBy: text('changed_by'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

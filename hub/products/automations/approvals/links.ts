@@ -11,9 +11,9 @@ import { MailError } from '../../../platform/mail/mail.ts';
 import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
+import { assertMayMakeLinks, eligibleApprovers } from './deciders.ts';
 import { approvalLinks, approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { eligibleApprovers } from './service.ts';
 import type { Approvals } from './service.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -81,6 +81,7 @@ export class ApprovalLinks {
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
+      await assertMayMakeLinks(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
       for (const approver of approvers) links.push({ approver, url: await insertLink(tx, row, approver, baseUrl) });
@@ -139,7 +140,9 @@ export class ApprovalLinks {
       ).job;
     });
     if (job !== null) this.#deps.dispatch([job]);
-    return (await this.read(token)) as LinkedApproval;
+    const decided = (await this.read(token)) as LinkedApproval;
+    await this.#deps.approvals.afterDecision(tenantId, decided.approval);
+    return decided;
   }
 
   /** Mails a link to whoever may decide and has none yet; part of the sweep. Nothing without an SMTP server and a public address. */

@@ -2,13 +2,19 @@ import { approvals as resource } from '../../../../shared/contract/automations/a
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { Principal } from '../../../platform/http/principal.ts';
-import type { Approvals, Decider } from './service.ts';
+import type { Decider } from './deciders.ts';
+import type { Approvals } from './service.ts';
 
-/** Who decides: a person by their address, or whoever holds a key. */
+/** Who decides: a user, or an API key. `automations:manage` lets a key decide, but only `approvals:decide` itself does so explicitly. */
 const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
   principal.kind === 'session'
-    ? { kind: 'user', actor: actorOf(principal), email: principal.user.email }
-    : { kind: 'token', actor: actorOf(principal) };
+    ? { kind: 'user', actor: actorOf(principal), userId: principal.user.id, email: principal.user.email }
+    : {
+        kind: 'token',
+        actor: actorOf(principal),
+        tokenId: principal.tokenId,
+        mayDecideExplicitly: principal.permissions.includes('approvals:decide'),
+      };
 
 export const approvalRoutes = (approvals: Approvals) =>
   implement(resource, {

@@ -1,3 +1,4 @@
+import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
 import { index, integer, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
@@ -26,6 +27,8 @@ export const approvals = pgTable(
     onTimeout: text('on_timeout').$type<'reject' | 'approve'>().notNull(),
     expiresAt: instant('expires_at'),
     decidedBy: text('decided_by'),
+    /** Who decided, for readers; null for decisions that are older than this column. */
+    decider: jsonb('decider').$type<ApprovalDecider>(),
     decidedAt: instant('decided_at'),
     note: text('note'),
     /** Email addresses of those who alone may decide; empty when whoever may manage automations does. */
@@ -71,6 +74,7 @@ export const approvalVotes = pgTable(
     tenantId: tenantId(),
     decision: text('decision').$type<'approved' | 'rejected'>().notNull(),
     note: text('note'),
+    decider: jsonb('decider').$type<ApprovalDecider>(),
     createdAt: createdAt(),
   },
   (table) => [primaryKey({ columns: [table.approvalId, table.approver] }), ...policies()],

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
 import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { listRequesters, lockRuns, wakeRun } from '../../../engine/index.ts';
+import { lockRuns, wakeRun } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -10,7 +10,8 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { recordAudit } from '../../core/audit/index.ts';
-import { users } from '../../core/identity/schema.ts';
+import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } from './deciders.ts';
+import type { Decider } from './deciders.ts';
 import { approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
 import { closeApproval, listApprovals, lockPending, settleExpired, whyOver } from './store.ts';
@@ -20,22 +21,13 @@ export interface ApprovalsDependencies {
   db: Database;
   cursors: Cursors;
   dispatch: (jobs: PromisedJob[]) => void;
+  /** Resolves once a run has ended or waits for an approval, or after a while. */
+  untilSettled: (tenantId: string, runId: string) => Promise<unknown>;
 }
 
 type ListQuery = z.output<typeof resource.listAutomationApprovals.query>;
 type DecideBody = z.output<typeof resource.decideAutomationApproval.body>;
 export type VoteRow = typeof approvalVotes.$inferSelect;
-
-/** Who decides: an API token, a signed-in person, or a named approver by their own link. */
-export type Decider =
-  | { kind: 'token'; actor: string }
-  | { kind: 'user'; actor: string; email: string }
-  | { kind: 'link'; email: string };
-
-/** Who may decide now: those named and, once its time has come, those it is escalated to. */
-export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
-  return [...new Set([...row.approvers, ...(row.escalateAt !== null && row.escalateAt <= now ? row.escalateTo : [])])];
-}
 
 /** Human gates: each is decided once, and its run goes on in the same transaction. */
 export class Approvals {
@@ -80,11 +72,18 @@ export class Approvals {
     return row?.count ?? 0;
   }
 
-  /** @throws AppError `not_found`, `approval_already_decided`, or `approver_required` for one who may not decide it. */
+  /** @throws AppError `not_found`, `approval_already_decided`, or `approver_required` or `approval_needs_person` for a caller who may not decide it. */
   async decide(tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<Approval> {
     const decided = await this.#deps.db.workspace(tenantId, (tx) => this.decideWithin(tx, tenantId, id, body, decider));
     if (decided.job !== null) this.#deps.dispatch([decided.job]);
+    await this.afterDecision(tenantId, decided.approval);
     return decided.approval;
+  }
+
+  /** Lets a rejected run end before its caller is answered, so that the run reads as failed and can be retried; for a moment at most. */
+  async afterDecision(tenantId: string, { status, runId }: Pick<Approval, 'status' | 'runId'>): Promise<void> {
+    // Within another transaction nothing is committed yet that a worker could see.
+    if (status === 'rejected' && !this.#deps.db.isJoined) await this.#deps.untilSettled(tenantId, runId);
   }
 
   /** Decides in the caller's transaction; dispatch `job` after the commit. @throws AppError as `decide` does. */
@@ -109,27 +108,28 @@ export class Approvals {
     }
     const approver = await assertMayDecide(tx, row, decider);
     const note = body.note ?? null;
+    const by = await describeDecider(tx, tenantId, decider);
     const inserted = await tx
       .insert(approvalVotes)
-      .values({ approvalId: id, approver, tenantId, decision: body.decision, note })
+      .values({ approvalId: id, approver, tenantId, decision: body.decision, note, decider: by })
       .onConflictDoNothing()
       .returning();
     if (inserted.length === 0)
       throw new AppError('approval_already_decided', 'You have decided this approval already; others still have to.');
     const votes = await listVotes(tx, [id]);
     const agreed = votes.filter((vote) => vote.decision === 'approved').length;
-    const actor = decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
+    const actor = actorOfDecider(decider);
     await recordAudit(tx, {
       tenantId,
       actor,
       action: `approval.${body.decision}`,
       targetType: 'approval',
       targetId: id,
-      details: { runId: row.runId, requestHash: row.requestHash },
+      details: { runId: row.runId, requestHash: row.requestHash, decider: { ...by } },
     });
     if (body.decision === 'approved' && agreed < row.required) return { approval: present(row, votes), job: null };
     noteWorkspaceChange(tx, tenantId);
-    const closed = await closeApproval(tx, id, body.decision, actor, note);
+    const closed = await closeApproval(tx, id, body.decision, { actor, decider: by, note });
     return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
   }
 
@@ -147,26 +147,6 @@ export class Approvals {
     if (jobs.length > 0) this.#deps.dispatch(jobs);
     return jobs.length;
   }
-}
-
-/** The name under which a vote counts. Where approvers are named, nobody decides what they themselves asked for. */
-async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
-  if (row.approvers.length === 0) return decider.kind === 'link' ? decider.email : decider.actor;
-  if (decider.kind === 'token' || !eligibleApprovers(row, new Date()).includes(decider.email)) {
-    throw new AppError(
-      'approver_required',
-      'Only the people whom this approval names may decide it: by their own link, or signed in.',
-    );
-  }
-  const requesters = (await listRequesters(tx, row.tenantId, row.runId)).map((person) => person.slice('user:'.length));
-  if (requesters.length === 0) return decider.email;
-  const people = await tx.select({ email: users.email }).from(users).where(inArray(users.id, requesters));
-  if (people.some(({ email }) => email.toLowerCase() === decider.email))
-    throw new AppError(
-      'approver_required',
-      'You started this run yourself, or one that led to it; somebody else has to decide.',
-    );
-  return decider.email;
 }
 
 async function listVotes(tx: Transaction, approvalIds: string[]): Promise<VoteRow[]> {
@@ -191,14 +171,16 @@ export function present(row: ApprovalRow, votes: VoteRow[]): Approval {
     status: row.status,
     approvers: eligibleApprovers(row, new Date()),
     required: row.required,
-    votes: votes.map(({ approver, decision, note, createdAt }) => ({
+    votes: votes.map(({ approver, decision, note, decider, createdAt }) => ({
       approver,
+      decider,
       decision,
       note,
       at: createdAt.toISOString(),
     })),
     expiresAt: row.expiresAt?.toISOString() ?? null,
     decidedBy: row.decidedBy,
+    decider: row.decider,
     decidedAt: row.decidedAt?.toISOString() ?? null,
     note: row.note,
     createdAt: row.createdAt.toISOString(),

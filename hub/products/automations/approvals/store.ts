@@ -1,17 +1,25 @@
 import { createHash } from 'node:crypto';
+import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, asc, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
+import { readPolicy } from '../policies/index.ts';
 import { approvals } from './schema.ts';
 
 export type ApprovalRow = typeof approvals.$inferSelect;
 
+const byTimeOut: ApprovalDecider = { kind: 'time_out', id: null, name: 'Time-out' };
+const byRunEnd: ApprovalDecider = { kind: 'run_end', id: null, name: 'End of the run' };
+
 /** Writes the approval that a step waits for, once for each try of the step. */
 async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
-  const { expiresInSeconds, escalateAfterSeconds, requestHash, ...values } = approval;
+  const { expiresInSeconds, escalateAfterSeconds, requestHash, ...given } = approval;
+  const approvers =
+    given.approvers.length > 0 ? given.approvers : (await readPolicy(tx, given.tenantId)).defaultApprovers;
+  const values = { ...given, approvers };
   const [row] = await tx
     .insert(approvals)
     .values({
@@ -22,7 +30,7 @@ async function createApproval(tx: Transaction, approval: NewApproval): Promise<s
       expiresAt: expiresInSeconds === undefined ? null : sql`now() + make_interval(secs => ${expiresInSeconds})`,
       escalateAt:
         escalateAfterSeconds === undefined ? null : sql`now() + make_interval(secs => ${escalateAfterSeconds})`,
-      mailDueAt: approval.approvers.length === 0 ? null : sql`now()`,
+      mailDueAt: approvers.length === 0 ? null : sql`now()`,
     })
     .onConflictDoUpdate({
       target: [approvals.runId, approvals.stepIndex, approvals.attempt, approvals.call],
@@ -133,12 +141,11 @@ export async function closeApproval(
   tx: Transaction,
   id: string,
   decision: 'approved' | 'rejected',
-  decidedBy: string,
-  note: string | null,
+  { actor, decider, note }: { actor: string; decider: ApprovalDecider; note: string | null },
 ): Promise<ApprovalRow> {
   const [row] = await tx
     .update(approvals)
-    .set({ status: decision, decidedBy, decidedAt: sql`now()`, note })
+    .set({ status: decision, decidedBy: actor, decider, decidedAt: sql`now()`, note })
     .where(eq(approvals.id, id))
     .returning();
   return row as ApprovalRow;
@@ -148,7 +155,7 @@ export async function closeApproval(
 export async function expireRunApprovals(tx: Transaction, runIds: readonly string[]): Promise<void> {
   await tx
     .update(approvals)
-    .set({ status: 'expired', decidedBy: 'run ended', decidedAt: sql`now()` })
+    .set({ status: 'expired', decidedBy: 'run ended', decider: byRunEnd, decidedAt: sql`now()` })
     .where(and(inArray(approvals.runId, [...runIds]), eq(approvals.status, 'pending')));
 }
 
@@ -172,6 +179,7 @@ export async function settleExpired(tx: Transaction, limit: number): Promise<str
     .set({
       status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
       decidedBy: 'time-out',
+      decider: byTimeOut,
       decidedAt: sql`now()`,
     })
     .where(and(isDue, inArray(approvals.runId, free)))

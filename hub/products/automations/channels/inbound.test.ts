@@ -52,7 +52,7 @@ test('what a try that was rolled back has started is told to nobody', async () =
     limits: new WorkspaceLimits(),
     runs: { dispatch: (jobs: PromisedJob[]) => dispatched.push(...jobs) },
   } as unknown as ChannelsDependencies;
-  const channel = { id: channelId, tenantId, provider: 'webhook', name: 'c' } as ChannelRow;
+  const channel = { id: channelId, tenantId, provider: 'webhook', name: 'c', changedBy: null } as ChannelRow;
   const message = {
     text: 'x',
     messageId: 'm',
@@ -62,7 +62,14 @@ test('what a try that was rolled back has started is told to nobody', async () =
     from: null,
     replyTo: null,
   };
-  const { runIds } = await receiveMessages(deps, channel, [message as never], {}, 'live', false);
+  const { runIds } = await receiveMessages(
+    deps,
+    channel,
+    [message as never],
+    {},
+    { actor: null, environment: 'live' },
+    false,
+  );
   expect(tries).toBe(2);
   expect(told).toEqual(runIds);
   expect(dispatched.map(({ data }) => data.runId)).toEqual(runIds);

@@ -3,11 +3,13 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { AppError, errorCodes } from '../../../../shared/errors.ts';
 import { toStorableJson, toStorableText } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { starterOf } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
 import { routeToAgent } from '../agents/index.ts';
 import { appendMessage, ensureSession } from '../sessions/index.ts';
+import type { StartedRun } from '../workflows/index.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import type { InboundMessage } from './providers/provider.ts';
 import { channelReceipts } from './schema.ts';
@@ -84,10 +86,12 @@ export async function receiveMessages(
   channel: ChannelRow,
   messages: InboundMessage[],
   body: JsonObject,
-  environment: 'live' | 'test',
+  { actor: caller, environment }: { actor: string | null; environment: 'live' | 'test' },
   canAnswer: boolean,
 ): Promise<Received> {
   const { tenantId } = channel;
+  // Whoever last changed the channel knows its secret, and so can write messages in the name of others.
+  const starters = [...starterOf(caller), ...starterOf(channel.changedBy)];
   const done = await deps.db.workspace(tenantId, async (tx) => {
     const jobs: PromisedJob[] = [];
     const after: (() => void)[] = [];
@@ -128,8 +132,14 @@ export async function receiveMessages(
         messageId: message.messageId,
         sessionId: session.id,
       };
-      const workflowIds = (await deps.workflows.listForChannel(tx, tenantId, channel)).map(({ id }) => id);
-      if (workflowIds.length === 0) {
+      const request = { trigger, payload, environment, requestedBy: starters };
+      const starts: { of: JsonObject; start: () => Promise<StartedRun> }[] = (
+        await deps.workflows.listForChannel(tx, tenantId, channel)
+      ).map(({ id }) => ({
+        of: { workflowId: id },
+        start: () => deps.workflows.startWithin(tx, tenantId, id, request),
+      }));
+      if (starts.length === 0) {
         const agent = await routeToAgent(tx, tenantId, {
           channelId: channel.id,
           provider: channel.provider,
@@ -139,19 +149,23 @@ export async function receiveMessages(
         });
         if (agent !== null) {
           const origin = { kind: 'agent' as const, id: `${agent.id}:${channel.id}` };
-          workflowIds.push(
-            await deps.workflows.ensureDerived(tx, tenantId, {
-              origin,
-              name: `${agent.name} on ${channel.name}`.slice(0, 200),
-              steps: answerSteps(channel, agent.id, canAnswer),
-            }),
-          );
+          const derived = {
+            origin,
+            name: `${agent.name} on ${channel.name}`.slice(0, 200),
+            steps: answerSteps(channel, agent.id, canAnswer),
+            changedBy: agent.changedBy,
+          };
+          const requestedBy = [...new Set([...starters, ...starterOf(agent.changedBy)])];
+          starts.push({
+            of: { agentId: agent.id },
+            start: () => deps.workflows.startDerived(tx, tenantId, derived, { ...request, requestedBy }),
+          });
         }
       }
       const started: string[] = [];
-      for (const workflowId of workflowIds) {
+      for (const { of, start } of starts) {
         try {
-          const run = await deps.workflows.startWithin(tx, tenantId, workflowId, { trigger, payload, environment });
+          const run = await start();
           started.push(run.runId);
           jobs.push(run.job);
           after.push(run.committed);
@@ -159,11 +173,13 @@ export async function receiveMessages(
           // A workflow that is full, or can't run as it is, must not make the provider send the message again and again, with whatever comes after it.
           if (
             !(error instanceof AppError) ||
+            // A workflow beyond the limit of the workspace was written by then: all of it is undone.
+            error.code === 'workspace_limit_reached' ||
             (errorCodes[error.code].retryable && error.code !== 'workflow_limit_reached')
           )
             throw error;
           deps.logger.warn(
-            { err: error, workflowId, channelId: channel.id },
+            { err: error, ...of, channelId: channel.id },
             'a message of a channel could not start a workflow',
           );
         }

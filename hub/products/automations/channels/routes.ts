@@ -1,6 +1,6 @@
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
 import type { Channels } from './service.ts';
 
 export const channelRoutes = (channels: Channels) =>
@@ -14,7 +14,7 @@ export const channelRoutes = (channels: Channels) =>
       channels.receive(
         params.id,
         { headers, rawBody, body },
-        principal.kind === 'token' ? { tenantId: principal.tenantId, environment: principal.environment } : null,
+        principal.kind === 'token' ? { tenantId: principal.tenantId, ...runCallerOf(principal) } : null,
       ),
     async verifyAutomationChannel({ params, query, raw: { response } }) {
       response.type('text/plain').send(await channels.verify(params.id, query));

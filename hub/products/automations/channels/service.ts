@@ -76,7 +76,7 @@ export class Channels {
       }
       const at = body.config_json === undefined ? 'config' : 'config_json';
       const sealed = sealConfig(this.#deps.secrets, body.provider, body[at] ?? {}, before, `body.${at}`);
-      const values = { provider: body.provider, name: body.name, active: body.active, ...sealed };
+      const values = { provider: body.provider, name: body.name, active: body.active, changedBy: actor, ...sealed };
       const [row] =
         before === null
           ? await tx
@@ -152,7 +152,7 @@ export class Channels {
   async receive(
     id: string,
     call: InboundCall,
-    caller: { tenantId: string; environment: 'live' | 'test' } | null,
+    caller: { tenantId: string; actor: string; environment: 'live' | 'test' } | null,
   ): Promise<Received | { challenge: string }> {
     const channel =
       caller === null
@@ -176,7 +176,7 @@ export class Channels {
       channel,
       messages,
       call.body,
-      caller?.environment ?? 'live',
+      caller ?? { actor: null, environment: 'live' },
       this.#canAnswer(channel),
     );
   }

@@ -18,6 +18,9 @@ interface PolicyRow {
   max_runs_per_hour: number | null;
   approvals_required_for: string[];
   error_workflow_id: string | null;
+  default_approvers: string[];
+  step_approvals_need_person: boolean;
+  sole_member_may_decide_own_runs: boolean;
   retention: Policy['retention'];
   updated_at: Date;
 }
@@ -26,7 +29,8 @@ interface PolicyRow {
 export async function readPolicy(tx: Transaction, tenantId: string): Promise<Policy> {
   const { rows } = await tx.query<PolicyRow>(
     'read_policy',
-    `SELECT standing_orders, quiet_hours, max_runs_per_hour, approvals_required_for, error_workflow_id, retention, updated_at
+    `SELECT standing_orders, quiet_hours, max_runs_per_hour, approvals_required_for, error_workflow_id, default_approvers, step_approvals_need_person,
+       sole_member_may_decide_own_runs, retention, updated_at
      FROM automation_policies WHERE tenant_id = $1`,
     [tenantId],
   );
@@ -38,6 +42,9 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
     maxRunsPerHour: row.max_runs_per_hour,
     approvalsRequiredFor: row.approvals_required_for,
     errorWorkflowId: row.error_workflow_id,
+    defaultApprovers: row.default_approvers,
+    stepApprovalsNeedPerson: row.step_approvals_need_person,
+    soleMemberMayDecideOwnRuns: row.sole_member_may_decide_own_runs,
     retention: row.retention,
     updatedAt: row.updated_at.toISOString(),
   };

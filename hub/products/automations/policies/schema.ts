@@ -1,5 +1,5 @@
 import type { QuietHours, Retention } from '../../../../shared/contract/automations/policies.ts';
-import { integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
+import { boolean, integer, pgTable, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /** The one policy of a workspace. */
@@ -12,6 +12,12 @@ export const automationPolicies = pgTable(
     maxRunsPerHour: integer('max_runs_per_hour'),
     approvalsRequiredFor: text('approvals_required_for').array().notNull(),
     errorWorkflowId: uuid('error_workflow_id'),
+    defaultApprovers: text('default_approvers')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    stepApprovalsNeedPerson: boolean('step_approvals_need_person').notNull().default(false),
+    soleMemberMayDecideOwnRuns: boolean('sole_member_may_decide_own_runs').notNull().default(true),
     retention: jsonb('retention').$type<Retention>(),
     updatedAt: updatedAt(),
   },

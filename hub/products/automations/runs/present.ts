@@ -1,6 +1,6 @@
 import type { Run, RunSummary, StepResult } from '../../../../shared/contract/automations/runs.ts';
 import type { FlowRow } from './flow-store.ts';
-import type { FoundRun, SummaryRow } from './store.ts';
+import type { FoundRun, RunStepRow, SummaryRow } from './store.ts';
 import { presentWait } from './waits.ts';
 
 export function presentFlow(row: FlowRow) {
@@ -22,6 +22,39 @@ export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }
     startedAt: startedAt?.toISOString() ?? null,
     finishedAt: finishedAt?.toISOString() ?? null,
   };
+}
+
+/** A run as it was when it was accepted: nothing of it had begun, but for steps that a retry keeps. */
+export const asQueued = (run: Run): Run => ({
+  ...run,
+  status: 'queued',
+  waitsFor: null,
+  error: null,
+  startedAt: null,
+  finishedAt: null,
+  stepsResultJson: run.stepsResultJson.map((step) =>
+    step.finishedAt !== null && step.finishedAt <= run.queuedAt
+      ? step
+      : {
+          ...step,
+          status: 'pending',
+          attempts: 0,
+          startedAt: null,
+          finishedAt: null,
+          input: null,
+          inputOmitted: false,
+          output: null,
+          outputText: null,
+          error: null,
+          approval: null,
+          artifactIds: [],
+        },
+  ),
+});
+
+function presentApproval(row: RunStepRow['approval'] | undefined): StepResult['approval'] {
+  if (row === undefined || row === null) return null;
+  return { ...row, decidedAt: row.decidedAt === null ? null : new Date(row.decidedAt).toISOString() };
 }
 
 export function presentRun(run: FoundRun): Run {
@@ -62,6 +95,7 @@ export function presentRun(run: FoundRun): Run {
         output: result?.output ?? null,
         outputText: result?.output_text ?? null,
         error: result?.error ?? null,
+        approval: presentApproval(result?.approval),
         artifactIds: result?.artifact_ids ?? [],
       };
     }),

@@ -5,6 +5,7 @@ import { runs as runsResource } from '../../../../shared/contract/automations/ru
 import { streamEvents } from '../../../platform/http/event-stream.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { asQueued } from './present.ts';
 import type { Runs } from './service.ts';
 
 export const runRoutes = (runs: Runs) =>
@@ -31,8 +32,12 @@ export const runRoutes = (runs: Runs) =>
           // By hash: as texts, what many streams have shown of large runs would fill the memory.
           const shown = new Map<number, string>();
           let status = '';
+          let isFirst = true;
           while (!stream.signal.aborted) {
             const run = await runs.get(principal.tenantId, params.id);
+            // A run that begins as it is accepted is never seen in the queue; its history begins there all the same.
+            if (isFirst && run.status !== 'queued') await stream.send('run', asQueued(run));
+            isFirst = false;
             for (const step of run.stepsResultJson) {
               const seen = hash('sha256', JSON.stringify(step), 'base64');
               if (shown.get(step.index) === seen || (step.status === 'pending' && !shown.has(step.index))) continue;

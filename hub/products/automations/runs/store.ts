@@ -1,3 +1,4 @@
+import type { ApprovalDecider, approvalStatuses } from '../../../../shared/contract/automations/approvals.ts';
 import type { RunStatus, StepStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
@@ -17,6 +18,15 @@ export interface RunFilter {
   to?: Date | undefined;
 }
 
+/** The latest approval of a step, as JSON of the database. */
+interface StoredApproval {
+  id: string;
+  status: (typeof approvalStatuses)[number];
+  decider: ApprovalDecider | null;
+  decidedAt: string | null;
+  note: string | null;
+}
+
 /** A step as callers see it. */
 export interface RunStepRow {
   [column: string]: unknown;
@@ -30,6 +40,7 @@ export interface RunStepRow {
   error: RunFailure | null;
   started_at: Date | null;
   finished_at: Date | null;
+  approval: StoredApproval | null;
   artifact_ids: string[] | null;
 }
 
@@ -168,6 +179,8 @@ async function readSteps(tx: Transaction, tenantId: string, runId: string): Prom
        ORDER BY a.id DESC LIMIT ${maxArtifactIds}
      )
      SELECT index, status, attempts, input, input_omitted, output, output_text, error, started_at, finished_at,
+       (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
+        FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
        (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
      FROM run_steps s WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
     [runId, tenantId],

@@ -9,6 +9,8 @@ export const sequences = pgTable(
     tenantId: tenantId(),
     name: text('name').notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
+    /** Who last changed it, as the audit log names them. */
+    changedBy: text('changed_by'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

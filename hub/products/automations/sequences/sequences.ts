@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
 import type { Sequence } from '../../../../shared/contract/automations/sequences.ts';
 import { notFound } from '../../../../shared/errors.ts';
-import { personOf } from '../../../engine/index.ts';
+import { starterOf } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -82,7 +82,7 @@ export class Sequences {
       await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const [row] = await tx
         .insert(sequences)
-        .values({ id: newId(), tenantId, ...body })
+        .values({ id: newId(), tenantId, ...body, changedBy: actor })
         .returning();
       const created = row as Row;
       await this.#deps.limits.assertWithin(tx, tenantId, 'sequence');
@@ -104,7 +104,7 @@ export class Sequences {
       if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const [row] = await tx
         .update(sequences)
-        .set({ ...body, updatedAt: sql`now()` })
+        .set({ ...body, changedBy: actor, updatedAt: sql`now()` })
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
         .returning();
       if (row === undefined) throw notFound('sequence', id);
@@ -149,26 +149,27 @@ export class Sequences {
         .select()
         .from(sequences)
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
-        .for('update');
+        // Starts run side by side; only a deletion waits for them, or they for it.
+        .for('key share');
       if (row === undefined) throw notFound('sequence', id);
-      const workflowId = await this.#deps.workflows.ensureDerived(tx, tenantId, {
+      const derived = {
         origin: originOf(id),
         name: `Sequence: ${row.name}`.slice(0, 200),
         steps: row.steps,
-      });
-      const run = await this.#deps.workflows.startWithin(tx, tenantId, workflowId, {
+        changedBy: row.changedBy,
+      };
+      return this.#deps.workflows.startDerived(tx, tenantId, derived, {
         trigger: { type: 'sequence', sequenceId: id, by: caller.actor },
         context: body.context,
         payload: body.payload,
         payloadPath: 'body.payload',
         environment: caller.environment,
-        requestedBy: personOf(caller.actor),
+        requestedBy: starterOf(caller.actor),
       });
-      return { workflowId, run };
     });
-    started.run.committed();
-    this.#deps.runs.dispatch([started.run.job]);
-    return { runId: started.run.runId, status: 'queued' as const, workflowId: started.workflowId };
+    started.committed();
+    this.#deps.runs.dispatch([started.job]);
+    return { runId: started.runId, status: 'queued' as const, workflowId: started.workflowId };
   }
 
   async #present(tx: Transaction, row: Row): Promise<Sequence> {

@@ -56,6 +56,7 @@ export class ApprovedSkills {
         origin: { kind: 'skill', id: `approved:${skill.id}` },
         name: `Approved: ${skill.title}`,
         steps: [approval, stepOfSkill(skill.id, Object.keys(skill.input.shape))],
+        changedBy: null,
       },
       {
         trigger: { ...skillTrigger(skill.id, 'ai', {}), conversationId: asked.conversationId },

@@ -3,7 +3,7 @@ import type { Policy } from '../../../../shared/contract/automations/policies.ts
 import type { skills as resource } from '../../../../shared/contract/automations/skills.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { matchesGlob } from '../../../../shared/glob.ts';
-import { describeSkills, personOf, skillTrigger, stepOfSkill } from '../../../engine/index.ts';
+import { describeSkills, skillTrigger, starterOf, stepOfSkill } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -61,12 +61,13 @@ export class Skills {
           origin: { kind: 'skill', id: skill.id },
           name: `Skill: ${skill.title}`,
           steps: [stepOfSkill(skill.id, Object.keys(skill.input.shape))],
+          changedBy: null,
         },
         {
           trigger: skillTrigger(skill.id, caller.actor, options),
           payload: input,
           environment: caller.environment,
-          requestedBy: personOf(caller.actor),
+          requestedBy: starterOf(caller.actor),
         },
       ),
     );

@@ -8,10 +8,11 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
-import { assertFilter, assertValid, contentOf, joinToken, openTrigger } from './content.ts';
+import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
+import { findVersion } from './version-rows.ts';
 
 export type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
 export type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
@@ -40,7 +41,7 @@ export async function createWorkflow(
     deps.secrets,
     body.name,
     body.active,
-    body.triggerJson,
+    withToken(body.triggerJson, null),
     body.stepsJson,
     body.limits ?? null,
     body.inputs ?? null,
@@ -49,7 +50,15 @@ export async function createWorkflow(
   );
   const id = newId();
   await joinToken(tx, tenantId, id, content);
-  const created = await insertWorkflow(tx, tenantId, id, content, origin);
+  const { actor } = caller;
+  const created = await insertWorkflow(
+    tx,
+    tenantId,
+    id,
+    content,
+    { changedBy: actor, definedBy: actor, activatedBy: content.active ? actor : null },
+    origin,
+  );
   await deps.limits.assertWithin(tx, tenantId, 'workflow');
   if (body.triggerJson.type === 'schedule') await deps.limits.assertWithin(tx, tenantId, 'schedule');
   await recordAudit(tx, {
@@ -75,7 +84,7 @@ export async function changeWorkflow(
   body: UpdateBody,
   caller: RunCaller,
   expected: ExpectedVersion,
-): Promise<{ row: WorkflowRow; jobs: PromisedJob[] }> {
+): Promise<{ row: WorkflowRow; jobs: PromisedJob[]; setsToken: boolean }> {
   const before = await findWorkflow(tx, tenantId, id, 'update');
   if (before === null) throw notFound('workflow', id);
   if (before.origin?.kind === 'skill')
@@ -86,7 +95,8 @@ export async function changeWorkflow(
   if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
   if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
   if (body.triggerJson !== undefined) assertFilter(body.triggerJson);
-  const trigger = body.triggerJson ?? openTrigger(deps.secrets, before.trigger);
+  const opened = openTrigger(deps.secrets, before.trigger);
+  const trigger = body.triggerJson === undefined ? opened : withToken(body.triggerJson, opened);
   const limits = body.limits === undefined ? before.limits : body.limits;
   // A schedule that goes on as it was keeps its next fire; every other one begins now.
   const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
@@ -104,7 +114,14 @@ export async function changeWorkflow(
   if (before.webhookTokenHash !== null && content.webhookTokenHash?.equals(before.webhookTokenHash) === true)
     content.webhookTokenSince = before.webhookTokenSince;
   else await joinToken(tx, tenantId, id, content);
-  const updated = await updateWorkflow(tx, before, content);
+  const earlier = await findVersion(tx, tenantId, id, before.version);
+  const isDefined = [body.triggerJson, body.stepsJson, body.limits, body.inputs].some((part) => part !== undefined);
+  const isActivated = content.active && !before.active;
+  const updated = await updateWorkflow(tx, before, content, {
+    changedBy: caller.actor,
+    definedBy: isDefined ? caller.actor : (earlier?.definedBy ?? null),
+    activatedBy: isActivated ? caller.actor : (earlier?.activatedBy ?? null),
+  });
   if (trigger.type === 'schedule' && before.trigger.type !== 'schedule')
     await deps.limits.assertWithin(tx, tenantId, 'schedule');
   await recordAudit(tx, {
@@ -118,6 +135,9 @@ export async function changeWorkflow(
   // Runs that the old limits hold back may begin by the new ones.
   return {
     row: updated,
+    setsToken:
+      body.triggerJson?.type === 'webhook' &&
+      (body.triggerJson.webhook.token !== undefined || before.trigger.type !== 'webhook'),
     jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
   };
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { Workflow, WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
@@ -16,6 +17,11 @@ import { maxHookWorkflows, readWebhookToken } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
 
 const tokenPurpose = 'webhook-token';
+
+/** Whether a caller may read webhook tokens: admins and keys that may change workflows do. */
+export interface WorkflowReader {
+  showsToken: boolean;
+}
 
 /** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
 export async function assertValid(
@@ -72,23 +78,39 @@ export function contentOf(
   };
   if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null, webhookTokenSince: null };
   const { token } = trigger.webhook;
-  const sealed: Trigger = { ...trigger, webhook: { token: secrets.seal(tokenPurpose, token) } };
+  if (token === undefined) throw new Error('a webhook trigger is stored with its token');
+  const sealed: Trigger = { ...trigger, webhook: { ...trigger.webhook, token: secrets.seal(tokenPurpose, token) } };
   return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token), webhookTokenSince: now };
 }
 
 /** A trigger as callers see it: a webhook token inside is sealed in the row. */
 export function openTrigger(secrets: Secrets, trigger: Trigger): Trigger {
-  return trigger.type === 'webhook'
-    ? { ...trigger, webhook: { token: secrets.open(tokenPurpose, trigger.webhook.token) } }
+  return trigger.type === 'webhook' && trigger.webhook.token !== undefined
+    ? { ...trigger, webhook: { ...trigger.webhook, token: secrets.open(tokenPurpose, trigger.webhook.token) } }
     : trigger;
 }
 
-export function presentWorkflow(secrets: Secrets, row: WorkflowRow): Workflow {
+/** A given trigger with a webhook token: the given one, else the one that the workflow has, else a random one. */
+export function withToken(given: Trigger, before: Trigger | null): Trigger {
+  if (given.type !== 'webhook' || given.webhook.token !== undefined) return given;
+  const kept = before?.type === 'webhook' ? before.webhook.token : undefined;
+  return { ...given, webhook: { ...given.webhook, token: kept ?? randomBytes(24).toString('base64url') } };
+}
+
+/** A trigger for a caller who may not read webhook tokens, which start runs. */
+function withoutToken(trigger: Trigger): Trigger {
+  if (trigger.type !== 'webhook') return trigger;
+  const { token: _token, ...webhook } = trigger.webhook;
+  return { ...trigger, webhook };
+}
+
+/** A workflow as its reader sees it. */
+export function presentWorkflow(secrets: Secrets, row: WorkflowRow, { showsToken }: WorkflowReader): Workflow {
   return {
     id: row.id,
     name: row.name,
     active: row.active,
-    triggerJson: openTrigger(secrets, row.trigger),
+    triggerJson: showsToken ? openTrigger(secrets, row.trigger) : withoutToken(row.trigger),
     stepsJson: row.steps,
     version: row.version,
     limits: row.limits,

@@ -17,6 +17,8 @@ export interface DerivedWorkflow {
   origin: NonNullable<WorkflowRow['origin']>;
   name: string;
   steps: Step[];
+  /** Who last changed the resource; null for content of the hub itself. */
+  changedBy: string | null;
 }
 
 interface DerivedDependencies {
@@ -50,7 +52,7 @@ export async function startDerived(
  * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
  * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
  */
-export async function ensureDerived(
+async function ensureDerived(
   tx: Transaction,
   deps: DerivedDependencies,
   tenantId: string,
@@ -68,10 +70,12 @@ export async function ensureDerived(
     null,
     'live',
   );
+  const { changedBy } = derived;
+  const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy };
   const { kind, id: originId } = derived.origin;
   let before = await findByOrigin(tx, tenantId, kind, originId);
   if (before === null) {
-    const made = await insertDerivedWorkflow(tx, tenantId, newId(), content, derived.origin);
+    const made = await insertDerivedWorkflow(tx, tenantId, newId(), content, authors, derived.origin);
     if (made !== null) {
       await deps.limits.assertWithin(tx, tenantId, 'workflow');
       return made.id;
@@ -81,7 +85,7 @@ export async function ensureDerived(
   }
   // What people gave it of inputs is not of what it was made from.
   if (!isAsDerived(before, derived))
-    await updateWorkflow(tx, before, { ...content, inputs: before.inputs, limits: before.limits });
+    await updateWorkflow(tx, before, { ...content, inputs: before.inputs, limits: before.limits }, authors);
   return before.id;
 }
 

@@ -4,11 +4,11 @@ import type { hooks } from '../../../../shared/contract/automations/runs.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { listRequesters, maxRunDepth } from '../../../engine/index.ts';
+import { maxRunDepth, readRunPeople, starterOf } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, eq, gt, lte, sql } from '../../../platform/db/orm.ts';
+import { and, eq, lte, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { Runs } from '../runs/index.ts';
 import type { KnownStarts } from './known-starts.ts';
@@ -24,7 +24,7 @@ export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
 /** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
 export type HookCaller =
-  | { kind: 'token'; tenantId: string; environment: 'live' | 'test' }
+  | { kind: 'token'; tenantId: string; tokenId: string; environment: 'live' | 'test' }
   | { kind: 'webhook-token'; token: string };
 
 /** What a call says of where it comes from: the run that makes it, and how many led to that one. */
@@ -47,6 +47,12 @@ const mismatch = () =>
     'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.',
   );
 
+const nothingToStart = () =>
+  new AppError('not_found', 'There is no active webhook workflow that this event could start.');
+
+const accepts = ({ events }: DefinedStart, event: string | undefined) =>
+  events === null || (event !== undefined && events.includes(event));
+
 /** What a hook opens: workflows of one workspace, and its start if it is one alone. */
 interface Opened {
   tenantId: string;
@@ -57,14 +63,17 @@ interface Opened {
 
 async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<Opened> {
   const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
-  const matches = body.workflowId === undefined ? all.filter((match) => match.active) : all;
+  const opened = body.workflowId === undefined ? all.filter((match) => match.active) : all;
+  if (opened.length === 0) throw mismatch();
+  const matches = body.workflowId === undefined ? opened.filter((match) => accepts(match, body.event)) : opened;
   const [first] = matches;
-  if (first === undefined) throw mismatch();
+  if (first === undefined) throw nothingToStart();
   return {
     tenantId: first.tenant_id,
     entitlements: first.entitlements,
     workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })),
-    only: all.length === 1 ? first : null,
+    // The next call may name another event.
+    only: all.length === 1 && (body.workflowId !== undefined || first.events === null) ? first : null,
   };
 }
 
@@ -72,7 +81,7 @@ async function resolveByKey(db: Database, tenantId: string, body: InboundBody): 
   return db.read(tenantId, async (tx) => {
     if (body.workflowId === undefined) {
       const entitlements = await readEntitlements(tx, tenantId);
-      const workflows = await listWebhookWorkflows(tx, tenantId);
+      const workflows = await listWebhookWorkflows(tx, tenantId, body.event as string);
       if (workflows.length > maxHookWorkflows)
         throw new AppError(
           'conflict',
@@ -86,23 +95,47 @@ async function resolveByKey(db: Database, tenantId: string, body: InboundBody): 
   });
 }
 
-/** The runs that an idempotency key started before; null for none. */
-async function findKey(tx: Transaction, tenantId: string, key: string): Promise<string[] | null> {
-  const [first] = await tx
-    .select({ runIds: hookKeys.runIds })
-    .from(hookKeys)
-    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), gt(hookKeys.expiresAt, sql`now()`)));
-  return first?.runIds ?? null;
+/**
+ * An `idempotencyKey` as it is stored: within the workflow that the call names, or else within the credential and the event. A key of one
+ * scope never answers the runs of another.
+ */
+function storedKeyOf(caller: HookCaller, { workflowId, event }: InboundBody, key: string): string {
+  if (workflowId !== undefined) return `workflow:${workflowId.toLowerCase()} ${key}`;
+  const credential = caller.kind === 'token' ? caller.tokenId : webhookTokenHash(caller.token).toString('base64');
+  return `event:${credential} ${JSON.stringify(event)} ${key}`;
+}
+
+/** An idempotency key of a call, and the workflows that the call starts. */
+interface GivenKey {
+  /** As the caller gave it. */
+  given: string;
+  stored: string;
+  workflowIds: readonly string[];
+}
+
+/**
+ * The runs that an idempotency key started before; null for none. A key that an earlier version of the hub stored has no scope: it counts for
+ * the workflows that it started, until it expires.
+ */
+async function findKey(tx: Transaction, tenantId: string, key: GivenKey): Promise<string[] | null> {
+  const { rows } = await tx.query<{ run_ids: string[] }>(
+    'find_hook_key',
+    `SELECT k.run_ids FROM hook_keys k WHERE k.tenant_id = $1 AND k.expires_at > now()
+       AND (k.key = $2 OR (k.key = $3 AND k.run_ids <@ ARRAY(SELECT r.id FROM runs r WHERE r.tenant_id = $1 AND r.id = ANY(k.run_ids) AND r.workflow_id = ANY($4::uuid[]))))
+     ORDER BY k.key = $2 DESC LIMIT 1`,
+    [tenantId, key.stored, key.given, key.workflowIds],
+  );
+  return rows[0]?.run_ids ?? null;
 }
 
 /** Claims an idempotency key in the transaction that starts its runs; answers the first runs when the key was used before. */
-async function claimKey(tx: Transaction, tenantId: string, key: string, runIds: string[]): Promise<string[] | null> {
+async function claimKey(tx: Transaction, tenantId: string, key: GivenKey, runIds: string[]): Promise<string[] | null> {
   await tx
     .delete(hookKeys)
-    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key), lte(hookKeys.expiresAt, sql`now()`)));
+    .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key.stored), lte(hookKeys.expiresAt, sql`now()`)));
   const inserted = await tx
     .insert(hookKeys)
-    .values({ tenantId, key, runIds, expiresAt: sql`now() + interval '24 hours'` })
+    .values({ tenantId, key: key.stored, runIds, expiresAt: sql`now() + interval '24 hours'` })
     .onConflictDoNothing()
     .returning({ key: hookKeys.key });
   return inserted.length > 0 ? null : findKey(tx, tenantId, key);
@@ -136,6 +169,8 @@ export async function startInbound(
     type: 'webhook',
     ...(body.event === undefined ? {} : { event: body.event }),
   };
+  // The authors of a workflow count as starters of the runs that a hook starts; a key adds itself.
+  const starters = caller.kind === 'token' ? starterOf(`token:${caller.tokenId}`) : [];
   const request: StartRequest = {
     trigger,
     context: body.context,
@@ -143,6 +178,7 @@ export async function startInbound(
     payloadPath: 'body.payload',
     environment: caller.kind === 'token' ? caller.environment : 'live',
     depth,
+    requestedBy: starters,
   };
   const key = keyOf(caller, body);
   if (key !== null && callingRunId === null && depth < maxRunDepth) {
@@ -158,28 +194,38 @@ export async function startInbound(
       'conflict',
       `This call comes out of ${depth} runs that each started the next; a loop is ended here.`,
     );
-  if (workflows.length === 0)
-    throw new AppError('not_found', 'There is no active webhook workflow that this event could start.');
+  if (workflows.length === 0) throw nothingToStart();
   for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
   if (key !== null && only !== null) deps.known.learn(key, only);
+  const given: GivenKey | null =
+    body.idempotencyKey === undefined
+      ? null
+      : {
+          given: body.idempotencyKey,
+          stored: storedKeyOf(caller, body, body.idempotencyKey),
+          workflowIds: workflows.map(({ id }) => id),
+        };
   try {
     const accepted = await db.workspace(tenantId, async (tx) => {
       const jobs: PromisedJob[] = [];
       const runIds: string[] = [];
       const after: (() => void)[] = [];
       // What was accepted once stays accepted, whatever the workflow asks of a payload by now.
-      const known = body.idempotencyKey === undefined ? null : await findKey(tx, tenantId, body.idempotencyKey);
+      const known = given === null ? null : await findKey(tx, tenantId, given);
       if (known !== null) throw new DuplicateKey(known);
-      // Naming a run only ever takes the right to approve away, and only from people of its own workspace.
-      const requestedBy = callingRunId === null ? [] : await listRequesters(tx, tenantId, callingRunId);
+      // Naming a run only ever takes the right to approve away, and only from users and keys of its own workspace.
+      const requestedBy =
+        callingRunId === null
+          ? starters
+          : [...new Set([...starters, ...(await readRunPeople(tx, tenantId, callingRunId)).starters])];
       for (const workflow of workflows) {
         const run = await startRun(tx, deps, workflow, entitlements, { ...request, requestedBy });
         jobs.push(run.job);
         runIds.push(run.runId);
         after.push(run.committed);
       }
-      if (body.idempotencyKey !== undefined) {
-        const earlier = await claimKey(tx, tenantId, body.idempotencyKey, runIds);
+      if (given !== null) {
+        const earlier = await claimKey(tx, tenantId, given, runIds);
         if (earlier !== null) throw new DuplicateKey(earlier);
       }
       return { jobs, runIds, after };

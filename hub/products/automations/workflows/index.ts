@@ -1,1 +1,2 @@
 export { Workflows } from './service.ts';
+export type { StartedRun } from './start.ts';

@@ -11,8 +11,17 @@ import type { Workflows } from './service.ts';
 type List = OperationRequest<typeof resource.listAutomationWorkflows>;
 type Create = OperationRequest<typeof resource.createAutomationWorkflow>;
 
+/** A webhook token starts runs: keys that may only read, and members with the role `agent`, do not see those of others. */
+const readerOf = (principal: List['principal']) => ({
+  showsToken:
+    principal.kind === 'session'
+      ? principal.user.role === 'admin'
+      : principal.permissions.includes('automations:manage'),
+});
+
 export function workflowRoutes(workflows: Workflows) {
-  const list = ({ principal, query }: Pick<List, 'principal' | 'query'>) => workflows.list(principal.tenantId, query);
+  const list = ({ principal, query }: Pick<List, 'principal' | 'query'>) =>
+    workflows.list(principal.tenantId, query, readerOf(principal));
   const create = ({ principal, body }: Pick<Create, 'principal' | 'body'>) =>
     workflows.create(principal.tenantId, body, runCallerOf(principal));
   return implement(resource, {
@@ -21,7 +30,7 @@ export function workflowRoutes(workflows: Workflows) {
     createAutomationAlias: create,
     createAutomationWorkflow: create,
     getAutomationWorkflow: async ({ principal, params, raw: { response } }) =>
-      tagged(response, await workflows.get(principal.tenantId, params.id)),
+      tagged(response, await workflows.get(principal.tenantId, params.id, readerOf(principal))),
     listAutomationWorkflowVersions: ({ principal, params, query }) =>
       workflows.listVersions(principal.tenantId, params.id, query),
     getAutomationWorkflowVersion: ({ principal, params }) =>
@@ -29,18 +38,18 @@ export function workflowRoutes(workflows: Workflows) {
     restoreAutomationWorkflowVersion: async ({ principal, params, headers, raw: { response } }) =>
       tagged(
         response,
-        await workflows.restoreVersion(
-          principal.tenantId,
-          params.id,
-          params.version,
-          runCallerOf(principal),
-          expectedVersions(headers),
-        ),
+        await workflows.restoreVersion(principal.tenantId, params.id, params.version, runCallerOf(principal), {
+          expected: expectedVersions(headers),
+          ...readerOf(principal),
+        }),
       ),
     updateAutomationWorkflow: async ({ principal, params, body, headers, raw: { response } }) =>
       tagged(
         response,
-        await workflows.update(principal.tenantId, params.id, body, runCallerOf(principal), expectedVersions(headers)),
+        await workflows.update(principal.tenantId, params.id, body, runCallerOf(principal), {
+          expected: expectedVersions(headers),
+          ...readerOf(principal),
+        }),
       ),
     deleteAutomationWorkflow: ({ principal, params }) =>
       workflows.delete(principal.tenantId, params.id, actorOf(principal)),

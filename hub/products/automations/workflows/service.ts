@@ -5,7 +5,7 @@ import type { DryRun, Workflow, WorkflowVersion } from '../../../../shared/contr
 import { isUsableInstant } from '../../../../shared/contract/common.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { personOf } from '../../../engine/index.ts';
+import { starterOf } from '../../../engine/index.ts';
 import type { RunCaller, RunIntake } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -20,7 +20,8 @@ import { previewFires, scheduleProblem } from '../schedules/index.ts';
 import { changeWorkflow, createWorkflow } from './changes.ts';
 import type { CreateBody, ExpectedVersion, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';
-import { ensureDerived, startDerived } from './derived.ts';
+import type { WorkflowReader } from './content.ts';
+import { startDerived } from './derived.ts';
 import type { DerivedWorkflow } from './derived.ts';
 import { startByEvent } from './events.ts';
 import { startInbound } from './inbound.ts';
@@ -66,20 +67,20 @@ export class Workflows {
     this.#known = new KnownStarts(dependencies);
   }
 
-  list(tenantId: string, query: ListQuery) {
+  list(tenantId: string, query: ListQuery, reader: WorkflowReader) {
     const active = query.active === undefined ? undefined : query.active === 'true';
     const read = (limit: number, before: string | undefined) =>
       this.#deps.db.read(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
     return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) =>
-      presentWorkflow(this.#deps.secrets, row),
+      presentWorkflow(this.#deps.secrets, row, reader),
     );
   }
 
   /** @throws AppError `not_found`. */
-  async get(tenantId: string, id: string): Promise<Workflow> {
+  async get(tenantId: string, id: string, reader: WorkflowReader): Promise<Workflow> {
     const row = await this.#deps.db.read(tenantId, (tx) => findWorkflow(tx, tenantId, id));
     if (row === null) throw notFound('workflow', id);
-    return presentWorkflow(this.#deps.secrets, row);
+    return presentWorkflow(this.#deps.secrets, row, reader);
   }
 
   /** @throws AppError `not_found`, `invalid_cursor`. */
@@ -101,11 +102,11 @@ export class Workflows {
     id: string,
     version: number,
     caller: RunCaller,
-    expected: ExpectedVersion,
+    options: { expected: ExpectedVersion } & WorkflowReader,
   ): Promise<Workflow> {
     const found = await this.getVersion(tenantId, id, version);
     const { name, stepsJson, inputs } = found;
-    return this.update(tenantId, id, { name, stepsJson, inputs }, caller, expected);
+    return this.update(tenantId, id, { name, stepsJson, inputs }, caller, options);
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
@@ -118,7 +119,8 @@ export class Workflows {
     const row = await this.#deps.db.workspace(tenantId, (tx) =>
       createWorkflow(tx, this.#deps, tenantId, body, caller, origin),
     );
-    return presentWorkflow(this.#deps.secrets, row);
+    // The token was given or made just now, for this caller.
+    return presentWorkflow(this.#deps.secrets, row, { showsToken: true });
   }
 
   /** @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
@@ -127,13 +129,13 @@ export class Workflows {
     id: string,
     body: UpdateBody,
     caller: RunCaller,
-    expected: ExpectedVersion = null,
+    { expected, showsToken }: { expected: ExpectedVersion } & WorkflowReader,
   ): Promise<Workflow> {
-    const { row, jobs } = await this.#deps.db.workspace(tenantId, (tx) =>
+    const { row, jobs, setsToken } = await this.#deps.db.workspace(tenantId, (tx) =>
       changeWorkflow(tx, this.#deps, tenantId, id, body, caller, expected),
     );
     this.#deps.runs.dispatch(jobs);
-    return presentWorkflow(this.#deps.secrets, row);
+    return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken });
   }
 
   /** @throws AppError `not_found`. */
@@ -176,7 +178,7 @@ export class Workflows {
       payload: body.payload,
       payloadPath: 'body.payload',
       environment: caller.environment,
-      requestedBy: personOf(caller.actor),
+      requestedBy: starterOf(caller.actor),
     };
     const key = `${tenantId} ${id}`;
     const known = await this.#known.start(key, request);
@@ -228,7 +230,7 @@ export class Workflows {
 
   /**
    * Starts a run of the workflow of another resource, in the caller's transaction.
-   * @throws AppError as `run` and `ensureDerived` do.
+   * @throws AppError as `run` does, and `workspace_limit_reached`.
    */
   startDerived(
     tx: Transaction,
@@ -237,14 +239,6 @@ export class Workflows {
     request: StartRequest,
   ): Promise<StartedRun & { workflowId: string }> {
     return startDerived(tx, this.#deps, tenantId, derived, request);
-  }
-
-  /**
-   * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
-   * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
-   */
-  ensureDerived(tx: Transaction, tenantId: string, derived: DerivedWorkflow): Promise<string> {
-    return ensureDerived(tx, this.#deps, tenantId, derived);
   }
 
   /** The workflows of other resources of one kind, as far as they were made, by the ids of those. */

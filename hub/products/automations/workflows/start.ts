@@ -37,7 +37,7 @@ export interface StartRequest {
   parentRunId?: string;
   /** What the run is about, so that it goes when that is erased. */
   subjectId?: string;
-  /** The people who led to it: `user:<id>`. */
+  /** Users and keys that led to it: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
 }
 

@@ -8,6 +8,7 @@ import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, isNull, lt, sql } from '../../../platform/db/orm.ts';
 import { insertVersion, pruneVersions } from './version-rows.ts';
+import type { VersionAuthors } from './version-rows.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
 
@@ -56,9 +57,11 @@ export interface DefinedStart extends Definition {
   limits: WorkflowLimits | null;
   inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
+  /** Events that a webhook trigger accepts; null for every event, and for other triggers. */
+  events: string[] | null;
 }
 
-const startColumns = `w.id, w.tenant_id, w.name, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, ${termColumns}, ${definitionStamp} AS stamp
+const startColumns = `w.trigger->'webhook'->'events' AS events, w.id, w.tenant_id, w.name, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, ${termColumns}, ${definitionStamp} AS stamp
      FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id`;
 
 /** A workflow with all that its start needs, in one round trip. */
@@ -88,12 +91,19 @@ export async function findStartableByOrigin(
 /** The most workflows that one call of the inbound hook starts. */
 export const maxHookWorkflows = 100;
 
-/** Active webhook workflows of one workspace, one more than a call may start at most. */
-export async function listWebhookWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
+/** Active webhook workflows of one workspace that accept an event, one more than a call may start at most. */
+export async function listWebhookWorkflows(tx: Transaction, tenantId: string, event: string): Promise<WorkflowRow[]> {
   return tx
     .select()
     .from(workflows)
-    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.webhookTokenHash} is not null`))
+    .where(
+      and(
+        live(tenantId),
+        eq(workflows.active, true),
+        sql`${workflows.webhookTokenHash} is not null`,
+        sql`coalesce(${workflows.trigger}->'webhook'->'events' ? ${event}, true)`,
+      ),
+    )
     .orderBy(workflows.id)
     .limit(maxHookWorkflows + 1);
 }
@@ -218,9 +228,10 @@ export async function insertWorkflow(
   tenantId: string,
   id: string,
   content: WorkflowContent,
+  authors: VersionAuthors,
   origin: WorkflowRow['origin'] = null,
 ): Promise<WorkflowRow> {
-  return (await insertDerivedWorkflow(tx, tenantId, id, content, origin)) as WorkflowRow;
+  return (await insertDerivedWorkflow(tx, tenantId, id, content, authors, origin)) as WorkflowRow;
 }
 
 /** Inserts a workflow, unless its origin, of the kind that makes one alone, has it already: then null, once whoever makes it has committed. */
@@ -229,6 +240,7 @@ export async function insertDerivedWorkflow(
   tenantId: string,
   id: string,
   content: WorkflowContent,
+  authors: VersionAuthors,
   origin: WorkflowRow['origin'],
 ): Promise<WorkflowRow | null> {
   const [row] = await tx
@@ -237,7 +249,7 @@ export async function insertDerivedWorkflow(
     .onConflictDoNothing()
     .returning();
   if (row === undefined) return null;
-  await insertVersion(tx, tenantId, id, 1, content);
+  await insertVersion(tx, tenantId, id, 1, content, authors);
   return row;
 }
 
@@ -245,6 +257,7 @@ export async function updateWorkflow(
   tx: Transaction,
   before: WorkflowRow,
   content: WorkflowContent,
+  authors: VersionAuthors,
 ): Promise<WorkflowRow> {
   const version = before.version + 1;
   const [row] = await tx
@@ -252,7 +265,7 @@ export async function updateWorkflow(
     .set({ ...content, version, updatedAt: sql`now()` })
     .where(eq(workflows.id, before.id))
     .returning();
-  await insertVersion(tx, before.tenantId, before.id, version, content);
+  await insertVersion(tx, before.tenantId, before.id, version, content, authors);
   await pruneVersions(tx, before.id, version);
   return row as WorkflowRow;
 }

@@ -4,14 +4,18 @@ import { and, desc, eq, getTableColumns, lt } from '../../../platform/db/orm.ts'
 
 export type VersionRow = typeof workflowVersions.$inferSelect;
 
+/** Who wrote a version; they count as starters of the runs that nobody starts by hand. */
+export type VersionAuthors = Pick<VersionRow, 'changedBy' | 'definedBy' | 'activatedBy'>;
+
 export async function insertVersion(
   tx: Transaction,
   tenantId: string,
   workflowId: string,
   version: number,
   { name, steps, inputs }: Pick<VersionRow, 'name' | 'steps' | 'inputs'>,
+  authors: VersionAuthors,
 ): Promise<void> {
-  await tx.insert(workflowVersions).values({ workflowId, version, tenantId, name, steps, inputs });
+  await tx.insert(workflowVersions).values({ workflowId, version, tenantId, name, steps, inputs, ...authors });
 }
 
 /** Versions of a workflow, newest first, from before one of them on. */

@@ -1,0 +1,1 @@
+ALTER TABLE "node_commands" ADD COLUMN "origin" jsonb;

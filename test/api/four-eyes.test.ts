@@ -1,0 +1,416 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Step } from '../../shared/contract/automations/steps.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import type { Client } from '../fixtures/contract-client.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { missingId, send } from '../fixtures/requests.ts';
+import { until } from '../fixtures/until.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000000' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+beforeEach(async () => {
+  workspace = await hub.workspace();
+});
+
+type StepInput = Record<string, unknown> & { type: Step['type'] };
+
+interface Member {
+  email: string;
+  token: string;
+  session: Client;
+}
+
+async function addMember(role: 'admin' | 'agent'): Promise<Member> {
+  const email = `${role}.${process.hrtime.bigint()}@example.org`;
+  const password = 'correct horse battery';
+  await workspace.session.call('addMember', {
+    params: { tenantId: workspace.tenantId },
+    body: { email, password, role },
+  });
+  const { token } = await hub.client().call('logIn', { body: { email, password } });
+  return { email, token, session: hub.client(token) };
+}
+
+const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 25 } });
+
+async function pendingOf(runId: string) {
+  await settled(runId);
+  const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId, status: 'pending' } });
+  return data[0] as NonNullable<(typeof data)[0]>;
+}
+
+async function decide(id: string, credential: string, decision = 'approved') {
+  const headers = { authorization: `Bearer ${credential}` };
+  return send(hub.url, 'POST', `/v1/automations/approvals/${id}/decide`, { headers, body: { decision } });
+}
+
+async function latestOf(workflowId: string): Promise<string> {
+  const list = () => workspace.api.call('listAutomationRuns', { query: { workflowId } });
+  await until(
+    async () => (await list()).data.length > 0,
+    () => 'no run yet',
+  );
+  return (await list()).data[0]?.id as string;
+}
+
+/** A workflow as a caller creates it. */
+const create = async (as: Client, stepsJson: StepInput[], more: Record<string, unknown> = {}) =>
+  (await as.call('createAutomationWorkflow', { body: { name: 'w', stepsJson, ...more } as never })).id;
+
+/** A paired node that may run programs, and its device. */
+async function pairNode(): Promise<{ nodeId: string; device: Client }> {
+  const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+  const device = {
+    name: 'd',
+    platform: 'linux',
+    arch: 'x64',
+    osVersion: '',
+    appVersion: '1',
+    capabilities: ['system.run', 'node.ping'],
+  };
+  const { deviceSecret } = await hub.client().call('claimAutomationNode', { body: { pairingCode, device } });
+  await workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { allowSystem: true } });
+  return { nodeId, device: hub.client(deviceSecret) };
+}
+
+/** The next command that a device is given. */
+async function nextCommand(nodeId: string, device: Client) {
+  const { commands } = await device.call('pollAutomationNodeCommands', {
+    params: { id: nodeId },
+    query: { wait: 20, max: 1, running: '' } as never,
+  });
+  return commands[0] as NonNullable<(typeof commands)[0]>;
+}
+
+const programStep = (nodeId: string, name?: string): StepInput => ({
+  type: 'skill',
+  skillId: 'system.run',
+  ...(name === undefined ? {} : { name }),
+  input: { nodeId, argv: ['true'], waitMs: 60_000 },
+});
+const onlyOther = [403, 'approver_required', 200];
+
+/** What two members hear who approve, one behind the other. */
+async function verdicts(runId: string, first: Member, second: Member): Promise<unknown[]> {
+  const { id } = await pendingOf(runId);
+  const refused = await decide(id, first.token);
+  return [refused.status, refused.body.code, (await decide(id, second.token)).status];
+}
+
+describe('a starter of a run does not decide its named approval', () => {
+  let author: Member;
+  let other: Member;
+  const asked = () => ({ type: 'approval' as const, title: 'ok?', approvers: [author.email, other.email] });
+  const hookOf = (token: string) => ({ triggerJson: { type: 'webhook', webhook: { token } } });
+  const callHook = async (token: string, body: object) =>
+    (
+      await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers: { 'x-service-automation-token': token },
+        body,
+      })
+    ).body['runId'] as string;
+  beforeEach(async () => {
+    author = await addMember('agent');
+    other = await addMember('agent');
+  });
+
+  test('as author of a workflow whose hook is called without a sign-in', async () => {
+    const id = await create(author.session, [asked()], hookOf('a-token-of-a-webhook-1'));
+    const runId = await callHook('a-token-of-a-webhook-1', { workflowId: id });
+    expect(await verdicts(runId, author, other)).toEqual(onlyOther);
+  });
+
+  test('as author of a workflow with a schedule', async () => {
+    const id = await create(author.session, [asked()], {
+      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() } },
+    });
+    expect(await verdicts(await latestOf(id), author, other)).toEqual(onlyOther);
+  });
+
+  test('as creator of the API key that started it, by hand or by the hook', async () => {
+    const admin = await addMember('admin');
+    const { key } = await admin.session.call('createApiToken', {
+      params: { tenantId: workspace.tenantId },
+      body: { name: 'own', product: 'automations', permissions: ['automations:run'] },
+    });
+    const steps = [{ type: 'approval' as const, title: 'ok?', approvers: [admin.email, other.email] }];
+    const id = await create(author.session, steps);
+    const api = hub.client(key);
+    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
+    expect(await verdicts(runId, admin, other)).toEqual(onlyOther);
+    const hooked = await api.call('inboundAutomationHook', { body: { workflowId: id } });
+    expect(await verdicts(hooked.runId, admin, other)).toEqual(onlyOther);
+  });
+
+  test('as the member who activated the workflow, or who wrote its steps, whoever renamed it since', async () => {
+    const third = await addMember('agent');
+    const id = await create(author.session, [asked()], { ...hookOf('a-token-of-a-webhook-2'), active: false });
+    const change = (as: Member, body: object) =>
+      as.session.call('updateAutomationWorkflow', { params: { id }, body: body as never });
+    await change(other, { active: true });
+    await change(third, { name: 'renamed' });
+    const runId = await callHook('a-token-of-a-webhook-2', { workflowId: id });
+    const approval = await pendingOf(runId);
+    for (const member of [author, other])
+      expect((await decide(approval.id, member.token)).body).toMatchObject({ code: 'approver_required' });
+  });
+
+  test('as author of a workflow that a message of a channel starts, or of the channel', async () => {
+    const admin = await addMember('admin');
+    const channel = await admin.session.call('putAutomationChannel', {
+      body: { provider: 'webhook', name: 'c', config: { inboundSecret: 'a secret of a channel' } } as never,
+    });
+    const steps = [{ type: 'approval' as const, title: 'ok?', approvers: [author.email, admin.email, other.email] }];
+    const id = await create(author.session, steps, { triggerJson: { type: 'channel' } });
+    await send(hub.url, 'POST', channel.inboundPath, {
+      headers: { 'x-service-automation-token': 'a secret of a channel' },
+      body: { text: 'hello', from: 'me' },
+    });
+    const approval = await pendingOf(await latestOf(id));
+    for (const member of [author, admin])
+      expect((await decide(approval.id, member.token)).body).toMatchObject({ code: 'approver_required' });
+    expect((await decide(approval.id, other.token)).status).toBe(200);
+  });
+
+  test('in a retry and in a run that the run of their hook spawned', async () => {
+    const inner = await create(workspace.session, [asked()]);
+    const spawn = { type: 'skill' as const, skillId: 'subagent.spawn', input: { workflowId: inner } };
+    const outer = await create(author.session, [spawn], hookOf('a-token-of-a-webhook-3'));
+    await callHook('a-token-of-a-webhook-3', { workflowId: outer });
+    expect(await verdicts(await latestOf(inner), author, other)).toEqual(onlyOther);
+
+    const id = await create(author.session, [asked()], hookOf('a-token-of-a-webhook-4'));
+    const runId = await callHook('a-token-of-a-webhook-4', { workflowId: id });
+    await workspace.session.call('cancelAutomationRun', { params: { id: runId } });
+    const retry = await workspace.session.call('retryAutomationRun', { params: { id: runId } });
+    expect(await verdicts(retry.id, author, other)).toEqual(onlyOther);
+  });
+
+  test('nor by the links of the other approvers, which a starter cannot make', async () => {
+    const id = await create(workspace.session, [asked()]);
+    const { runId } = startedRun(await workspace.session.call('runAutomationWorkflow', { params: { id } }));
+    const approval = await pendingOf(runId);
+    const makeLinks = async (token: string) =>
+      send(hub.url, 'POST', `/growth/automations/approvals/${approval.id}/links`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+    expect((await makeLinks(workspace.jwt)).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+    expect((await makeLinks((await addMember('admin')).token)).status).toBe(200);
+  });
+
+  test('a mailed link counts as the person it was mailed to', async () => {
+    const id = await create(workspace.session, [asked()]);
+    const { runId } = startedRun(await author.session.call('growthRunWorkflow', { params: { id } }));
+    const approval = await pendingOf(runId);
+    const admin = await addMember('admin');
+    const { links } = await admin.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
+    const byLink = async ({ email }: Member) =>
+      send(hub.url, 'POST', new URL(links.find(({ approver }) => approver === email)?.url as string).pathname, {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        raw: 'decision=approved',
+      });
+    expect((await byLink(author)).status).toBe(403);
+    expect((await byLink(other)).status).toBe(200);
+    const decided = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data[0];
+    const decider = { kind: 'mail_link', id: other.email, name: other.email };
+    expect(decided).toMatchObject({ status: 'approved', decider, votes: [{ decider }] });
+  });
+});
+
+describe('an approval of system.run', () => {
+  async function startProgram(as: Client = workspace.api): Promise<{ approvalId: string; runId: string }> {
+    const { nodeId } = await pairNode();
+    const { runId } = await as.call('runAutomationSkill', {
+      params: { skillId: 'system.run' },
+      body: { input: { nodeId, argv: ['true'] } },
+    });
+    return { runId, approvalId: (await pendingOf(runId)).id };
+  }
+  const key = async (...permissions: ('automations:manage' | 'automations:run' | 'approvals:decide')[]) =>
+    workspace.createKey({ permissions });
+
+  test('is decided by another key only if this carries approvals:decide itself', async () => {
+    const { approvalId } = await startProgram();
+    expect((await decide(approvalId, (await key('automations:manage')).key)).body).toMatchObject({
+      statusCode: 403,
+      code: 'approval_needs_person',
+    });
+    const decider = await key('approvals:decide');
+    const decided = await decide(approvalId, decider.key);
+    expect(decided.body).toMatchObject({
+      status: 'approved',
+      decidedBy: `token:${decider.id}`,
+      decider: { kind: 'key', id: decider.id, name: 'test' },
+    });
+  });
+
+  test('is not decided by the key that started the run, whatever it carries', async () => {
+    const { key: own } = await key('automations:manage', 'approvals:decide');
+    const { approvalId } = await startProgram(hub.client(own));
+    expect((await decide(approvalId, own)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
+  });
+
+  test('is not decided by a key that wrote the workflow', async () => {
+    const { nodeId } = await pairNode();
+    const { key: writer } = await key('automations:manage', 'approvals:decide');
+    const id = await create(hub.client(writer), [programStep(nodeId)]);
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    const { id: approvalId } = await pendingOf(runId);
+    expect((await decide(approvalId, writer)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
+    expect((await decide(approvalId, (await key('approvals:decide')).key)).status).toBe(200);
+  });
+
+  test('is decided by a member who did not start the run, and not by one who did', async () => {
+    const starter = await addMember('agent');
+    const other = await addMember('agent');
+    const { approvalId } = await startProgram(starter.session);
+    expect((await decide(approvalId, starter.token)).body).toMatchObject({
+      statusCode: 403,
+      code: 'approver_required',
+    });
+    expect((await decide(approvalId, other.token)).body).toMatchObject({
+      status: 'approved',
+      decider: { kind: 'user', name: other.email },
+    });
+  });
+
+  test('is decided by the only member of the workspace, signed in, unless the policy forbids it', async () => {
+    const { approvalId } = await startProgram(workspace.session);
+    await workspace.session.call('putAutomationPolicy', { body: { soleMemberMayDecideOwnRuns: false } });
+    expect((await decide(approvalId, workspace.jwt)).body).toMatchObject({
+      statusCode: 403,
+      code: 'approver_required',
+    });
+    await workspace.session.call('putAutomationPolicy', { body: {} });
+    expect((await decide(approvalId, workspace.jwt)).status).toBe(200);
+  });
+
+  test('names the approvers that the policy demands, and is decided by them alone', async () => {
+    const approver = await addMember('agent');
+    const other = await addMember('agent');
+    await workspace.session.call('putAutomationPolicy', { body: { defaultApprovers: [approver.email] } });
+    const { approvalId, runId } = await startProgram();
+    expect((await pendingOf(runId)).approvers).toEqual([approver.email]);
+    for (const credential of [other.token, (await key('approvals:decide')).key])
+      expect((await decide(approvalId, credential)).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+    expect((await decide(approvalId, approver.token)).status).toBe(200);
+  });
+
+  test('shows who decided in the approval, the step of the run, the audit log and the command of the device', async () => {
+    const { nodeId, device } = await pairNode();
+    const starter = await addMember('agent');
+    const other = await addMember('agent');
+    const id = await create(workspace.session, [programStep(nodeId, 'Restart the printer')]);
+    const { runId } = startedRun(await starter.session.call('runAutomationWorkflow', { params: { id } }));
+    const { id: approvalId } = await pendingOf(runId);
+    await other.session.call('decideAutomationApproval', {
+      params: { id: approvalId },
+      body: { decision: 'approved', note: 'as agreed' },
+    });
+    const command = await nextCommand(nodeId, device);
+    const { user } = await other.session.call('readMe');
+    const { user: startedBy } = await starter.session.call('readMe');
+    expect(command).toMatchObject({ type: 'system.run', approval: { id: approvalId, approvedBy: other.email } });
+    expect(command.origin).toEqual({
+      workspace: { id: workspace.tenantId, name: `workspace ${workspace.email}` },
+      workflow: { id, name: 'w' },
+      run: { id: runId, step: { index: 0, name: 'Restart the printer' } },
+      startedBy: { kind: 'user', id: startedBy.id, name: starter.email },
+      approvedBy: { kind: 'user', id: user.id, name: other.email, at: command.approval?.approvedAt },
+      reason: 'as agreed',
+    });
+    const decider = { kind: 'user', id: user.id, name: other.email };
+    const run = await workspace.api.call('getAutomationRun', { params: { id: runId } });
+    expect(run.stepsResultJson[0]?.approval).toMatchObject({ id: approvalId, status: 'approved', decider });
+    const audit = await workspace.session.call('listAuditLog', {
+      params: { tenantId: workspace.tenantId },
+      query: { targetId: approvalId },
+    });
+    expect(audit.data[0]).toMatchObject({
+      action: 'approval.approved',
+      actor: `user:${user.id}`,
+      details: { decider },
+    });
+  });
+});
+
+describe('a step approval without named approvers', () => {
+  const startStep = async () => {
+    const id = await create(workspace.api, [{ type: 'approval', title: 'ok?' }]);
+    const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+    return (await pendingOf(runId)).id;
+  };
+
+  test('is decided by the key that started it', async () => {
+    expect((await decide(await startStep(), workspace.key)).status).toBe(200);
+  });
+
+  test('is decided by a person where the policy demands it', async () => {
+    await workspace.session.call('putAutomationPolicy', { body: { stepApprovalsNeedPerson: true } });
+    const [id, member] = [await startStep(), await addMember('agent')];
+    expect((await decide(id, workspace.key)).body).toMatchObject({ statusCode: 403, code: 'approval_needs_person' });
+    // The key of the run is one of this admin.
+    expect((await decide(id, workspace.jwt)).body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+    expect((await decide(id, member.token)).status).toBe(200);
+  });
+});
+
+test('a decision answers 400, 401, 403 and 404 to those who may not make it', async () => {
+  const id = await create(workspace.api, [{ type: 'approval', title: 'ok?' }]);
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  const approval = await pendingOf(runId);
+  expect((await decide(approval.id, workspace.key, 'maybe')).status).toBe(400);
+  expect((await decide(approval.id, 'none')).status).toBe(401);
+  const { key: reader } = await workspace.createKey({ permissions: ['automations:read', 'automations:run'] });
+  expect((await decide(approval.id, reader)).body).toMatchObject({ statusCode: 403, code: 'missing_permission' });
+  expect((await decide(approval.id, (await hub.workspace()).key)).status).toBe(404);
+  expect((await decide(missingId, workspace.key)).status).toBe(404);
+});
+
+describe('a command that needs no approval', () => {
+  test.each([
+    ['user', async (id: string) => workspace.session.call('runAutomationWorkflow', { params: { id } })],
+    ['key', async (id: string) => workspace.api.call('runAutomationWorkflow', { params: { id } })],
+    [
+      'hook',
+      async () =>
+        send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+          headers: { 'x-service-automation-token': 'a-token-for-origins-1' },
+          body: { event: 'order.paid' },
+        }),
+    ],
+  ])('says that a %s started its run', async (kind, start) => {
+    const { nodeId, device } = await pairNode();
+    const id = await create(
+      workspace.api,
+      [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 }, name: 'Look' }],
+      kind === 'hook' ? { triggerJson: { type: 'webhook', webhook: { token: 'a-token-for-origins-1' } } } : {},
+    );
+    await start(id);
+    const { origin } = await nextCommand(nodeId, device);
+    const names: Record<string, string> = { user: workspace.email, key: 'test', hook: 'Webhook: order.paid' };
+    expect(origin).toMatchObject({
+      workflow: { id, name: 'w' },
+      run: { step: { index: 0, name: 'Look' } },
+      startedBy: { kind, name: names[kind] },
+      reason: 'Look',
+    });
+    expect(origin?.approvedBy).toBeUndefined();
+  });
+
+  test('of a skill that is run by itself names no workflow', async () => {
+    const { nodeId, device } = await pairNode();
+    await workspace.api.call('runAutomationSkill', {
+      params: { skillId: 'node.ping' },
+      body: { input: { nodeId, waitMs: 60_000 } },
+    });
+    const { origin } = await nextCommand(nodeId, device);
+    expect(origin).toMatchObject({ workspace: { id: workspace.tenantId }, startedBy: { kind: 'key' } });
+    expect(origin?.workflow).toBeUndefined();
+  });
+});

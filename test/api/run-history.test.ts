@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { adminKey, startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+import { openStream } from '../fixtures/server-sent-events.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+beforeEach(async () => {
+  workspace = await hub.workspace();
+});
+
+const create = async (steps: unknown[]) =>
+  (await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: steps } as never })).id;
+const start = async (id: string) =>
+  startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
+
+describe('the history of a run begins with queued', () => {
+  test('in the stream of the workspace, also for runs that begin as they are accepted', async () => {
+    const stream = await openStream(`${hub.url}/tenants/${workspace.tenantId}/events`, workspace.jwt);
+    await expect.poll(() => stream.received[0]?.event).toBe('ready');
+    const id = await create([{ type: 'log', message: 'x' }]);
+    const runIds = [await start(id), await start(id), await start(id)];
+    const statusesOf = (runId: string) =>
+      stream.received
+        .filter(({ event, data }) => event === 'run' && data['id'] === runId)
+        .map(({ data }) => data['status']);
+    for (const runId of runIds) await expect.poll(() => statusesOf(runId)).toEqual(['queued', 'running', 'succeeded']);
+  });
+
+  test('in the stream of the run, whenever somebody begins to follow it', async () => {
+    const id = await create([
+      { type: 'log', message: 'x' },
+      { type: 'log', message: 'y', delaySeconds: 1 },
+    ]);
+    for (let round = 0; round < 3; round += 1) {
+      const runId = await start(id);
+      const stream = await openStream(`${hub.url}/v1/automations/runs/${runId}/events`, workspace.key);
+      await expect.poll(() => stream.isOver, { timeout: 20_000 }).toBe(true);
+      const runs = stream.received.filter(({ event }) => event === 'run').map(({ data }) => data);
+      expect(runs.map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded']);
+      expect(runs[0]).toMatchObject({ id: runId, startedAt: null, finishedAt: null, error: null });
+      const steps = runs[0]?.['stepsResultJson'] as { status: string }[] | undefined;
+      expect(steps?.map(({ status }) => status)).toEqual(['pending', 'pending']);
+    }
+  });
+});
+
+test('a rejected run has failed, and can be retried, once its rejection is answered', async () => {
+  const id = await create([{ type: 'approval', title: 'ok?' }]);
+  for (let round = 0; round < 5; round += 1) {
+    const runId = await start(id);
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data;
+    await workspace.api.call('decideAutomationApproval', {
+      params: { id: approval?.id as string },
+      body: { decision: 'rejected' },
+    });
+    expect((await workspace.api.call('getAutomationRun', { params: { id: runId } })).status).toBe('failed');
+    const retry = await workspace.api.call('retryAutomationRun', { params: { id: runId } });
+    await workspace.api.call('cancelAutomationRun', { params: { id: retry.id } });
+  }
+});
+
+test('an address that guesses the platform admin key too often is answered 429, with the right key as well', async () => {
+  const guess = async (key: string) =>
+    send(hub.url, 'PUT', `/tenants/${workspace.tenantId}/entitlements`, {
+      headers: { authorization: `Bearer ${key}` },
+      body: {},
+    });
+  expect((await guess(adminKey)).status).toBe(200);
+  const answers = [];
+  for (let index = 0; index < 40; index += 1) answers.push(await guess(`wrong-${index}`));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401, 429]));
+  expect(answers.at(-1)?.body.code).toBe('rate_limited');
+  expect(Number(answers.at(-1)?.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await guess(adminKey)).status).toBe(429);
+});
