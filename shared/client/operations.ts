@@ -216,10 +216,16 @@ export interface AiRun {
   model: string | null;
   /** Every call of a model, in their order */
   attempts: {
+    /** Id among the models of the workspace; null for the hub's own model */
+    modelId?: string | null;
+    /** As the provider names it */
     model: string;
+    /** Duration of the call in milliseconds */
     ms: number;
     /** What came of it, such as answered, timeout or http_429 */
     outcome: string;
+    /** What the provider said about the key, the account or the model, without secrets */
+    detail?: string;
   }[];
   usage: {
     inputTokens: number;
@@ -238,6 +244,11 @@ export interface AiRun {
   } | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+}
+
+export interface AiRunPage {
+  data: AiRun[];
+  meta: PageMeta;
 }
 
 export interface AiSuggestion {
@@ -316,12 +327,22 @@ export interface AiUsage {
   };
 }
 
+export interface AllowedOrigins {
+  /** Origins whose pages may call this workspace from a browser */
+  origins: string[];
+}
+
+export interface AllowedOriginsInput {
+  /** Origins whose pages may call this workspace from a browser */
+  origins: string[];
+}
+
 export interface ApiToken {
   id: string;
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -350,12 +371,13 @@ export interface Approval {
   /** SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for */
   requestHash: string;
   status: 'pending' | 'approved' | 'rejected' | 'expired';
-  /** Who alone may decide; empty when whoever manages automations does */
+  /** Who alone may decide; empty when every caller with the permission may */
   approvers: string[];
   /** How many of them must agree */
   required: number;
   votes: {
     approver: string;
+    decider: ApprovalDecider | null;
     decision: 'approved' | 'rejected';
     note: string | null;
     /** ISO 8601, UTC, with milliseconds */
@@ -363,12 +385,24 @@ export interface Approval {
   }[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
+  /** The actor as in the audit log, such as `user:<id>` */
   decidedBy: string | null;
+  /** Null while nothing is decided */
+  decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
   note: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+}
+
+export interface ApprovalDecider {
+  /** A mail link counts as the person it was mailed to */
+  kind: 'user' | 'key' | 'mail_link' | 'time_out' | 'run_end';
+  /** The id of the user or API key, or the address that the link was mailed to */
+  id: string | null;
+  /** A user's email address or an API key's name, as they were then */
+  name: string;
 }
 
 export interface ApprovalEvent {
@@ -532,6 +566,8 @@ export interface CallConnectionWithSecret {
   secret?: string;
 }
 
+export type CallDirection = 'inbound' | 'outbound';
+
 export interface CallEvent {
   type: 'call';
   /** ISO 8601, UTC, with milliseconds */
@@ -550,14 +586,18 @@ export interface CallRecord {
   /** What the carrier calls it; unique for a workspace and carrier */
   callSid: string;
   /** Null until the carrier has said it */
-  direction: 'inbound' | 'outbound' | null;
+  direction: CallDirection | null;
   /** Who called: a number or a SIP address, as the carrier wrote it */
   fromId: string | null;
   /** Who was called */
   toId: string | null;
+  /** Display name, or email address, of the member who called from their softphone; null for others */
+  fromName: string | null;
+  /** The same of the member who was called */
+  toName: string | null;
   state: 'queued' | 'ringing' | 'in_progress' | 'ended';
   /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
-  result: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled' | null;
+  result: CallResult | null;
   /** In the words of the carrier, or `no_final_event` where it never said that the call ended */
   reason: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -582,6 +622,8 @@ export interface CallRecordPage {
   data: CallRecord[];
   meta: PageMeta;
 }
+
+export type CallResult = 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
 
 export interface CallSummary {
   /** Whole, half up, of the answered calls that began today in UTC */
@@ -676,6 +718,13 @@ export interface CarrierEventReceived {
   received: true;
 }
 
+export interface ChangePassword {
+  /** The password that is valid now */
+  currentPassword: string;
+  /** At least 12 characters */
+  newPassword: string;
+}
+
 export interface Channel {
   id: string;
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
@@ -721,6 +770,8 @@ export interface ChannelTriggerInput {
 export interface ChatAgent {
   userId: string;
   email: string;
+  /** What visitors see of the agent; null shows a neutral word */
+  displayName: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
   openConversations: number;
@@ -866,7 +917,7 @@ export interface ChatMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
-  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
@@ -937,7 +988,9 @@ export interface ChatSettings {
   allowAnonymous: boolean;
   /** What the page asks of a visitor without a token; it identifies nobody */
   preChat: {
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     name: 'off' | 'optional' | 'required';
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     email: 'off' | 'optional' | 'required';
   };
   /** Null when somebody is there around the clock */
@@ -986,7 +1039,9 @@ export interface ChatSettingsPatch {
   allowAnonymous?: boolean;
   /** What the page asks of a visitor without a token; it identifies nobody */
   preChat?: {
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     name: 'off' | 'optional' | 'required';
+    /** Whether the page asks for it: `off`, `optional` or `required` */
     email: 'off' | 'optional' | 'required';
   };
   /** Null when somebody is there around the clock */
@@ -1033,6 +1088,7 @@ export interface Command {
   endsInMs: number;
   leaseSeconds: number;
   approval?: CommandApproval;
+  origin?: CommandOrigin;
 }
 
 export interface CommandApproval {
@@ -1042,6 +1098,46 @@ export interface CommandApproval {
   approvedBy: string;
   /** ISO 8601, UTC, with milliseconds */
   approvedAt: string;
+}
+
+export interface CommandOrigin {
+  workspace: {
+    id: string;
+    name: string;
+  };
+  /** Missing for a direct run of a skill */
+  workflow?: {
+    id: string;
+    name: string;
+  };
+  run?: {
+    id: string;
+    step?: {
+      index: number;
+      name?: string;
+    };
+  };
+  startedBy?: {
+    /** One of user, key, hook, schedule, event, channel, device, run, other; a newer hub may send other words */
+    kind: string;
+    /** The id of the user, API key, channel or parent run */
+    id?: string;
+    /** A user's email address, an API key's name, or words that name the trigger */
+    name: string;
+  };
+  /** Missing when the command needed no approval */
+  approvedBy?: {
+    /** A decision by a mailed link counts as the user it was mailed to */
+    kind: 'user' | 'key';
+    /** The id of the user or API key; an email address for approvers outside the workspace */
+    id: string;
+    /** A user's email address or an API key's name */
+    name: string;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+  };
+  /** The approver's note, else the title of the approval, else the name of the step */
+  reason?: string;
 }
 
 export interface CommandResult {
@@ -1141,7 +1237,7 @@ export interface CreateApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment?: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   expiresAt?: string;
   /** CIDR blocks or addresses, IPv4 and IPv6 */
   ipAllowlist?: string[];
@@ -1179,7 +1275,7 @@ export interface CreatedApiToken {
   name: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
   ipAllowlist: string[];
@@ -1631,7 +1727,7 @@ export interface InboxMessage {
   content: string;
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   senderId: string | null;
-  /** Of an agent, what stands before the @ of their address; null for others, and for one who left */
+  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
@@ -1678,11 +1774,12 @@ export interface InboxVisitor {
   created_at: string;
   /** ISO 8601, UTC, with milliseconds */
   last_seen_at: string | null;
+  /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** ISO 8601, UTC, with milliseconds */
-  blockedAt: string | null;
-  /** Without its last part, unless the settings keep it whole */
-  lastAddress: string | null;
+  /** When an agent blocked the visitor; null while they are not blocked */
+  blocked_at: string | null;
+  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  last_address: string | null;
 }
 
 export interface InboxVisitorDetail {
@@ -1696,11 +1793,12 @@ export interface InboxVisitorDetail {
   created_at: string;
   /** ISO 8601, UTC, with milliseconds */
   last_seen_at: string | null;
+  /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** ISO 8601, UTC, with milliseconds */
-  blockedAt: string | null;
-  /** Without its last part, unless the settings keep it whole */
-  lastAddress: string | null;
+  /** When an agent blocked the visitor; null while they are not blocked */
+  blocked_at: string | null;
+  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  last_address: string | null;
   /** The newest 20 */
   conversations: InboxConversation[];
 }
@@ -1861,6 +1959,8 @@ export interface Member {
   id: string;
   email: string;
   role: 'admin' | 'agent';
+  /** What visitors see of the member; null shows a neutral word */
+  displayName: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
@@ -1870,6 +1970,14 @@ export interface Member {
 export interface MemberPage {
   data: Member[];
   meta: PageMeta;
+}
+
+export interface MemberProfile {
+  id: string;
+  email: string;
+  role: 'admin' | 'agent';
+  /** What visitors see of you; null shows a neutral word */
+  displayName: string | null;
 }
 
 export interface MemoryEntry {
@@ -1914,7 +2022,7 @@ export interface Models {
     prices: ModelPrices | null;
   }[];
   order: string[];
-  /** The model of the hub itself, used where the workspace has none */
+  /** The model of the hub, used while `order` is empty; null when it is not used */
   fallback: {
     model: string;
     prices: ModelPrices | null;
@@ -2110,7 +2218,7 @@ export interface OwnToken {
   tokenId: string;
   product: 'chat' | 'ai' | 'automations' | 'voice';
   environment: 'live' | 'test';
-  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+  permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
 }
@@ -2201,6 +2309,12 @@ export interface Policy {
   maxRunsPerHour: number | null;
   /** Skills before which somebody must approve; `*` stands for any part of a name */
   approvalsRequiredFor: string[];
+  /** Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on */
+  defaultApprovers: JsonValue[];
+  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow */
+  stepApprovalsNeedPerson: boolean;
+  /** While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key */
+  soleMemberMayDecideOwnRuns: boolean;
   /** Runs with the failed run as its payload whenever a run fails */
   errorWorkflowId: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
@@ -2231,6 +2345,8 @@ export interface PutChannel {
   name: string;
   /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
   config?: Record<string, unknown>;
+  /** Another name of config; send one of the two */
+  config_json?: Record<string, unknown>;
   active?: boolean;
 }
 
@@ -2275,6 +2391,12 @@ export interface PutPolicy {
   maxRunsPerHour?: number | null;
   /** Skills before which somebody must approve; `*` stands for any part of a name */
   approvalsRequiredFor?: string[];
+  /** Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on */
+  defaultApprovers?: string[];
+  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow */
+  stepApprovalsNeedPerson?: boolean;
+  /** While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key */
+  soleMemberMayDecideOwnRuns?: boolean;
   /** Runs with the failed run as its payload whenever a run fails */
   errorWorkflowId?: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
@@ -2335,7 +2457,7 @@ export interface RemovedMember {
     name: string;
     product: 'chat' | 'ai' | 'automations' | 'voice';
     environment: 'live' | 'test';
-    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'automations:manage' | 'voice:read')[];
+    permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
     /** The key without its secret */
     keyHint: string;
     ipAllowlist: string[];
@@ -2782,6 +2904,15 @@ export interface StartedRun {
 
 export type Step = SkillStep | LogStep | ApprovalStep | AgentStep | DeliverStep;
 
+export interface StepApproval {
+  id: string;
+  status: 'pending' | 'approved' | 'rejected' | 'expired';
+  decider: ApprovalDecider | null;
+  /** ISO 8601, UTC, with milliseconds */
+  decidedAt: string | null;
+  note: string | null;
+}
+
 export interface StepEvent {
   type: 'step';
   /** When it happened */
@@ -2814,6 +2945,8 @@ export interface StepResult {
   output: JsonObject | null;
   outputText: string | null;
   error: Failure | null;
+  /** The latest approval that the step asked for in this run */
+  approval: StepApproval | null;
   /** Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run */
   artifactIds: string[];
 }
@@ -2897,7 +3030,7 @@ export interface VisitorConversation {
   lastSeq: number;
   visitorReadSeq: number;
   agentReadSeq: number;
-  /** Of whoever it is assigned to */
+  /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
   /** Whether somebody of the workspace is there */
   agentOnline: boolean;
@@ -2961,6 +3094,8 @@ export interface VisitorSession {
   visitorId: string;
   conversation: VisitorConversation;
   settings: ChatPageSettings;
+  /** True when the conversations of `anonymousSession` became those of this visitor in this request */
+  carriedOver: boolean;
 }
 
 export interface VisitorSessionEnded {
@@ -3087,8 +3222,10 @@ export interface WebhookTrigger {
   schemaVersion: 1;
   type: 'webhook';
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
-    token: string;
+    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    token?: string;
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    events?: string[];
   };
 }
 
@@ -3096,8 +3233,10 @@ export interface WebhookTriggerInput {
   schemaVersion?: 1;
   type: 'webhook';
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token. Whoever knows it starts the workflow: make it of at least 16 random bytes. It opens at most 100 workflows of a workspace, and every person of the workspace can read it */
-    token: string;
+    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    token?: string;
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    events?: string[];
   };
 }
 
@@ -3205,6 +3344,7 @@ export interface Operations {
         attributes?: Record<string, unknown>;
         /** Title of a conversation that is made; display name, email or external id when left out */
         name?: string;
+        /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
       };
     };
@@ -3218,6 +3358,7 @@ export interface Operations {
         /** `meta.nextCursor` of the page before */
         cursor?: string;
         status?: 'open' | 'pending' | 'resolved' | 'closed';
+        /** Compared exactly, including upper and lower case */
         source?: string;
       };
     };
@@ -3229,10 +3370,11 @@ export interface Operations {
       body: {
         name: string;
         priority?: 'low' | 'normal' | 'high' | 'urgent';
+        /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
         visitor?: {
-          /** Your own stable id of this person */
-          externalId: string;
+          /** The same id is the same visitor. Without it, a new visitor is created each time */
+          externalId?: string;
           /** Shown to agents */
           displayName?: string;
           email?: string;
@@ -3777,6 +3919,8 @@ export interface Operations {
         siteKey: string;
         /** Of the link, or of `boot` */
         token?: string;
+        /** Session token of the anonymous visitor who now signs in with `token` */
+        anonymousSession?: string;
         /** What an anonymous visitor calls themselves */
         name?: string;
         email?: string;
@@ -3913,6 +4057,16 @@ export interface Operations {
     };
     answer: WebhookWithSecret;
   };
+  /** Show a webhook */
+  getWebhook: {
+    input: {
+      params: {
+        tenantId: string;
+        id: string;
+      };
+    };
+    answer: Webhook;
+  };
   /** Change a webhook, or switch it on or off */
   updateWebhook: {
     input: {
@@ -4027,6 +4181,21 @@ export interface Operations {
       body: CreateAiRun;
     };
     answer: AiRun;
+  };
+  /** List runs */
+  listAiRuns: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        status?: 'succeeded' | 'failed';
+        environment?: 'live' | 'test';
+        /** A JSON object of texts: only runs whose metadata have all of them */
+        metadata?: string;
+      };
+    };
+    answer: AiRunPage;
   };
   /** Read a run */
   getAiRun: {
@@ -4225,6 +4394,15 @@ export interface Operations {
   createAutomationSequence: {
     input: {
       body: CreateSequence;
+    };
+    answer: Sequence;
+  };
+  /** Show a sequence */
+  getAutomationSequence: {
+    input: {
+      params: {
+        id: string;
+      };
     };
     answer: Sequence;
   };
@@ -4441,6 +4619,15 @@ export interface Operations {
     };
     answer: Agent;
   };
+  /** Show an agent */
+  getAutomationAgent: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Agent;
+  };
   /** Change an agent */
   updateAutomationAgent: {
     input: {
@@ -4477,6 +4664,24 @@ export interface Operations {
       body: PutToolProfile;
     };
     answer: ToolProfile;
+  };
+  /** Show a tool profile */
+  getAutomationToolProfile: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: ToolProfile;
+  };
+  /** Delete a tool profile */
+  deleteAutomationToolProfile: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
   };
   /** Read the models and their failover order */
   getAutomationModels: {
@@ -4663,6 +4868,24 @@ export interface Operations {
       body: PutChannel;
     };
     answer: Channel;
+  };
+  /** Show a channel */
+  getAutomationChannel: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Channel;
+  };
+  /** Delete a channel */
+  deleteAutomationChannel: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Deleted;
   };
   /** Receive a message of a channel */
   receiveAutomationChannelMessage: {
@@ -5122,8 +5345,8 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */
@@ -5158,8 +5381,8 @@ export interface Operations {
         limit?: number;
         /** `nextCursor` of the page before: the id of its last call */
         cursor?: string;
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */
@@ -5178,8 +5401,8 @@ export interface Operations {
     input?: {
       query?: {
         format?: 'json' | 'csv';
-        direction?: 'inbound' | 'outbound';
-        result?: 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
+        direction?: CallDirection;
+        result?: CallResult;
         /** Calls that began then or later */
         from?: string;
         /** Calls that began before */
@@ -5688,11 +5911,19 @@ export interface Operations {
     answer: {
       tenantId: string;
       workspaceName: string;
-      user: {
-        id: string;
-        email: string;
-        role: 'admin' | 'agent';
+      user: MemberProfile;
+    };
+  };
+  /** Change your own profile */
+  updateMe: {
+    input: {
+      body: {
+        /** What visitors and colleagues see instead of your email address; null removes it */
+        displayName: string | null;
       };
+    };
+    answer: {
+      user: MemberProfile;
     };
   };
   /** Sign out: the JWT stops working at once */
@@ -5700,6 +5931,15 @@ export interface Operations {
     input?: Record<string, never>;
     answer: {
       signedOut: true;
+    };
+  };
+  /** Change your own password */
+  changePassword: {
+    input: {
+      body: ChangePassword;
+    };
+    answer: {
+      changed: true;
     };
   };
   /** Add a person to the workspace */
@@ -5736,6 +5976,26 @@ export interface Operations {
       };
     };
     answer: MemberPage;
+  };
+  /** Change the role of a member */
+  changeMember: {
+    input: {
+      params: {
+        tenantId: string;
+        userId: string;
+      };
+      body: {
+        /** `admin` or `agent` */
+        role: 'admin' | 'agent';
+      };
+    };
+    answer: {
+      id: string;
+      email: string;
+      role: 'admin' | 'agent';
+      /** ISO 8601, UTC, with milliseconds */
+      createdAt: string;
+    };
   };
   /** Take a person out of the workspace */
   removeMember: {
@@ -5811,6 +6071,25 @@ export interface Operations {
       };
     };
     answer: Entitlements;
+  };
+  /** List the origins that may call this workspace from a browser */
+  getAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+    };
+    answer: AllowedOrigins;
+  };
+  /** Set the origins that may call this workspace from a browser */
+  putAllowedOrigins: {
+    input: {
+      params: {
+        tenantId: string;
+      };
+      body: AllowedOriginsInput;
+    };
+    answer: AllowedOrigins;
   };
   /** Whether this process lives */
   readHealth: {
@@ -5895,6 +6174,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   streamInboxEvents: ['GET', '/tenants/{tenantId}/chat/events'],
   listWebhooks: ['GET', '/tenants/{tenantId}/webhooks'],
   createWebhook: ['POST', '/tenants/{tenantId}/webhooks'],
+  getWebhook: ['GET', '/tenants/{tenantId}/webhooks/{id}'],
   updateWebhook: ['PATCH', '/tenants/{tenantId}/webhooks/{id}'],
   deleteWebhook: ['DELETE', '/tenants/{tenantId}/webhooks/{id}'],
   rotateWebhookSecret: ['POST', '/tenants/{tenantId}/webhooks/{id}/rotate-secret'],
@@ -5904,6 +6184,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   getWebhookDelivery: ['GET', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}'],
   redeliverWebhookDelivery: ['POST', '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver'],
   createAiRun: ['POST', '/v1/ai/runs'],
+  listAiRuns: ['GET', '/v1/ai/runs'],
   getAiRun: ['GET', '/v1/ai/runs/{id}'],
   cancelAiRun: ['POST', '/v1/ai/runs/{id}/cancel'],
   speak: ['POST', '/tenants/{tenantId}/ai/speak'],
@@ -5923,6 +6204,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createAutomationAlias: ['POST', '/v1/automations'],
   listAutomationSequences: ['GET', '/v1/automations/sequences'],
   createAutomationSequence: ['POST', '/v1/automations/sequences'],
+  getAutomationSequence: ['GET', '/v1/automations/sequences/{id}'],
   updateAutomationSequence: ['PATCH', '/v1/automations/sequences/{id}'],
   deleteAutomationSequence: ['DELETE', '/v1/automations/sequences/{id}'],
   runAutomationSequence: ['POST', '/v1/automations/sequences/{id}/run'],
@@ -5943,10 +6225,13 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAutomationPolicy: ['PUT', '/v1/automations/policies'],
   listAutomationAgents: ['GET', '/v1/automations/agents'],
   createAutomationAgent: ['POST', '/v1/automations/agents'],
+  getAutomationAgent: ['GET', '/v1/automations/agents/{id}'],
   updateAutomationAgent: ['PATCH', '/v1/automations/agents/{id}'],
   deleteAutomationAgent: ['DELETE', '/v1/automations/agents/{id}'],
   listAutomationToolProfiles: ['GET', '/v1/automations/tool-profiles'],
   putAutomationToolProfile: ['POST', '/v1/automations/tool-profiles'],
+  getAutomationToolProfile: ['GET', '/v1/automations/tool-profiles/{id}'],
+  deleteAutomationToolProfile: ['DELETE', '/v1/automations/tool-profiles/{id}'],
   getAutomationModels: ['GET', '/v1/automations/models'],
   putAutomationModels: ['PUT', '/v1/automations/models'],
   getKnowledge: ['GET', '/tenants/{tenantId}/ai/knowledge'],
@@ -5964,6 +6249,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putAutomationMemory: ['PUT', '/v1/automations/memory'],
   listAutomationChannels: ['GET', '/v1/automations/channels'],
   putAutomationChannel: ['POST', '/v1/automations/channels'],
+  getAutomationChannel: ['GET', '/v1/automations/channels/{id}'],
+  deleteAutomationChannel: ['DELETE', '/v1/automations/channels/{id}'],
   receiveAutomationChannelMessage: ['POST', '/v1/automations/channels/{id}/inbound'],
   verifyAutomationChannel: ['GET', '/v1/automations/channels/{id}/inbound'],
   listAutomationMessages: ['GET', '/v1/automations/messages'],
@@ -6048,9 +6335,12 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   logIn: ['POST', '/auth/login'],
   redeemSignInLink: ['POST', '/auth/link'],
   readMe: ['GET', '/auth/me'],
+  updateMe: ['PATCH', '/auth/me'],
   logOut: ['POST', '/auth/logout'],
+  changePassword: ['POST', '/auth/password'],
   addMember: ['POST', '/tenants/{tenantId}/members'],
   listMembers: ['GET', '/tenants/{tenantId}/members'],
+  changeMember: ['PATCH', '/tenants/{tenantId}/members/{userId}'],
   removeMember: ['DELETE', '/tenants/{tenantId}/members/{userId}'],
   readToken: ['GET', '/v1/me'],
   createApiToken: ['POST', '/tenants/{tenantId}/tokens'],
@@ -6058,6 +6348,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   deleteApiToken: ['DELETE', '/tenants/{tenantId}/tokens/{id}'],
   readEntitlements: ['GET', '/growth/entitlements'],
   putEntitlements: ['PUT', '/tenants/{tenantId}/entitlements'],
+  getAllowedOrigins: ['GET', '/tenants/{tenantId}/allowed-origins'],
+  putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

@@ -65,6 +65,36 @@ const keyOf = (address: string) => `refused:${addressBlock(address)}`;
 
 const refusedTooOften = (state: RateLimitState) => tooMany(state, 'this address that were refused');
 
+/** Wrong guesses of the platform admin key that one address has in a quarter of an hour. */
+const guessLimit = { limit: 30, windowSeconds: 900 };
+
+/** Counts guesses of a secret by address, or by /64 for IPv6, over all hub processes. */
+export interface GuessLimiter {
+  /** @throws AppError `rate_limited` for an address that guessed too often, the right secret included: it must not stand out. */
+  assertMayTry(address: string): Promise<void>;
+  countWrong(address: string): Promise<void>;
+}
+
+export const createGuessLimiter = (rateLimiter: RateLimiter): GuessLimiter => ({
+  async assertMayTry(address) {
+    const state = await rateLimiter.peek(`admin-key:${addressBlock(address)}`, guessLimit);
+    if (!state.allowed) throw tooManyGuesses(state);
+  },
+  async countWrong(address) {
+    const state = await rateLimiter.take(`admin-key:${addressBlock(address)}`, guessLimit);
+    if (!state.allowed) throw tooManyGuesses(state);
+  },
+});
+
+function tooManyGuesses({ resetAt }: RateLimitState): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
+  return new AppError(
+    'rate_limited',
+    `This address sent the platform admin key wrong too often; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds },
+  );
+}
+
 export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(

@@ -133,9 +133,9 @@ export function assertAddressOpen(
   address: string,
 ): void {
   const caller = callerOf(operation, request, hosts);
-  if (caller !== 'token' && caller !== 'hook' && caller !== 'channel' && caller !== 'platform') return;
+  if (caller !== 'token' && caller !== 'hook' && caller !== 'channel') return;
   const key = request.headers['x-api-key'] ?? bearerOf(request);
-  const parsed = caller === 'platform' || typeof key !== 'string' ? null : parseApiKey(key);
+  const parsed = typeof key === 'string' ? parseApiKey(key) : null;
   if (parsed === null || identity.tokens.recall(parsed.secret) === null) refusals.assertOpen(address);
 }
 

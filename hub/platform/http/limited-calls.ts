@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Operation } from '../../../shared/contract/define.ts';
+import type { Caller, Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
 import { tooMany } from './address-limits.ts';
@@ -15,6 +15,9 @@ interface LimitingOptions {
   limitDevice: DeviceLimiter;
   limits: { perKey: number };
 }
+
+/** Callers whose refusals are not counted here: devices and visitors have limits of their own, and so have guesses of the platform admin key. */
+const otherLimits: ReadonlySet<Caller> = new Set(['device', 'visitor', 'platform']);
 
 /** Names the state of a limit in the headers of an answer. */
 export function showLimit(state: RateLimitState, setHeader: (name: string, value: string) => void): void {
@@ -42,7 +45,7 @@ export async function authenticateLimited(
   } catch (error) {
     if (error instanceof RefusedCaller) await limitCaller(options, error.principal, setHeader);
     const isRefusal = error instanceof AppError && (error.status === 401 || error instanceof RefusedCaller);
-    if (isRefusal && !operation.callers.some((caller) => caller === 'device' || caller === 'visitor'))
+    if (isRefusal && !operation.callers.some((caller) => otherLimits.has(caller)))
       await auth.refusals.count(address);
     throw error;
   }

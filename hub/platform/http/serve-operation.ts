@@ -7,7 +7,7 @@ import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
-import type { AddressLimiter } from './address-limits.ts';
+import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
 import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
@@ -78,13 +78,8 @@ export async function serveOperation(
   const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
-    authenticated ??= authenticateLimited(
-      options,
-      operation,
-      request,
-      address,
-      params as Record<string, string>,
-      setHeader,
+    authenticated ??= limitGuesses(options, operation, address, () =>
+      authenticateLimited(options, operation, request, address, params as Record<string, string>, setHeader),
     );
     authenticated.catch(() => undefined);
     return authenticated;

@@ -2,7 +2,7 @@ import { checkParts } from '../check-parts.ts';
 import type { PartCheck } from '../check-parts.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Platform } from '../open-platform.ts';
-import { createAddressLimiter, RefusalLimiter } from './address-limits.ts';
+import { createAddressLimiter, createGuessLimiter, RefusalLimiter } from './address-limits.ts';
 import type { Authenticator, DeviceAuthenticator, VisitorAuthenticator } from './auth.ts';
 import type { BodyLimits } from './body-watch.ts';
 import { clientAddress } from './client-address.ts';

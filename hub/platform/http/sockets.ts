@@ -9,6 +9,7 @@ import { bearerProtocolPrefix } from '../../../shared/contract/chat/live.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { Logger } from '../logger.ts';
+import { authenticate } from './auth.ts';
 import { clientAddress } from './client-address.ts';
 import { foreignOriginOf, notAllowed, notOwnOrigin } from './cross-origin.ts';
 import { answerToError, parsePart } from './errors.ts';

@@ -10,7 +10,7 @@ import { assertMaySpeak } from '../speak/index.ts';
 import type { VoiceAnswers } from './voice-answers.ts';
 import type { VoiceDoors } from './voice-doors.ts';
 
-/** Voice requests of one member in a minute. */
+/** Voice requests of one member, or one API key, in a minute. */
 const requestsPerMinute = 60;
 
 /** Answers to what was said on the phone, spoken. */
@@ -20,7 +20,7 @@ export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
     answerVoice: async ({ principal, body: { text, audioBase64, sampleRate, locale }, signal, recheck }) => {
       assertMaySpeak(principal);
       const { tenantId } = principal;
-      await limitMember(rateLimiter, principal.user.id);
+      await limitCaller(rateLimiter, principal.kind === 'token' ? principal.tokenId : principal.user.id);
       const heard = audioBase64 === '' ? null : readAudio(audioBase64, sampleRate);
       const answer = await answers.answer({ tenantId, text, heard, sampleRate, locale, signal });
       // What took more than a minute at worst is not for who signed out meanwhile.
@@ -33,9 +33,9 @@ export const voiceSocketRoutes = (doors: VoiceDoors) => [
   implementSocket(voiceSockets.connectVoice, (opened) => doors.open(opened)),
 ];
 
-/** One member must not take all of the day's speech of a workspace at once. @throws AppError `rate_limited`. */
-async function limitMember(rateLimiter: RateLimiter, userId: string): Promise<void> {
-  const { allowed, resetAt } = await rateLimiter.take(`voice:${userId}`, {
+/** One caller must not use all of the day's speech of a workspace at once. @throws AppError `rate_limited`. */
+async function limitCaller(rateLimiter: RateLimiter, callerId: string): Promise<void> {
+  const { allowed, resetAt } = await rateLimiter.take(`voice:${callerId}`, {
     limit: requestsPerMinute,
     windowSeconds: 60,
   });
