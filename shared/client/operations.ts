@@ -719,6 +719,7 @@ export interface ChatAgent {
   displayName: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
+  /** Open conversations that are assigned to the agent */
   openConversations: number;
 }
 
@@ -882,16 +883,21 @@ export interface ChatMessageSource {
 }
 
 export interface ChatPageSettings {
+  /** Title of the chat */
   title: string;
   /** Null: the page's own, in the visitor's language */
   greeting: string | null;
+  /** Brand colour, `#rrggbb` */
   colour: string;
+  /** Language of the page; null: that of the visitor */
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  /** Whether visitors without a token may begin a conversation */
   allowAnonymous: boolean;
   preChat: {
     name: 'off' | 'optional' | 'required';
     email: 'off' | 'optional' | 'required';
   };
+  /** Whether visitors are asked for a rating after a conversation is closed */
   ratings: boolean;
   /** Whether these are business hours */
   open: boolean;
@@ -2900,8 +2906,11 @@ export interface Visitor {
 export interface VisitorConversation {
   id: string;
   status: 'open' | 'pending' | 'resolved' | 'closed';
+  /** `seq` of the newest message; 0 without messages */
   lastSeq: number;
+  /** `seq` up to which the visitor has read */
   visitorReadSeq: number;
+  /** `seq` up to which an agent has read */
   agentReadSeq: number;
   /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
@@ -2912,7 +2921,7 @@ export interface VisitorConversation {
     /** What the workspace says of it; may be empty */
     disclosure: string;
   } | null;
-  /** ISO 8601, UTC, with milliseconds */
+  /** When it was closed last; null if it never was */
   closedAt: string | null;
   /** Of the last closing */
   rating: ChatRating | null;
@@ -2962,7 +2971,7 @@ export interface VisitorReadFrame {
 export interface VisitorSession {
   /** Sent as `Authorization: Bearer` */
   token: string;
-  /** ISO 8601, UTC, with milliseconds */
+  /** When the session ends unless it is renewed */
   expiresAt: string;
   visitorId: string;
   conversation: VisitorConversation;
