@@ -61,7 +61,7 @@ export const chatAgent = named(
     email: z.string(),
     displayName: z.string().nullable().describe('What visitors see of the agent; null shows a neutral word'),
     presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
-    openConversations: z.int(),
+    openConversations: z.int().describe('Open conversations that are assigned to the agent'),
   }),
 );
 export type ChatAgent = z.output<typeof chatAgent>;

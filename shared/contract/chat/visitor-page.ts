@@ -28,16 +28,16 @@ export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_..
 const pageSettings = named(
   'ChatPageSettings',
   z.object({
-    title: z.string(),
+    title: z.string().describe('Title of the chat'),
     greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
-    colour: z.string(),
-    locale: z.enum(chatLocales).nullable(),
-    allowAnonymous: z.boolean(),
+    colour: z.string().describe('Brand colour, `#rrggbb`'),
+    locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
+    allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
     preChat: z.object({
       name: z.enum(['off', 'optional', 'required']),
       email: z.enum(['off', 'optional', 'required']),
     }),
-    ratings: z.boolean(),
+    ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
     open: z.boolean().describe('Whether these are business hours'),
     awayMessage: z.string().describe('Empty while it is open'),
   }),
@@ -50,9 +50,9 @@ export const visitorConversation = named(
   z.object({
     id,
     status: z.enum(conversationStatuses),
-    lastSeq: z.int(),
-    visitorReadSeq: z.int(),
-    agentReadSeq: z.int(),
+    lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
+    visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
+    agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
     agentName: z
       .string()
       .nullable()
@@ -62,7 +62,7 @@ export const visitorConversation = named(
       .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
       .nullable()
       .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
-    closedAt: timestamp.nullable(),
+    closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
     rating: rating.nullable().describe('Of the last closing'),
     ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
   }),
@@ -73,7 +73,7 @@ export const visitorSession = named(
   'VisitorSession',
   z.object({
     token: z.string().describe('Sent as `Authorization: Bearer`'),
-    expiresAt: timestamp,
+    expiresAt: timestamp.describe('When the session ends unless it is renewed'),
     visitorId: id,
     conversation: visitorConversation,
     settings: pageSettings,
