@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { AppError } from '../../../shared/errors.ts';
 import type { PageAnswer } from './page.ts';
 
@@ -33,6 +34,21 @@ const types: Record<string, string> = {
   '.md': 'text/markdown; charset=utf-8',
 };
 
+/** A public text, compressed once in both encodings. It must hold no secret beside what a caller chose (BREACH). */
+export function compressedFile(type: string, bytes: Buffer): BuiltFile {
+  return {
+    type,
+    tag: tagOf(bytes),
+    encodings: new Map([
+      ['identity', bytes],
+      ['gzip', gzipSync(bytes, { level: 9 })],
+      ['br', brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })],
+    ]),
+  };
+}
+
+const tagOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+
 function readBuilt(path: string): BuiltFile {
   const bytes = readFileSync(path);
   const encodings = new Map<'br' | 'gzip' | 'identity', Buffer>([['identity', bytes]]);
@@ -41,8 +57,7 @@ function readBuilt(path: string): BuiltFile {
     ['gzip', '.gz'],
   ] as const)
     if (existsSync(path + ending)) encodings.set(encoding, readFileSync(path + ending));
-  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
-  return { type: types[extname(path)] ?? 'application/octet-stream', tag, encodings };
+  return { type: types[extname(path)] ?? 'application/octet-stream', tag: tagOf(bytes), encodings };
 }
 
 let built: BuiltFiles | null = null;

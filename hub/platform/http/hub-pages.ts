@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import express from 'express';
+import type { Request, Response } from 'express';
 import type { Authenticator } from './auth.ts';
+import { answerFile, compressedFile } from './built-files.ts';
 import { equals } from './constant-time.ts';
 import { pageStyle } from './page-layout.ts';
 import { formHeaders, servePages } from './page.ts';
@@ -62,8 +64,19 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   };
   servePages(router, [statusPage, ...options.pages], options);
 
-  router.get('/openapi.json', (_request, response) => {
-    response.set('Access-Control-Allow-Origin', '*').type('json').send(document);
+  const files = new Map<string, ReturnType<typeof compressedFile>>();
+  /** Compressed when it is first asked for: about 50 ms for the document, once for each process. */
+  const sendCompressed = (request: Request, response: Response, type: string, read: () => Buffer) => {
+    const file = files.get(request.path) ?? compressedFile(type, read());
+    files.set(request.path, file);
+    const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
+    const { status = 200, headers = {}, bytes } = answerFile(file, { accepted: String(accepted ?? ''), known }, {});
+    for (const [name, value] of Object.entries(headers)) if (value !== null) response.setHeader(name, value);
+    response.status(status).end(bytes);
+  };
+  router.get('/openapi.json', (request, response) => {
+    response.set('Access-Control-Allow-Origin', '*');
+    sendCompressed(request, response, 'application/json; charset=utf-8', () => Buffer.from(document));
   });
 
   router.get('/docs', (_request, response) => {
@@ -83,8 +96,9 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     });
   asset('/assets/page.css', 'css', pageStyle);
   asset('/assets/docs.js', 'js', referenceScript);
-  router.get('/assets/scalar.js', (_request, response) => {
-    response.set('Cache-Control', 'public, max-age=86400').type('js').sendFile(scalarScript, { dotfiles: 'allow' });
+  router.get('/assets/scalar.js', (request, response) => {
+    response.set('Cache-Control', 'public, max-age=86400');
+    sendCompressed(request, response, 'text/javascript; charset=utf-8', () => readFileSync(scalarScript));
   });
 
   router.get('/metrics', async (request, response) => {
