@@ -1,4 +1,3 @@
-export { isReachable } from './actor.ts';
 export type { ChatActor } from './actor.ts';
 export { awaySeconds } from './away-seconds.ts';
 export { listConversations } from './conversation-list.ts';
