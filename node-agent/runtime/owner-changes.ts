@@ -17,17 +17,28 @@ const inMinutes = (minutes: number | undefined, now: number) =>
 export async function changeSettings(
   folder: DataFolder,
   change: OwnerChange,
-  now = Date.now(),
+  now = folder.now(),
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
-  let before = '';
-  const settings = await folder.changeSettings((current) => {
-    before = JSON.stringify(current);
-    apply(current, change, now);
-  });
-  // Whoever pauses what is paused changed nothing.
-  if (JSON.stringify(settings) !== before) audit.note('owner.change', describeChange(change));
-  return settings;
+  if (change.change === 'accept_settings') {
+    const settings = folder.held?.accept() ?? folder.readSettings();
+    audit.note('owner.change', describeChange(change), settled(folder));
+    return settings;
+  }
+  return folder.changeSettings(
+    (current) => apply(current, change, now),
+    (settings, before) => {
+      // Who pauses what is paused changed nothing.
+      if (JSON.stringify(settings) !== JSON.stringify(before))
+        audit.note('owner.change', describeChange(change), settled(folder));
+    },
+  );
+}
+
+/** What an entry of the log holds of the settings that it leaves. */
+export function settled(folder: DataFolder): { settings?: string } {
+  const { settingsHash } = folder;
+  return settingsHash === undefined || folder.held?.isWritten === false ? {} : { settings: settingsHash };
 }
 
 /** A wish in words, as the owner's log has it. */
@@ -61,6 +72,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
     case 'allow':
       setAllowed(settings, change.power, true, inMinutes(change.minutes, now) ?? undefined);
       if (change.power === 'browser') settings.browser.withoutSandbox = change.withoutSandbox === true;
+      if (change.power === 'system') settings.system.ask = change.withoutAsking !== true;
       return;
     case 'deny':
       setAllowed(settings, change.power, false);
@@ -129,6 +141,8 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       return;
     case 'browser_window':
       settings.browser.headed = change.headed;
+      return;
+    case 'accept_settings':
       return;
     case 'keep_pictures':
       settings.capture.keepPictures = change.keep;

@@ -384,7 +384,7 @@ describe('system.run', () => {
   });
 
   test('can be kept to some programs by the owner', async () => {
-    await companion.cli('allow', 'system', '--program', 'uname');
+    await companion.cli('allow', 'system', '--no-ask', '--yes', '--program', 'uname');
     expect(await system({ argv: ['id'] })).toMatchObject({ error: { code: 'denied_by_device' } });
     expect(await system({ argv: ['uname'] })).toMatchObject({ status: 'succeeded' });
     await companion.cli('deny', 'system');
@@ -395,6 +395,7 @@ describe('system.run', () => {
       join(companion.home, 'settings.json'),
       JSON.stringify({ sharedFolders: [companion.shared], system: { allowed: true } }),
     );
+    await companion.cli('settings', 'accept');
   });
 });
 
@@ -450,6 +451,7 @@ describe('the owner', () => {
       expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
       expect(processesWith(`sleep\u0000${number}`)).toEqual([]);
       writeFileSync(path, before);
+      await companion.cli('settings', 'accept');
     }
   });
 
