@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, relative } from 'node:path';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
@@ -63,6 +64,16 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
 }
 
+/** What it means to share a home folder or a drive. */
+export const wideMeaning =
+  'holds all of your files, or all of this machine: workflows could read everything in it that is not hidden.';
+
+/** Whether a real path is the home folder, a folder around it, or a whole drive. */
+export function isWideFolder(real: string): boolean {
+  const way = relative(real, realpathSync(homedir()));
+  return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
+}
+
 function apply(settings: LocalSettings, change: OwnerChange, now: number): void {
   switch (change.change) {
     case 'pause':
@@ -82,7 +93,12 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       if (!isAbsolute(change.path) || statSync(change.path, { throwIfNoEntry: false })?.isDirectory() !== true)
         throw new CompanionError(`${change.path} is not a folder.`);
       const real = realpathSync(change.path);
+      if (isWideFolder(real) && change.isWide !== true)
+        throw new CompanionError(
+          `${real} ${wideMeaning} Share a folder in it, or confirm with: outrigger-companion share ${real} --yes`,
+        );
       if (!settings.sharedFolders.includes(real)) settings.sharedFolders.push(real);
+      if (change.includeHidden === true && !settings.files.hidden.includes(real)) settings.files.hidden.push(real);
       return;
     }
     case 'unshare': {
@@ -92,6 +108,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
           `${change.path} is not shared; shared are ${settings.sharedFolders.join(', ') || 'none'}.`,
         );
       settings.sharedFolders = left;
+      settings.files.hidden = settings.files.hidden.filter((folder) => folder !== change.path);
       return;
     }
     case 'ask':

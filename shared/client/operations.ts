@@ -457,6 +457,11 @@ export interface AuditEntryPage {
   meta: PageMeta;
 }
 
+export interface AuditHead {
+  count: number;
+  hash: string;
+}
+
 export interface BulkRunsAnswer {
   /** One for each run, in the order of `ids`; of a filter, the newest first */
   results: {
@@ -1076,7 +1081,7 @@ export interface CommandResult {
   /** As the command promises */
   output?: unknown;
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     message: string;
   };
@@ -1960,6 +1965,14 @@ export interface Node {
   facts: DeviceFacts | null;
   /** Switched on by the owner of the device: it refuses every command */
   paused: boolean;
+  /** The last entry of the device's own log; null until the device reports one */
+  audit: {
+    entries: number;
+    /** SHA-256 of the last entry, which holds the hash of the entry before */
+    hash: string;
+    /** When the device first reported a log that was cut, changed or begun anew; null while it never did */
+    brokenAt: string | null;
+  } | null;
   /** ISO 8601, UTC, with milliseconds */
   pairedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -5028,6 +5041,13 @@ export interface Operations {
         facts?: DeviceFacts;
         device?: DeviceInfo;
         paused?: boolean;
+        /** The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer */
+        audit?: {
+          count: number;
+          hash: string;
+          /** The device found entries changed or missing */
+          isBroken?: boolean;
+        };
         /** Commands that the device holds: being worked on, or finished and their results not confirmed yet */
         running?: string[];
       };
@@ -5036,6 +5056,8 @@ export interface Operations {
       ok: true;
       allowSystem: boolean;
       allowBrowser: boolean;
+      /** What the hub knew of the device's log before this heartbeat */
+      audit: AuditHead | null;
       /** Of those running: no longer wanted, end them */
       withdrawn: string[];
       hub: HubPace;

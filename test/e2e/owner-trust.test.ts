@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuditVerdict, Prompt } from '../../shared/companion/state.ts';
@@ -215,4 +224,28 @@ test('a log that can not be written at all keeps everything from beginning', asy
   expect((await run(companion, 'system.run', { argv: ['touch', file] })).error?.code).toBe('audit_unavailable');
   expect((await run(companion, 'node.files_list')).error?.code).toBe('audit_unavailable');
   expect(readdirSync(companion.shared)).toEqual([]);
+});
+
+test('a shared folder does not include hidden files and key stores, and a home folder is shared only twice confirmed', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  mkdirSync(join(companion.shared, '.ssh'));
+  writeFileSync(join(companion.shared, '.ssh', 'id_rsa'), 'a key');
+  writeFileSync(join(companion.shared, 'open.txt'), 'open');
+  symlinkSync('/etc/hostname-that-is-not-there', join(companion.shared, 'missing'));
+  symlinkSync('/etc/passwd', join(companion.shared, 'there'));
+  const key = { path: join(companion.shared, '.ssh', 'id_rsa') };
+  expect((await run(companion, 'node.files_read', key)).error).toMatchObject({
+    code: 'protected_path',
+    message: expect.stringContaining('--include-hidden') as string,
+  });
+  const listed = await run(companion, 'node.files_list', { path: companion.shared });
+  expect(JSON.stringify(listed.stepsResultJson[0]?.output)).not.toContain('.ssh');
+  for (const name of ['missing', 'there'])
+    expect((await run(companion, 'node.files_read', { path: join(companion.shared, name) })).error?.code).toBe(
+      'outside_shared_folders',
+    );
+  expect(await companion.cli('share', homedir())).toMatchObject({ code: 2 });
+  expect((await statusOf(companion)).settings).toMatchObject({ sharedFolders: [companion.shared] });
+  expect(await companion.cli('share', companion.shared, '--include-hidden')).toMatchObject({ code: 0 });
+  expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
 });

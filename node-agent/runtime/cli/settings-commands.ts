@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument } from 'commander';
 import { powers } from '../../../shared/companion/settings.ts';
@@ -5,6 +6,7 @@ import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { sandboxProblem } from '../commands/browser/sandbox.ts';
 import { CompanionError } from '../data-folder.ts';
+import { isWideFolder, wideMeaning } from '../owner-changes.ts';
 import { confirm, unattendedMeaning } from './consent.ts';
 import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
@@ -87,9 +89,18 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .command('share')
     .description('let workflows list and read a folder')
     .argument('<folder>')
+    .option('--include-hidden', 'with its hidden files and key stores')
+    .option('--yes', 'confirm a whole home folder or drive without a question')
     .addOption(json())
-    .action(async (path: string, options: { json?: boolean }) => {
-      const settings = await change(dataFolder(), { change: 'share', path: resolve(path) });
+    .action(async (path: string, options: { json?: boolean; includeHidden?: boolean; yes?: boolean }) => {
+      const isWide = existsSync(path) && isWideFolder(realpathSync(path));
+      if (isWide) await confirm(`${resolve(path)} ${wideMeaning}`, options.yes === true);
+      const settings = await change(dataFolder(), {
+        change: 'share',
+        path: resolve(path),
+        ...(options.includeHidden === true ? { includeHidden: true } : {}),
+        ...(isWide ? { isWide } : {}),
+      });
       print(settings, options.json, `Workflows may list and read ${resolve(path)} now.`);
     });
 

@@ -58,7 +58,10 @@ export const node = named(
     audit: z
       .object({
         entries: z.int().min(0),
-        hash: z.string().describe('SHA-256 of the last entry, which holds the hash of the entry before'),
+        hash: z
+          .string()
+          .describe('SHA-256 of the last entry, which holds the hash of the entry before')
+          .meta({ example: 'ab'.repeat(32) }),
         brokenAt: timestamp
           .nullable()
           .describe(
