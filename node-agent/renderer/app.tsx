@@ -50,6 +50,8 @@ export function App() {
   const isPaired = useSelected(({ state }) => state?.paired !== null);
   const problem = useSelected(({ state }) => state?.problem ?? null);
   const broken = useSelected(({ state }) => state?.broken ?? noneBroken);
+  const auditProblem = useSelected(({ state }) => state?.audit.problem ?? null);
+  const edited = useSelected(({ state }) => state?.edited ?? null);
   const prompts = useSelected(({ state, unreachable }) => (unreachable === null ? state?.prompts : undefined) ?? none);
   const isAttached = useSelected(({ app }) => app?.runtime.state === 'attached');
   const [page, setPage] = useState<PageName>('overview');
@@ -125,6 +127,16 @@ export function App() {
                 }
               >
                 <Line text={inOwnersWords(problem)} />
+              </Notice>
+            )}
+            {auditProblem !== null && (
+              <Notice tone="bad" title="The log was changed by another program">
+                <Line text={auditProblem} />
+              </Notice>
+            )}
+            {edited !== null && (
+              <Notice tone="warning" title="Your settings were changed by another program">
+                <Line text={edited.detail} />
               </Notice>
             )}
             {!hasSpoken && <Away />}

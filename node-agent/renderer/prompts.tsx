@@ -1,4 +1,6 @@
-import { memo, useCallback, useEffect, useState } from 'react';
+import { Fragment, memo, useCallback, useEffect, useState } from 'react';
+import { describeOrigin } from '../../shared/companion/origin-words.ts';
+import { programWarnings } from '../../shared/companion/program-warnings.ts';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { useAction, useArmed, useNow, useStore } from './companion-context.tsx';
 import { ActionError, Badge, Button, Line, Notice } from './controls.tsx';
@@ -74,7 +76,7 @@ const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) 
           {argv.map((word, index) => (
             // Words have no identity but their place.
             <li key={index}>
-              <ExactText text={JSON.stringify(word)} />
+              {word.includes('\n') ? <ExactText text={word} isMultiLine /> : <ExactText text={JSON.stringify(word)} />}
             </li>
           ))}
         </ol>
@@ -99,16 +101,14 @@ const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) 
       </dd>
       <dt>Time limit</dt>
       <dd>{durationOf(prompt.timeoutMs)}, then it is ended</dd>
-      <dt>Approved at the hub</dt>
-      <dd>
-        {prompt.approvedBy === null ? (
-          <span className="hint">The hub does not say by whom.</span>
-        ) : (
-          <>
-            by <Line text={prompt.approvedBy} />
-          </>
-        )}
-      </dd>
+      {describeOrigin(prompt.origin, prompt.approvedBy).map(([name, words]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Line text={words} />
+          </dd>
+        </Fragment>
+      ))}
       <dt>Input</dt>
       <dd>{stdin === null ? <span className="hint">None.</span> : <Input stdin={stdin} onSeen={onInputSeen} />}</dd>
     </dl>
@@ -163,6 +163,13 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         </div>
       )}
       <div className="prompt-answers">
+        <Button
+          size="big"
+          disabled={action.isBusy}
+          onClick={() => void action.run(() => store.change({ change: 'pause' }))}
+        >
+          {waiting > 0 ? 'Refuse all and pause' : 'Refuse and pause'}
+        </Button>
         <Button look="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
           Deny
         </Button>
@@ -194,6 +201,11 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             You decided about it before, but its file has other contents now.
           </Notice>
         )}
+        {programWarnings(prompt.argv).map((words) => (
+          <Notice key={words} tone="warning" title="This runs code from its arguments">
+            <Line text={words} />
+          </Notice>
+        ))}
         <WhatRuns prompt={prompt} onInputSeen={seeInput} />
       </div>
     </Decision>

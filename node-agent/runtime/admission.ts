@@ -20,6 +20,8 @@ export interface AdmissionDependencies {
   nodeId: string;
   prompts: Prompts | undefined;
   signal: AbortSignal;
+  /** Called before the owner is asked. */
+  onAsk: () => void;
   /** Hears what the owner said when they were asked, and of which command line. */
   onAnswer: (answer: PromptAnswer, words: string) => void;
 }
@@ -28,7 +30,7 @@ export interface AdmissionDependencies {
 export async function admit(
   command: ReceivedCommand,
   known: CommandDefinition | undefined,
-  { folder, nodeId, prompts, signal, onAnswer }: AdmissionDependencies,
+  { folder, nodeId, prompts, signal, onAsk, onAnswer }: AdmissionDependencies,
 ): Promise<{ definition: CommandDefinition; input: unknown; settings: LocalSettings }> {
   const definition = known;
   if (definition === undefined)
@@ -58,11 +60,11 @@ export async function admit(
   let settings = assertNotDenied();
   if (definition.needsApproval) assertApproved(command, nodeId);
   if (definition.type === systemRun.type) {
-    const { approval, id: commandId, endsInMs } = command;
+    const { approval, id: commandId, endsInMs, origin = null } = command;
     const input = systemRun.input.parse(command.input);
     await assertOwnerAllows(
-      { commandId, input, approvedBy: approval?.approvedBy ?? null, endsInMs },
-      { folder, prompts, signal, onAnswer },
+      { commandId, input, approvedBy: approval?.approvedBy ?? null, origin, endsInMs },
+      { folder, prompts, signal, onAsk, onAnswer },
     );
     // What they changed while they were asked counts.
     settings = assertNotDenied();

@@ -1,101 +1,150 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, closeSync, existsSync, fstatSync, openSync, readSync, renameSync, statSync } from 'node:fs';
-import { z } from 'zod';
-import { endReasons } from '../../shared/companion/state.ts';
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
+import { hashOfLine, noHash, verifyChain } from './audit-chain.ts';
+import { parseAuditLine } from './audit-line.ts';
+import type { AuditLine } from './audit-line.ts';
+import { linesFromEnd, syncFolder } from './file-lines.ts';
 
-/** One command and what became of it, as the owner of the machine reads it. */
-const auditLine = z.object({
-  time: z.string(),
-  commandId: z.string(),
-  type: z.string(),
-  /** What was asked for, shortened; never what was typed, read or sent. */
-  summary: z.string(),
-  approvedBy: z.string().nullable(),
-  outcome: z.string(),
-  message: z.string().nullable(),
-  /** What the outcome does not tell; earlier versions did not note it. */
-  reason: z.enum(endReasons).nullable().optional().catch(null),
-  durationMs: z.number(),
-  /** Whether it had begun when it ended; earlier versions did not note it. */
-  began: z.boolean().optional(),
-});
-export type AuditLine = z.output<typeof auditLine>;
+export type { AuditLine } from './audit-line.ts';
 
 const maxBytes = 5 * 1024 * 1024;
-/** What only asks whether this machine is there may come every second: it has a log of its own, so that it pushes nothing else out. */
+/** A successful ping neither acts nor reads, and may come every second: it has a log of its own, without a chain, so that it pushes nothing else out. */
 const quietTypes = new Set(['node.ping']);
 const maxQuietBytes = 256 * 1024;
 /** Of the lines that are read, these at most are quiet ones where there are others. */
 const quietShare = 0.2;
-const maxSummaryLength = 300;
+const maxNoteLength = 300;
+/** Entries that wait in memory until the disk takes them. */
+const maxPending = 1_000;
 
-/** Fields that may hold a secret or a person's text: only their length is noted. */
-const privateFields = new Set(['stdin', 'text', 'expression', 'env']);
+const isQuiet = ({ type, outcome }: AuditLine) => quietTypes.has(type) && outcome === 'succeeded';
 
-/** Describes an input without what may be secret in it. */
-export function summarise(input: Record<string, unknown>): string {
-  const shown = Object.entries(input).map(([name, value]) => {
-    if (name === 'env' && typeof value === 'object' && value !== null) return `env=${Object.keys(value).join(',')}`;
-    if (privateFields.has(name)) return `${name}=(${String(value).length} characters)`;
-    return `${name}=${typeof value === 'string' ? withoutCredentials(value) : JSON.stringify(value)}`;
-  });
-  const text = shown.join(' ');
-  return text.length > maxSummaryLength ? `${text.slice(0, maxSummaryLength)}…` : text;
-}
+/** What tells one state of a file from another. */
+const stampOf = (path: string): string => {
+  const facts = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return facts === undefined ? '' : `${facts.ino}:${facts.size}:${facts.mtimeNs}`;
+};
 
-function withoutCredentials(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
-  url.username = '';
-  url.password = '';
-  if (url.search !== '') url.search = '?…';
-  return url.toString();
-}
-
-/** The owner's log of every command: lines of JSON, of which two files are kept. */
+/**
+ * The owner's log: lines of JSON in two files, each entry on the disk when `append` returns, each with the hash of the entry before. Several processes may append
+ * one after the other; while a companion runs, only that companion does.
+ */
 export class AuditLog {
   readonly #path: string;
   readonly #onNote: (line: AuditLine) => void;
+  /** The last entry, and the file as this process left it. */
+  #tail: { head: AuditHead; stamp: string } | undefined;
+  readonly #pending: AuditLine[] = [];
+  #problem: string | null = null;
+  /** Where the hub says that this log was. */
+  #anchor: AuditHead | null = null;
 
-  /** @param onNote hears what was noted of the owner's doings. */
+  /** @param onNote Called with each entry about something that the owner did. */
   constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
     this.#path = path;
     this.#onNote = onNote;
   }
 
-  append(line: AuditLine): void {
-    const isQuiet = quietTypes.has(line.type) && line.outcome === 'succeeded';
-    const path = isQuiet ? this.#quietPath : this.#path;
-    const most = isQuiet ? maxQuietBytes : maxBytes;
-    if (existsSync(path) && statSync(path).size > most) renameSync(path, `${path}.1`);
-    // A line that a crash cut off must not swallow this one.
-    appendFileSync(path, `${endsWhole(path) ? '' : '\n'}${JSON.stringify(line)}\n`, { mode: 0o600 });
+  /** Number and hash of the last entry. */
+  get head(): AuditHead {
+    return this.#tail?.head ?? this.#readHead();
   }
 
-  /** Notes what the owner did; never in the way of it. */
-  note(type: 'owner.change' | 'owner.answer', summary: string): void {
+  /** Why the log can not be trusted any more; null while nothing speaks against it. */
+  get problem(): string | null {
+    return this.#problem;
+  }
+
+  /** Entries that the disk has not taken yet. */
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  /** Hash of the settings that the last change of the owner left; undefined where no entry has one. */
+  get settingsHash(): string | undefined {
+    for (const path of [this.#path, `${this.#path}.1`])
+      for (const text of linesFromEnd(path)) {
+        const { settings } = parseAuditLine(text) ?? {};
+        if (settings !== undefined) return settings;
+      }
+    return undefined;
+  }
+
+  /** When the last entry was written, in milliseconds since 1970; 0 without one. */
+  get lastAt(): number {
+    const [last] = newest(this.#path, 1);
+    return last === undefined ? 0 : Date.parse(last.time) || 0;
+  }
+
+  /** Adds an entry. @throws the error of the file system; nothing is added then. */
+  append(line: AuditLine): void {
+    if (isQuiet(line)) {
+      if (existsSync(this.#quietPath) && statSync(this.#quietPath).size > maxQuietBytes)
+        renameSync(this.#quietPath, `${this.#quietPath}.1`);
+      this.#write(this.#quietPath, JSON.stringify(line), false);
+      return;
+    }
+    this.flush();
+    this.#appendChained(line);
+  }
+
+  /** Adds an entry now, or, where the disk does not take it, as soon as it does. */
+  appendLater(line: AuditLine): void {
+    try {
+      this.append(line);
+    } catch {
+      if (!isQuiet(line) && this.#pending.length < maxPending) this.#pending.push(line);
+    }
+  }
+
+  /** Adds the entries that wait. @throws the error of the file system. */
+  flush(): void {
+    for (let [line] = this.#pending; line !== undefined; [line] = this.#pending) {
+      this.#appendChained(line);
+      this.#pending.shift();
+    }
+  }
+
+  /** Notes what the owner did; a disk that is full delays the note, not what they did. */
+  note(
+    type: `owner.${'change' | 'answer'}` | `settings.${'edited' | 'ended'}` | 'log.set_aside',
+    summary: string,
+    more: Partial<AuditLine> = {},
+  ): void {
     const line: AuditLine = {
       time: new Date().toISOString(),
       commandId: randomUUID(),
       type,
-      summary: summary.slice(0, maxSummaryLength),
+      summary: summary.slice(0, maxNoteLength),
       approvedBy: null,
       outcome: 'done',
       message: null,
       durationMs: 0,
       began: true,
+      ...more,
     };
-    try {
-      this.append(line);
-    } catch {
-      // A disk that is full loses the note, not the change.
-    }
+    this.appendLater(line);
     this.#onNote(line);
   }
 
-  /** The newest lines, oldest of them first; reads no more of the files than it takes. */
+  /** The newest lines, oldest of them first; of a command that ended, the end alone. */
   read(limit: number): AuditLine[] {
-    const lines = newest(this.#path, limit);
+    // A command has two lines at most.
+    const lines = withoutBegun(newest(this.#path, 2 * limit)).slice(0, limit);
     const quiet = newest(this.#quietPath, limit);
     const room = Math.max(limit - lines.length, Math.floor(limit * quietShare));
     return [...lines, ...quiet.slice(0, room)]
@@ -104,9 +153,115 @@ export class AuditLog {
       .toReversed();
   }
 
+  /** Checks the whole log against what this process wrote, and against what the hub knows of it. */
+  verify(): AuditVerdict {
+    const heads = [
+      ...(this.#tail === undefined ? [] : [this.#tail.head]),
+      ...(this.#anchor === null ? [] : [this.#anchor]),
+    ];
+    const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
+    this.#problem ??= verdict.problem;
+    return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
+  }
+
+  /** Checks the log against the head that the hub has of it, once: later heads are reported by this process. */
+  anchor(head: AuditHead | null): void {
+    if (this.#anchor !== null || head === null) return;
+    this.#anchor = head;
+    this.verify();
+  }
+
+  /** Looks whether another program changed the file since this process wrote to it. */
+  look(): void {
+    if (this.#tail === undefined || stampOf(this.#path) === this.#tail.stamp) return;
+    const { head, problem } = this.verify();
+    // Entries that follow the last one properly were added by a program of the owner's.
+    if (problem === null && head !== null) this.#tail = { head, stamp: stampOf(this.#path) };
+    else this.#tail.stamp = stampOf(this.#path);
+  }
+
+  /** Begins a new log beside the files that were set aside. @returns where those are. */
+  setAside(): string {
+    const { count, hash } = this.head;
+    const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
+    for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
+    this.#tail = { head: { count, hash }, stamp: '' };
+    this.#problem = null;
+    this.#anchor = null;
+    this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, { keptFrom: count + 1 });
+    return `${this.#path}.${suffix}`;
+  }
+
   get #quietPath(): string {
     return `${this.#path}.quiet`;
   }
+
+  #appendChained(line: AuditLine): void {
+    if (this.#tail === undefined) this.#tail = { head: this.#readHead(), stamp: stampOf(this.#path) };
+    else this.look();
+    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
+    // A crash may have come right after the file was renamed.
+    const oldest = size === 0 || size > maxBytes ? firstOf(`${this.#path}.1`) : undefined;
+    if (oldest !== undefined)
+      this.#chain({
+        time: line.time,
+        commandId: randomUUID(),
+        type: 'log.rotated',
+        summary: 'began a new file',
+        approvedBy: null,
+        outcome: 'done',
+        message: null,
+        durationMs: 0,
+        keptFrom: oldest,
+      });
+    this.#chain(line);
+  }
+
+  #chain(line: AuditLine): void {
+    const { count, hash } = this.head;
+    const text = JSON.stringify({ seq: count + 1, prev: hash, ...line });
+    this.#write(this.#path, text, true);
+    this.#tail = { head: { count: count + 1, hash: hashOfLine(text) }, stamp: stampOf(this.#path) };
+  }
+
+  /** Writes a line whole or not at all; the lines of a log with a chain are on the disk then. */
+  #write(path: string, text: string, isChained: boolean): void {
+    const handle = openSync(path, 'a+', 0o600);
+    try {
+      const { size } = fstatSync(handle);
+      // A line that a crash cut off must not swallow this one.
+      const line = Buffer.from(`${endsWhole(handle, size) ? '' : '\n'}${text}\n`);
+      try {
+        // On a disk that is all but full one write takes a part of it, and reports no error.
+        for (let done = 0; done < line.length;) done += writeSync(handle, line, done);
+        if (isChained) fdatasyncSync(handle);
+        if (isChained && size === 0) syncFolder(dirname(path));
+      } catch (error) {
+        ftruncateSync(handle, size);
+        throw error;
+      }
+    } finally {
+      closeSync(handle);
+    }
+  }
+
+  #readHead(): AuditHead {
+    for (const path of [this.#path, `${this.#path}.1`])
+      for (const text of linesFromEnd(path)) {
+        const { seq } = parseAuditLine(text) ?? {};
+        if (seq !== undefined) return { count: seq, hash: hashOfLine(text) };
+      }
+    return { count: 0, hash: noHash };
+  }
+}
+
+/** Without the beginnings of commands whose ends are among these lines. */
+function withoutBegun(lines: readonly AuditLine[]): AuditLine[] {
+  const ended = new Set(lines.filter(({ phase }) => phase !== 'begun').map(({ commandId }) => commandId));
+  return lines.filter(
+    ({ type, phase, commandId }) => type !== 'log.rotated' && !(phase === 'begun' && ended.has(commandId)),
+  );
 }
 
 /** The newest lines of a log, the newest first. */
@@ -114,57 +269,25 @@ function newest(log: string, limit: number): AuditLine[] {
   const found: AuditLine[] = [];
   for (const path of [log, `${log}.1`])
     for (const text of linesFromEnd(path)) {
-      // A line that a crash cut off, or that somebody else wrote, is no line.
-      const line = parseLine(text);
+      // A line that a crash cut off, or that another program wrote, is no entry.
+      const line = parseAuditLine(text);
       if (line !== null) found.push(line);
       if (found.length === limit) return found;
     }
   return found;
 }
 
-const pieceBytes = 64 * 1024;
-
-/** The lines of a file, the last one first. */
-function* linesFromEnd(path: string): Generator<string> {
-  if (!existsSync(path)) return;
-  const handle = openSync(path, 'r');
-  try {
-    let rest = Buffer.alloc(0);
-    for (let end = fstatSync(handle).size; end > 0;) {
-      const start = Math.max(0, end - pieceBytes);
-      const piece = Buffer.alloc(end - start);
-      readSync(handle, piece, 0, piece.length, start);
-      end = start;
-      const whole = Buffer.concat([piece, rest]);
-      const first = start === 0 ? 0 : whole.indexOf(0x0a) + 1;
-      rest = whole.subarray(0, start === 0 ? 0 : Math.max(first, 0));
-      if (start > 0 && first === 0) {
-        rest = whole;
-        continue;
-      }
-      yield* whole.subarray(first).toString('utf8').split('\n').toReversed();
-    }
-  } finally {
-    closeSync(handle);
+/** Number of the first entry of a file. */
+function firstOf(path: string): number | undefined {
+  if (!existsSync(path)) return undefined;
+  for (const text of readFileSync(path, 'utf8').split('\n')) {
+    const { seq } = parseAuditLine(text) ?? {};
+    if (seq !== undefined) return seq;
   }
+  return undefined;
 }
 
-function endsWhole(path: string): boolean {
-  if (!existsSync(path)) return true;
-  const handle = openSync(path, 'r');
-  try {
-    const { size } = fstatSync(handle);
-    const last = Buffer.alloc(1);
-    return size === 0 || (readSync(handle, last, 0, 1, size - 1) === 1 && last[0] === 0x0a);
-  } finally {
-    closeSync(handle);
-  }
-}
-
-function parseLine(text: string): AuditLine | null {
-  try {
-    return auditLine.safeParse(JSON.parse(text)).data ?? null;
-  } catch {
-    return null;
-  }
+function endsWhole(handle: number, size: number): boolean {
+  const last = Buffer.alloc(1);
+  return size === 0 || (readSync(handle, last, 0, 1, size - 1) === 1 && last[0] === 0x0a);
 }

@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { describeOrigin } from '../../shared/companion/origin-words.ts';
 import { isAllowed, powers } from '../../shared/companion/settings.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
+import type { AuditLine } from './audit.ts';
 import { change, json, makeContext, usageExitCode } from './cli/context.ts';
+import { localTime } from './cli/local-time.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
@@ -13,7 +16,7 @@ import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { askCompanion } from './control/client.ts';
 import { CompanionError } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
-import { examine } from './doctor.ts';
+import { examine, unattended } from './doctor.ts';
 import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
@@ -117,10 +120,20 @@ program
       `paired     ${pairing === null ? 'no' : `${pairing.hub} (node ${pairing.nodeId})`}`,
       `running    ${running === null ? 'no' : describeRunning(running)}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
-      `paused     ${settings.paused ? 'yes' : 'no'}`,
-      `allowed    ${allowed.map((power) => (settings.until[power] === undefined ? power : `${power} (until ${settings.until[power]})`)).join(', ') || 'nothing'}`,
+      `paused     ${settings.paused ? 'yes: nothing of what follows can be used until you resume' : 'no'}`,
+      `allowed    ${allowed.map((power) => (settings.until[power] === undefined ? power : `${power} (until ${localTime(settings.until[power])})`)).join(', ') || 'nothing'}`,
       `shared     ${settings.sharedFolders.join(', ') || 'no folder'}${settings.files.allowed ? '' : ' (files are denied)'}`,
       ...(settings.system.ask ? [`asked      before each program that no rule decides`] : []),
+      ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
+      ...(running?.edited
+        ? [
+            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept' : ''}`,
+          ]
+        : []),
+      ...(running?.audit.problem ? [`LOG        ${running.audit.problem}`] : []),
+      ...(running !== null && running.audit.unwritten > 0
+        ? [`LOG        ${running.audit.unwritten} entries wait for room on the disk`]
+        : []),
     ];
     print(
       { paired: pairing === null ? null : { nodeId: pairing.nodeId, hub: pairing.hub }, running, settings },
@@ -135,7 +148,7 @@ addPromptCommands(context);
 addTestCommand(context);
 addServiceCommands(context);
 
-program
+const audit = program
   .command('audit')
   .description('show what workflows did on this machine, newest last')
   .option('--limit <number>', 'lines at most', '50')
@@ -147,12 +160,47 @@ program
         exitCode: usageExitCode,
       });
     const lines = new AuditLog(dataFolder().audit).read(limit);
-    const text = lines.map(
-      (line) =>
-        `${line.time}  ${line.outcome.padEnd(22)} ${visibleLine(line.type).padEnd(20)} ${visibleLine(line.summary)}${line.approvedBy === null ? '' : `  approved by ${visibleLine(line.approvedBy)}`}${line.message === null ? '' : `  ${visibleLine(line.message)}`}`,
-    );
-    print(lines, options.json, text.join('\n') || 'No command yet.');
+    print(lines, options.json, lines.map(describeEntry).join('\n') || 'No command yet.');
   });
+
+audit
+  .command('verify')
+  .description('check that no entry of the log was changed or taken out; ends with 1 if one was')
+  .addOption(json())
+  .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+    const folder = dataFolder();
+    const running = await askCompanion(folder, 'verifyAudit', {}, { timeoutMs: 60_000 });
+    const verdict = running ?? new AuditLog(folder.audit).verify();
+    print(
+      verdict,
+      command.optsWithGlobals().json,
+      `${verdict.problem ?? `${verdict.entries} entries fit each other.`}${running === null ? ' No companion runs, so nothing was compared with what the hub knows.' : ''}`,
+    );
+    if (!verdict.ok) process.exitCode = 1;
+  });
+
+audit
+  .command('set-aside')
+  .description('begin a new log beside one that does not fit any more')
+  .addOption(json())
+  .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+    const folder = dataFolder();
+    const state = await askCompanion(folder, 'setAuditAside', {});
+    if (state === null) new AuditLog(folder.audit).setAside();
+    print({ ok: true }, command.optsWithGlobals().json, 'Began a new log; the old one is beside it.');
+  });
+
+/** An entry of the log on a few lines. */
+function describeEntry(line: AuditLine): string {
+  const { time, outcome, type, summary, origin = null, approvedBy, message, script } = line;
+  const isOwn = approvedBy === null && origin === null;
+  return [
+    `${localTime(time)}  ${outcome.padEnd(18)} ${visibleLine(type).padEnd(20)} ${visibleLine(summary)}`,
+    ...(isOwn ? [] : describeOrigin(origin, approvedBy).map(([name, words]) => `    ${name}: ${visibleLine(words)}`)),
+    ...(script === undefined ? [] : [`    script: ${script.characters} characters, SHA-256 ${script.sha256}`]),
+    ...(message === null ? [] : [`    ${visibleLine(message)}`]),
+  ].join('\n');
+}
 
 program
   .command('doctor')

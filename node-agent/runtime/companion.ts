@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { nextEnd } from '../../shared/companion/settings.ts';
+import { endGrants, nextEnd } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 import { spreadPeriod } from './backoff.ts';
@@ -16,6 +16,7 @@ import { HubConnection } from './hub-connection.ts';
 import { answerTooLarge, HubError } from './hub-error.ts';
 import { Journal } from './journal.ts';
 import type { FinishedCommand } from './journal.ts';
+import { settled } from './owner-changes.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
@@ -80,6 +81,7 @@ export class Companion {
   readonly #options: CompanionOptions;
   readonly #connection: HubConnection;
   readonly #journal: Journal;
+  readonly #audit: AuditLog;
   readonly #guard = new ProcessGuard();
   readonly #dispatcher: Dispatcher;
   readonly #facts: FactReader;
@@ -103,6 +105,8 @@ export class Companion {
   #isDoubted = false;
   /** When something of them ends by itself, in milliseconds since 1970. */
   #nextEnd: number | null = null;
+  /** Whether the log was compared with what the hub knows of it. */
+  #isAnchored = false;
   /** The hub's own switches, once it said them. */
   #hubAllows: HubSwitches = {};
 
@@ -124,6 +128,7 @@ export class Companion {
       { once: true },
     );
     this.#journal = new Journal(folder.journal);
+    this.#audit = options.audit ?? new AuditLog(folder.audit);
     this.#held = new HeldCommands({
       sender: this.#connection.sender,
       journal: this.#journal,
@@ -137,7 +142,7 @@ export class Companion {
     this.#dispatcher = new Dispatcher({
       folder,
       journal: this.#journal,
-      audit: options.audit ?? new AuditLog(folder.audit),
+      audit: this.#audit,
       nodeId: identity.nodeId,
       guard: this.#guard,
       host: options.host ?? null,
@@ -194,13 +199,29 @@ export class Companion {
   #recover(): void {
     const { finished, unfinished } = this.#journal.recover();
     for (const result of finished) this.#report(result, true);
-    for (const { commandId, type } of unfinished) {
-      const message = `The companion was killed while ${type} was under way; look at the machine before you retry.`;
-      this.#report({
+    for (const { commandId, type, began } of unfinished) {
+      const [code, message] = began
+        ? [
+            'outcome_unknown',
+            `The companion was killed while ${type} was under way; look at the machine before you retry.`,
+          ]
+        : [
+            'not_begun',
+            `The companion was stopped while ${type} waited for the owner of this machine; nothing was done. Run it again.`,
+          ];
+      this.#audit.appendLater({
+        time: new Date().toISOString(),
         commandId,
-        result: { status: 'failed', error: { code: 'outcome_unknown', message } },
-        artifacts: [],
+        type,
+        phase: 'ended',
+        summary: '',
+        approvedBy: null,
+        outcome: code,
+        message,
+        durationMs: 0,
+        began,
       });
+      this.#report({ commandId, result: { status: 'failed', error: { code, message } }, artifacts: [] });
     }
   }
 
@@ -335,6 +356,7 @@ export class Companion {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
+    this.#audit.look();
     const facts = await this.#facts.read(signal);
     const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
@@ -344,12 +366,18 @@ export class Companion {
           facts,
           device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
           paused: settings.paused,
+          // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
+          ...(this.#isAnchored ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#held.wanted,
         },
       },
       { signal, timeoutMs: requestTimeoutMs },
     );
     this.#pace = body.hub;
+    if (!this.#isAnchored && body.audit !== undefined) {
+      this.#audit.anchor(body.audit);
+      this.#isAnchored = true;
+    }
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);
@@ -376,15 +404,18 @@ export class Companion {
   }
 
   #watchSettings(isTold = false): void {
-    const stamp = this.#options.folder.stampOf('settings.json');
-    const isOver = this.#nextEnd !== null && Date.now() >= this.#nextEnd;
+    const { folder } = this.#options;
+    this.#writeLater();
+    const stamp = folder.stampOf('settings.json');
+    const isOver = this.#nextEnd !== null && folder.now() >= this.#nextEnd;
+    if (isOver && folder.held !== undefined) this.#track(this.#endGrants());
     if (stamp === this.#watched && !isOver && !isTold) return;
     const isFirst = this.#watched === undefined;
     this.#watched = stamp;
     let paused = true;
     try {
       const read = this.#options.folder.readSettings();
-      this.#nextEnd = nextEnd(read, Date.now());
+      this.#nextEnd = nextEnd(read, folder.now());
       ({ paused } = read);
       this.#isDoubted = false;
       if (isFirst) return;
@@ -403,6 +434,35 @@ export class Companion {
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
     this.#track(this.#beat().catch(() => undefined));
+  }
+
+  /** Writes what the disk did not take before. */
+  #writeLater(): void {
+    const { held } = this.#options.folder;
+    if (this.#audit.pending === 0 && held?.isWritten !== false) return;
+    held?.retry();
+    try {
+      this.#audit.flush();
+    } catch {
+      return;
+    }
+    this.#options.onChange?.();
+  }
+
+  /** Turns off for good what was allowed until now, so that a clock that is turned back does not allow it again. */
+  async #endGrants(): Promise<void> {
+    const { folder } = this.#options;
+    let over: string[] = [];
+    await folder
+      .changeSettings(
+        (settings) => {
+          over = endGrants(settings, folder.now());
+        },
+        () => {
+          this.#audit.note('settings.ended', over.length === 0 ? 'a rule' : over.join(', '), settled(folder));
+        },
+      )
+      .catch(() => undefined);
   }
 
   async #pause(milliseconds: number): Promise<void> {

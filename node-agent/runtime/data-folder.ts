@@ -1,5 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -7,6 +21,8 @@ import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
+import { allowsNoMore, hashOfSettings, HeldSettings } from './held-settings.ts';
+import type { HoldOptions } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
 import { localSettings } from './settings.ts';
 
@@ -62,6 +78,7 @@ export const folderSuffix = (path: string): string =>
 /** Everything that the companion keeps on this machine, readable by its owner alone. */
 export class DataFolder {
   readonly path: string;
+  #held: HeldSettings | undefined;
 
   constructor(path?: string) {
     this.path = resolve(path ?? usualPath());
@@ -127,8 +144,46 @@ export class DataFolder {
     rmSync(join(this.path, 'identity.json'), { force: true });
   }
 
+  /**
+   * Keeps the settings in memory from now on: for the one process that runs a companion on this folder.
+   */
+  holdSettings(options: HoldOptions): HeldSettings {
+    this.#held = new HeldSettings(
+      {
+        stamp: () => this.stampOf('settings.json'),
+        read: () => this.#readSettingsFile(),
+        write: (settings) => this.#writeSettings(settings),
+      },
+      options,
+    );
+    return this.#held;
+  }
+
+  /** The settings that this process holds; undefined where it holds none. */
+  get held(): HeldSettings | undefined {
+    return this.#held;
+  }
+
+  /** The time that decides what is over, in milliseconds since 1970. */
+  now(): number {
+    return this.#held?.now() ?? Date.now();
+  }
+
   /** The owner's settings; all off when there are none. @throws CompanionError that names what is wrong in the file. */
   readSettings(): LocalSettings {
+    return this.#held?.read() ?? this.#readSettingsFile();
+  }
+
+  /** Hash of the settings file, by which the owner's log knows it; undefined when it can not be read. */
+  get settingsHash(): string | undefined {
+    try {
+      return hashOfSettings(this.#readSettingsFile());
+    } catch {
+      return undefined;
+    }
+  }
+
+  #readSettingsFile(): LocalSettings {
     const text = this.#read('settings.json');
     if (text === null) return localSettings.parse({});
     const parsed = localSettings.safeParse(parseJson(text));
@@ -144,7 +199,7 @@ export class DataFolder {
 
   /** The settings as they are in force now: what was allowed for a time that is over is off. */
   settingsInForce(): LocalSettings {
-    return inForce(this.readSettings(), Date.now());
+    return inForce(this.readSettings(), this.now());
   }
 
   /** Whether its owner wants pictures that were sent to be kept; not where the settings can't be read. */
@@ -157,14 +212,36 @@ export class DataFolder {
   }
 
   /**
-   * Changes the settings; of several programs that do so at once, one after the other.
+   * Changes the settings; of several programs that do so at once, one after the other. A change that only denies more needs no room on the disk.
+   * @param onChanged Called with the settings as they are then, before another program has its turn.
    * @throws CompanionError where it is not its turn in time, or the folder can't be written; nothing is changed then.
    */
-  async changeSettings(change: (settings: LocalSettings) => void): Promise<LocalSettings> {
-    using _lock = await this.#takeTurn();
-    const settings = this.readSettings();
-    change(settings);
-    this.#write('settings.json', localSettings.parse(settings));
+  async changeSettings(
+    change: (settings: LocalSettings) => void,
+    onChanged: (settings: LocalSettings, before: LocalSettings) => void = () => undefined,
+  ): Promise<LocalSettings> {
+    const changed = () => {
+      const before = this.readSettings();
+      const settings = structuredClone(before);
+      change(settings);
+      return { before, settings: localSettings.parse(settings) };
+    };
+    using _lock = await this.#takeTurn().catch((error: unknown) => {
+      const { before, settings } = changed();
+      if (isDiskFull(error) && allowsNoMore(settings, before)) return null;
+      throw error;
+    });
+    const { before, settings } = changed();
+    try {
+      if (this.#held === undefined) this.#writeSettings(settings);
+      else this.#held.change(settings);
+    } catch (error) {
+      throw new CompanionError(
+        `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
+        { cause: error },
+      );
+    }
+    onChanged(settings, before);
     return settings;
   }
 
@@ -195,6 +272,7 @@ export class DataFolder {
         { cause: error },
       );
     }
+    if (file === 'settings') this.#held?.reset();
     return aside;
   }
 
@@ -240,11 +318,52 @@ export class DataFolder {
     }
   }
 
+  /** Where there is no room for a second file, one that only denies more is written over the old one: a crash meanwhile leaves a broken file, which denies all. */
+  #writeSettings(settings: LocalSettings): void {
+    try {
+      this.#write('settings.json', settings);
+    } catch (error) {
+      if (!isDiskFull(error) || !allowsNoMore(settings, this.#readSettingsFile())) throw error;
+      writeOver(join(this.path, 'settings.json'), JSON.stringify(settings));
+    }
+  }
+
   #write(name: string, value: unknown): void {
     const path = join(this.path, name);
     const temporary = `${path}.${randomBytes(4).toString('hex')}`;
-    writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
-    renameSync(temporary, path);
+    try {
+      writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** Whether a file could not be written because its disk or its owner's share of it is full. */
+function isDiskFull(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (['ENOSPC', 'EDQUOT'].includes((at as NodeJS.ErrnoException).code ?? '')) return true;
+  return false;
+}
+
+/** Replaces the text of a file by one that takes no more room, without a second file. @throws the error of the file system; the file is as it was then. */
+function writeOver(path: string, text: string): void {
+  const before = readFileSync(path);
+  const handle = openSync(path, 'r+');
+  const put = (bytes: Buffer) => {
+    for (let done = 0; done < bytes.length;) done += writeSync(handle, bytes, done, bytes.length - done, done);
+    ftruncateSync(handle, bytes.length);
+    fsyncSync(handle);
+  };
+  try {
+    put(Buffer.from(text));
+  } catch (error) {
+    put(before);
+    throw error;
+  } finally {
+    closeSync(handle);
   }
 }
 

@@ -9,7 +9,7 @@ import type { CommandResult } from '../../shared/contract/nodes/command-result.t
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
 import { keepArtifacts } from './artifact-files.ts';
-import { summarise } from './audit.ts';
+import { scriptOf, summarise } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
@@ -31,6 +31,7 @@ import { appVersion } from './facts.ts';
 import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal } from './journal.ts';
+import { settled } from './owner-changes.ts';
 import { answerWords, refusalOf } from './owner-word.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
@@ -38,6 +39,25 @@ import type { PictureKeeper } from './sent-pictures.ts';
 import { untilAborted } from './until-aborted.ts';
 
 const browserGraceMs = 5_000;
+
+const begunBefore =
+  'This machine began the command before, and does not know how it ended; look at it before you retry.';
+const unwritable = (error: unknown) =>
+  `The command was not begun, because this machine can not record it: its data folder can not be written (${(error as NodeJS.ErrnoException).code ?? (error as Error).message}). Make room on its disk, then run the command again.`;
+
+/** What is the same in all entries of a command. */
+export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
+  const script = scriptOf(type, input);
+  return {
+    time: new Date().toISOString(),
+    commandId: id,
+    type: type.slice(0, 100),
+    summary: summarise(type, input),
+    ...(script === undefined ? {} : { script }),
+    approvedBy: approval?.approvedBy ?? null,
+    origin: origin ?? null,
+  };
+}
 
 interface Running {
   type: string;
@@ -92,7 +112,7 @@ export class Dispatcher implements AsyncDisposable {
     return [...this.#running].map(([id, { type, input, startedAt }]) => ({
       id,
       type,
-      summary: summarise(input),
+      summary: summarise(type, input),
       startedAt,
     }));
   }
@@ -157,11 +177,8 @@ export class Dispatcher implements AsyncDisposable {
     );
     const { result } = finished;
     const line: AuditLine = {
-      time: new Date().toISOString(),
-      commandId: command.id,
-      type: command.type.slice(0, 100),
-      summary: summarise(command.input),
-      approvedBy: command.approval?.approvedBy ?? null,
+      ...lineOf(command),
+      phase: 'ended',
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
       message: result.error?.message ?? null,
       reason: entry.reason,
@@ -169,8 +186,8 @@ export class Dispatcher implements AsyncDisposable {
       began: entry.began,
     };
     try {
+      this.#options.audit.appendLater(line);
       this.#options.journal.finish(finished, entry);
-      this.#options.audit.append(line);
     } catch (error) {
       // What was done is reported all the same; it only would not outlive this process.
       line.message = `${line.message ?? 'done'}; the data folder can't be written: ${(error as Error).message}`;
@@ -197,26 +214,17 @@ export class Dispatcher implements AsyncDisposable {
       result: { status: 'failed', error: { code, message: message.slice(0, 4000) } },
       artifacts: [],
     });
-    let isNew: boolean;
     let temporaryFolder: string;
     try {
       temporaryFolder = mkdtempSync(join(this.#options.folder.temporary, 'command-'));
-      isNew = this.#options.journal.begin(command.id, entry);
     } catch (error) {
-      return failed(
-        'failed',
-        `The command was not begun, because the companion's data folder can't be written: ${(error as Error).message}`,
-      );
+      return failed('audit_unavailable', unwritable(error));
     }
     const artifacts: ResultArtifact[] = [];
     try {
-      if (!isNew)
-        return failed(
-          'outcome_unknown',
-          'This machine took the command before, and does not know how it ended; look at it before you retry.',
-        );
+      if (entry.acts && this.#options.journal.hasBegun(command.id)) return failed('outcome_unknown', begunBefore);
       const result = await this.#run(command, definition, {
-        onBegin: () => (entry.began = true),
+        onBegin: () => this.#begin(command, entry),
         onFailure: ({ reason }) => (entry.reason = reason),
         signal,
         temporaryFolder,
@@ -238,6 +246,20 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
+  /** Records on the disk that a command begins. @throws CommandError when that can not be recorded; the command must not begin then. */
+  #begin(command: ReceivedCommand, entry: Begun): void {
+    const { audit, journal } = this.#options;
+    try {
+      audit.append({ ...lineOf(command), phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
+      if (!journal.begin(command.id, entry)) throw new CommandError('outcome_unknown', begunBefore);
+    } catch (error) {
+      throw error instanceof CommandError
+        ? error
+        : new CommandError('audit_unavailable', unwritable(error), { cause: error });
+    }
+    entry.began = true;
+  }
+
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
@@ -250,7 +272,9 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
-        onAnswer: (answer, words) => this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`),
+        onAsk: () => this.#options.journal.receive(command.id, { type: command.type, acts: true }),
+        onAnswer: (answer, words) =>
+          this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
       });
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();

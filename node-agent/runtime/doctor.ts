@@ -1,4 +1,6 @@
+import { statfsSync } from 'node:fs';
 import { isAllowed, powers } from '../../shared/companion/settings.ts';
+import { AuditLog } from './audit.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
 import { askCompanion } from './control/client.ts';
@@ -17,6 +19,28 @@ export interface DoctorCheck {
   check: string;
   state: 'ok' | 'warn' | 'fail';
   detail: string;
+}
+
+/** What an owner should know who is not asked before a program runs. */
+export const unattended =
+  'programs that are approved at the hub run here without asking you; be asked with: outrigger-companion ask on';
+
+const fullBelowBytes = 64 * 1024;
+const lowBelowBytes = 20 * 1024 * 1024;
+
+/** Whether the disk of the data folder takes more: nothing begins while it takes none. */
+function lookAtDisk(path: string): [DoctorCheck['state'], string] {
+  const { bavail, bsize, files, ffree } = statfsSync(path);
+  const bytes = bavail * bsize;
+  // Some file systems have no fixed number of files.
+  const isOutOfFiles = files > 0 && ffree === 0;
+  if (isOutOfFiles || bytes < fullBelowBytes)
+    return [
+      'fail',
+      `full: ${isOutOfFiles ? 'no further file fits' : `${bytes} bytes are left`} on the disk of ${path}; nothing begins until there is room, because it could not be logged`,
+    ];
+  const left = `${Math.floor(bytes / (1024 * 1024))} MiB are left`;
+  return bytes < lowBelowBytes ? ['warn', `nearly full: ${left}`] : ['ok', left];
 }
 
 const deadlineMs = 15_000;
@@ -44,6 +68,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
   await using guard = new ProcessGuard();
 
   add('data folder', 'ok', folder.path);
+  add('disk', ...lookAtDisk(folder.path));
   const pairing = folder.readPairing();
   if (pairing === null) add('pairing', 'fail', 'not paired; pair with: outrigger-companion pair CODE --hub URL');
   else {
@@ -69,7 +94,15 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     running === null ? 'no; start it with: outrigger-companion run' : describeRunning(running),
   );
 
+  const audit = running?.audit ?? { problem: new AuditLog(folder.audit).verify().problem, unwritten: 0 };
+  add(
+    'log',
+    audit.problem === null ? (audit.unwritten === 0 ? 'ok' : 'warn') : 'fail',
+    audit.problem ?? (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for room on the disk`),
+  );
   const settings = folder.settingsInForce();
+  if (running?.edited) add('settings', 'warn', running.edited.detail);
+  if (settings.system.allowed && !settings.system.ask) add('programs', 'warn', unattended);
   add(
     'paused',
     settings.paused ? 'warn' : 'ok',

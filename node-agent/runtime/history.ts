@@ -9,13 +9,15 @@ interface Pictures {
 
 export function historyEntryOf(line: AuditLine, pictures: Pictures): HistoryEntry {
   const { commandId, type, time, summary, approvedBy, outcome, message, durationMs } = line;
-  const { began = outcome === 'succeeded', reason = null } = line;
+  const { began = outcome === 'succeeded', reason = null, origin = null, script = null } = line;
   return {
     commandId,
     type,
     time,
     summary,
+    script,
     approvedBy,
+    origin,
     outcome,
     message,
     reason,

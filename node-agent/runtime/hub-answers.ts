@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { commandOrigin } from '../../shared/commands/origin.ts';
+import { auditHead } from '../../shared/companion/state.ts';
 import { commandApproval } from '../../shared/contract/nodes/device.ts';
 
 /**
@@ -23,6 +25,8 @@ const receivedCommand = z.object({
   /** How long the hub wants the answer from now on, in milliseconds; an earlier hub does not say. */
   endsInMs: z.number().optional().catch(undefined),
   approval: commandApproval.optional(),
+  /** For the owner to read; it decides nothing, so that one that can't be read counts as none. */
+  origin: commandOrigin.optional().catch(undefined),
 });
 /** A command as the companion carries it out. */
 export type ReceivedCommand = z.output<typeof receivedCommand>;
@@ -62,6 +66,8 @@ export const hubAnswers = {
     hub: pace,
     allowSystem: z.boolean().optional(),
     allowBrowser: z.boolean().optional(),
+    /** An earlier hub knows nothing of the log. */
+    audit: auditHead.nullable().optional().catch(undefined),
   }),
   pollAutomationNodeCommands: z
     .object({ commands: commandList, withdrawn: z.array(z.string()).default([]) })

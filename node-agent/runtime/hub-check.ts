@@ -22,6 +22,8 @@ export async function askHub(
   const isClockWrong = Math.abs(clockAheadMs) > skewAllowedMs;
   return {
     isClockWrong,
-    clock: isClockWrong ? `differs from the hub's by ${Math.round(clockAheadMs / 1000)} s` : 'agrees with the hub',
+    clock: isClockWrong
+      ? `is ${Math.round(Math.abs(clockAheadMs) / 1000)} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the hub's clock; set the time of this machine or of the hub`
+      : 'agrees with the hub',
   };
 }

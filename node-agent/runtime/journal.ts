@@ -13,6 +13,7 @@ import {
 import { join } from 'node:path';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
 import { CompanionError } from './data-folder.ts';
+import { syncFolder } from './file-lines.ts';
 
 /** An artefact of a finished command, as it lies in the journal. */
 export interface StoredArtifact {
@@ -28,11 +29,13 @@ export interface FinishedCommand {
   artifacts: StoredArtifact[];
 }
 
-/** A command that began and never finished: the companion died in it. */
+/** A command that did not end before its companion did. */
 export interface UnfinishedCommand {
   commandId: string;
   type: string;
   acts: boolean;
+  /** False where it waited for its owner, so that nothing was done. */
+  began: boolean;
 }
 
 interface StartedEntry {
@@ -44,8 +47,8 @@ const maxRemembered = 10_000;
 
 /**
  * What the companion has begun and finished, on disk before it acts and before it reports: whatever kills it, a command that
- * acts is never carried out twice, and a finished result is not lost. One folder a command: `started.json`, then
- * `finished.json` and its artefacts; `seen.log` remembers the ids of commands that are over.
+ * acts is never carried out twice, and a finished result is not lost. One folder a command: `received.json` while it waits for its
+ * owner, `started.json` before it acts, then `finished.json` and its artefacts; `seen.log` remembers the ids of commands that are over.
  */
 export class Journal {
   readonly #folder: string;
@@ -85,6 +88,16 @@ export class Journal {
     return join(this.#folder, commandId);
   }
 
+  /** Enters a command that acts and waits for its owner, so that a companion that dies meanwhile knows that nothing was done. */
+  receive(commandId: string, { type, acts }: StartedEntry): void {
+    if (acts && !this.#seen.has(commandId)) this.#enter(commandId, 'received.json', { type, acts });
+  }
+
+  /** Whether a command that acts began before, so that it must not begin again. */
+  hasBegun(commandId: string): boolean {
+    return this.#seen.has(commandId);
+  }
+
   /**
    * Enters a command before it begins, one that acts on the disk; false when it acts and was seen before, so that it must not be
    * carried out again.
@@ -117,10 +130,12 @@ export class Journal {
       if (!entry.isDirectory()) continue;
       const done = readJson(join(this.#folder, entry.name, 'finished.json')) as FinishedCommand | null;
       const started = readJson(join(this.#folder, entry.name, 'started.json')) as StartedEntry | null;
+      const received = readJson(join(this.#folder, entry.name, 'received.json')) as StartedEntry | null;
       // Whatever else stands there is no result: sent, it would be refused for ever.
       if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts))
         finished.push(done);
-      else if (started?.acts === true) unfinished.push({ commandId: entry.name, ...started });
+      else if (started?.acts === true) unfinished.push({ commandId: entry.name, ...started, began: true });
+      else if (received?.acts === true) unfinished.push({ commandId: entry.name, ...received, began: false });
       else rmSync(join(this.#folder, entry.name), { recursive: true, force: true });
     }
     return { finished, unfinished };
@@ -150,17 +165,6 @@ export class Journal {
     renameSync(`${path}.new`, path);
     syncFolder(folder);
     syncFolder(this.#folder);
-  }
-}
-
-/** Makes a rename in a folder last; some systems can't and need not. */
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return;
-  const handle = openSync(folder, 'r');
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, relative } from 'node:path';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
@@ -17,17 +18,28 @@ const inMinutes = (minutes: number | undefined, now: number) =>
 export async function changeSettings(
   folder: DataFolder,
   change: OwnerChange,
-  now = Date.now(),
+  now = folder.now(),
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
-  let before = '';
-  const settings = await folder.changeSettings((current) => {
-    before = JSON.stringify(current);
-    apply(current, change, now);
-  });
-  // Whoever pauses what is paused changed nothing.
-  if (JSON.stringify(settings) !== before) audit.note('owner.change', describeChange(change));
-  return settings;
+  if (change.change === 'accept_settings') {
+    const settings = folder.held?.accept() ?? folder.readSettings();
+    audit.note('owner.change', describeChange(change), settled(folder));
+    return settings;
+  }
+  return folder.changeSettings(
+    (current) => apply(current, change, now),
+    (settings, before) => {
+      // Who pauses what is paused changed nothing.
+      if (JSON.stringify(settings) !== JSON.stringify(before))
+        audit.note('owner.change', describeChange(change), settled(folder));
+    },
+  );
+}
+
+/** What an entry of the log holds of the settings that it leaves. */
+export function settled(folder: DataFolder): { settings?: string } {
+  const { settingsHash } = folder;
+  return settingsHash === undefined || folder.held?.isWritten === false ? {} : { settings: settingsHash };
 }
 
 /** A wish in words, as the owner's log has it. */
@@ -52,6 +64,16 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
 }
 
+/** What it means to share a home folder or a drive. */
+export const wideMeaning =
+  'holds all of your files, or all of this machine: workflows could read everything in it that is not hidden.';
+
+/** Whether a real path is the home folder, a folder around it, or a whole drive. */
+export function isWideFolder(real: string): boolean {
+  const way = relative(real, realpathSync(homedir()));
+  return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
+}
+
 function apply(settings: LocalSettings, change: OwnerChange, now: number): void {
   switch (change.change) {
     case 'pause':
@@ -61,6 +83,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
     case 'allow':
       setAllowed(settings, change.power, true, inMinutes(change.minutes, now) ?? undefined);
       if (change.power === 'browser') settings.browser.withoutSandbox = change.withoutSandbox === true;
+      if (change.power === 'system') settings.system.ask = change.withoutAsking !== true;
       return;
     case 'deny':
       setAllowed(settings, change.power, false);
@@ -70,7 +93,12 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       if (!isAbsolute(change.path) || statSync(change.path, { throwIfNoEntry: false })?.isDirectory() !== true)
         throw new CompanionError(`${change.path} is not a folder.`);
       const real = realpathSync(change.path);
+      if (isWideFolder(real) && change.isWide !== true)
+        throw new CompanionError(
+          `${real} ${wideMeaning} Share a folder in it, or confirm with: outrigger-companion share ${real} --yes`,
+        );
       if (!settings.sharedFolders.includes(real)) settings.sharedFolders.push(real);
+      if (change.includeHidden === true && !settings.files.hidden.includes(real)) settings.files.hidden.push(real);
       return;
     }
     case 'unshare': {
@@ -80,6 +108,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
           `${change.path} is not shared; shared are ${settings.sharedFolders.join(', ') || 'none'}.`,
         );
       settings.sharedFolders = left;
+      settings.files.hidden = settings.files.hidden.filter((folder) => folder !== change.path);
       return;
     }
     case 'ask':
@@ -129,6 +158,8 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       return;
     case 'browser_window':
       settings.browser.headed = change.headed;
+      return;
+    case 'accept_settings':
       return;
     case 'keep_pictures':
       settings.capture.keepPictures = change.keep;

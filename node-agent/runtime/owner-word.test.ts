@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const never = new AbortController().signal;
-const asked = (argv: string[]) => ({ commandId: randomUUID(), input: { argv }, approvedBy: null });
+const asked = (argv: string[]) => ({ commandId: randomUUID(), input: { argv }, approvedBy: null, origin: null });
 
 describe('a pattern of a program', () => {
   const rule = (decision: 'allow' | 'deny', pattern: string): ProgramRule => ({
@@ -120,6 +120,7 @@ describe('the word of an owner', () => {
           stdin: null,
           timeoutMs: 1_000,
           approvedBy: null,
+          origin: null,
           reason: 'no_rule',
         },
         { key: randomUUID(), signal: over.signal },

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import type { z } from 'zod';
+import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import type { systemRun } from '../../shared/commands/system.ts';
 import { systemRun as definition } from '../../shared/commands/system.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
@@ -33,6 +34,7 @@ interface AskedCommand {
   commandId: string;
   input: z.output<typeof systemRun.input>;
   approvedBy: string | null;
+  origin: CommandOrigin | null;
   /** How long the hub wants the answer from now on, in milliseconds; undefined where it does not say. */
   endsInMs?: number | undefined;
 }
@@ -41,6 +43,8 @@ export interface OwnerWordDependencies {
   folder: DataFolder;
   prompts: Prompts | undefined;
   signal: AbortSignal;
+  /** Called before the owner is asked. */
+  onAsk?: () => void;
   /** Hears what the owner said, and of which command line. */
   onAnswer: (answer: PromptAnswer, words: string) => void;
 }
@@ -51,8 +55,8 @@ export interface OwnerWordDependencies {
  * @throws CommandError `denied_by_device` when they do not; the signal's reason.
  */
 export async function assertOwnerAllows(
-  { commandId, input, approvedBy, endsInMs }: AskedCommand,
-  { folder, prompts, signal, onAnswer }: OwnerWordDependencies,
+  { commandId, input, approvedBy, origin, endsInMs }: AskedCommand,
+  { folder, prompts, signal, onAsk, onAnswer }: OwnerWordDependencies,
 ): Promise<void> {
   const cwd = input.cwd ?? homedir();
   const { system } = folder.settingsInForce();
@@ -67,6 +71,7 @@ export async function assertOwnerAllows(
   if (decision === 'ask') {
     if (prompts === undefined)
       throw denied('The owner of this machine wants to be asked, and nobody here can ask them.', 'owner_not_asked');
+    onAsk?.();
     const timeoutMs = input.timeoutMs ?? definition.timeoutMs;
     const answer = await prompts.ask(
       {
@@ -79,14 +84,18 @@ export async function assertOwnerAllows(
         stdin: input.stdin ?? null,
         timeoutMs,
         approvedBy,
+        origin,
         reason: wasAllowedForAnother(input.argv, facts, system) ? 'program_changed' : 'no_rule',
       },
       // What is left after the answer must do for the program.
       { key: facts.exact, signal, ...(endsInMs === undefined ? {} : { endsInMs: endsInMs - timeoutMs }) },
     );
-    onAnswer(answer, commandLine(input.argv));
-    if (answer === '30_minutes' || answer === 'always' || answer === 'never')
-      await remember(folder, answer, input.argv, facts.exact);
+    try {
+      if (answer === '30_minutes' || answer === 'always' || answer === 'never')
+        await remember(folder, answer, input.argv, facts.exact);
+    } finally {
+      onAnswer(answer, commandLine(input.argv));
+    }
     if (answer === 'deny' || answer === 'never')
       throw denied('The owner of this machine was asked, and said no.', 'owner_said_no');
   }
@@ -120,7 +129,7 @@ async function remember(
   argv: string[],
   exact: string,
 ): Promise<void> {
-  const now = Date.now();
+  const now = folder.now();
   const until = answer === '30_minutes' ? new Date(now + halfAnHourMs).toISOString() : null;
   // Too long to be shown in a list, it still is decided by its hash.
   const pattern = commandLine(argv).slice(0, 2_000);

@@ -153,6 +153,27 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
   }
 }
 
+/**
+ * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which the process can lower and not take back, by the variable, or by
+ * those of the processes above it.
+ */
+export function isStartedByCommand(pid: number): boolean {
+  for (let at = pid; at > 1;) {
+    const status = read(`/proc/${at}/status`);
+    if (status === '') return false;
+    if (
+      read(`/proc/${at}/environ`)
+        .split('\0')
+        .some((entry) => entry.startsWith(`${commandMarker}=`))
+    )
+      return true;
+    if (canMarkByLimit && !/^Max realtime timeout\s+unlimited\s+unlimited\s/m.test(read(`/proc/${at}/limits`)))
+      return true;
+    at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+  }
+  return false;
+}
+
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');

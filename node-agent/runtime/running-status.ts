@@ -12,6 +12,10 @@ export interface RunningStatus {
   nodeId: string | null;
   running: { id: string; type: string }[];
   lastError: string | null;
+  /** Why the log can not be trusted, and entries that the disk has not taken yet. */
+  audit: CompanionState['audit'];
+  /** How another program changed the settings file. */
+  edited: CompanionState['edited'];
 }
 
 /** Asks the companion that runs on a data folder for its status; null when none does. */
@@ -22,7 +26,7 @@ export async function askStatus(folder: DataFolder): Promise<RunningStatus | nul
 
 /** A state, shortened so. */
 export function statusOf(state: CompanionState): RunningStatus {
-  const { pid, connection, paired, running, problem } = state;
+  const { pid, connection, paired, running, problem, audit, edited } = state;
   return {
     pid,
     connected: connection.isUp,
@@ -31,6 +35,8 @@ export function statusOf(state: CompanionState): RunningStatus {
     nodeId: paired?.nodeId ?? null,
     running: running.map(({ id, type }) => ({ id, type })),
     lastError: problem ?? connection.lastError,
+    audit,
+    edited,
   };
 }
 

@@ -14,7 +14,7 @@ import type { CompanionEvent } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { historyEntryOf, readHistory } from './history.ts';
 import type { HostPort } from './host-port.ts';
-import { changeSettings } from './owner-changes.ts';
+import { changeSettings, settled } from './owner-changes.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { PermissionReader } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
@@ -84,7 +84,21 @@ export class Supervisor {
     await using _guard = this.#guard;
     await using _browser = this.#browser;
     using _permissions = this.#permissions;
-    await using _control = await ControlServer.listen(folder, this.#handlers());
+    await using _control = await ControlServer.listen(
+      folder,
+      this.#handlers(),
+      () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
+    );
+    // From here on this process is the one that writes both.
+    folder.holdSettings({
+      notBefore: this.#audit.lastAt,
+      knownHash: this.#audit.settingsHash,
+      onEdit: () => {
+        this.#audit.note('settings.edited', 'settings.json was changed by another program', settled(folder));
+        this.#changed();
+      },
+    });
+    this.#audit.verify();
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
@@ -174,9 +188,19 @@ export class Supervisor {
         return { contentType: kept.contentType, base64: kept.bytes.toString('base64') };
       },
       change: async (change) => {
-        await changeSettings(folder, change, Date.now(), this.#audit);
+        await changeSettings(folder, change, folder.now(), this.#audit);
         if (change.change === 'keep_pictures' && !change.keep) this.#pictures.clear();
         this.#companion?.settingsChanged();
+        this.#changed();
+        return this.#state();
+      },
+      verifyAudit: async () => {
+        const verdict = this.#audit.verify();
+        this.#changed();
+        return verdict;
+      },
+      setAuditAside: async () => {
+        this.#audit.setAside();
         this.#changed();
         return this.#state();
       },
@@ -198,7 +222,7 @@ export class Supervisor {
       setAside: async ({ file }) => {
         // A pairing that is changed at the moment is whole when it is done.
         const aside = await this.#changePairing(false, () => folder.setAside(file));
-        this.#audit.note('owner.change', `set aside ${aside}`);
+        this.#audit.note('owner.change', `set aside ${aside}`, settled(folder));
         this.#companion?.settingsChanged();
         this.#changed();
         return this.#state();
@@ -265,6 +289,8 @@ export class Supervisor {
       connection: { isUp: view?.isUp ?? false, by: view?.by ?? 'poll', lastError: view?.lastError ?? null },
       problem: problem ?? this.#problem,
       broken,
+      audit: { problem: this.#audit.problem, unwritten: this.#audit.pending },
+      edited: folder.held?.edited ?? null,
       running: view?.running ?? [],
       prompts: this.#prompts.waiting,
       settings,

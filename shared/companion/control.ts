@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { powers } from './settings.ts';
-import { companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
+import { auditVerdict, companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
 
 /**
  * The control channel: how the owner's programs on the same machine, the command line and the window, speak with a running companion. Each line on the
@@ -32,9 +32,18 @@ export const ownerChange = z.discriminatedUnion('change', [
     minutes: z.int().min(1).max(525_600).optional(),
     /** With `browser`: also as root, where Chromium has no sandbox. */
     withoutSandbox: z.boolean().optional(),
+    /** With `system`: without asking the owner before each program. Then whoever may approve at the hub runs programs here as this user. */
+    withoutAsking: z.boolean().optional(),
   }),
   z.strictObject({ change: z.literal('deny'), power }),
-  z.strictObject({ change: z.literal('share'), path: z.string().min(1).max(4_096) }),
+  z.strictObject({
+    change: z.literal('share'),
+    path: z.string().min(1).max(4_096),
+    /** With hidden files and key stores. */
+    includeHidden: z.boolean().optional(),
+    /** The owner's second word for a whole home folder or drive. */
+    isWide: z.boolean().optional(),
+  }),
   z.strictObject({ change: z.literal('unshare'), path: z.string().min(1).max(4_096) }),
   /** Whether the owner is asked for programs that no rule decides. */
   z.strictObject({ change: z.literal('ask'), ask: z.boolean() }),
@@ -51,8 +60,26 @@ export const ownerChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),
+  /** Lets settings.json count as another program left it. */
+  z.strictObject({ change: z.literal('accept_settings') }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
+
+/** Whether a wish can only deny more, whatever the settings are: such a one is carried out for every program, and without room on the disk. */
+export function onlyDenies(change: OwnerChange): boolean {
+  switch (change.change) {
+    case 'pause':
+    case 'deny':
+    case 'unshare':
+      return true;
+    case 'ask':
+      return change.ask;
+    case 'add_rule':
+      return change.decision === 'deny';
+    default:
+      return false;
+  }
+}
 
 /** What a self-test tries, by doing it. */
 export const testParts = ['screen', 'camera', 'audio', 'system', 'browser', 'hub'] as const;
@@ -82,6 +109,10 @@ export const controlMethods = {
     z.strictObject({ commandId: z.string().min(1).max(100) }),
     z.object({ contentType: z.string(), base64: z.string() }),
   ),
+  /** Checks the whole log of the owner, in memory, on the disk and against what the hub knows of it. */
+  verifyAudit: method(nothing, auditVerdict),
+  /** Begins a new log beside one that does not fit any more. */
+  setAuditAside: method(nothing, companionState),
   change: method(ownerChange, companionState),
   answerPrompt: method(z.strictObject({ promptId: z.uuid(), answer: z.enum(promptAnswers) }), companionState),
   pair: method(
@@ -136,8 +167,18 @@ export const controlError = z.object({ code: z.string(), message: z.string() });
 export type ControlError = z.output<typeof controlError>;
 
 /** The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. */
-export const controlHello = z.object({ hello: z.literal('outrigger.companion.v1'), nonce: z.string().length(64) });
-export const controlProof = z.object({ proof: z.string().length(64), nonce: z.string().length(64) });
+export const controlHello = z.object({
+  hello: z.literal('outrigger.companion.v1'),
+  nonce: z.string().length(64),
+  /** The name that the client's process takes until it is welcome, where the system shows which process has it. */
+  processName: z.string().max(15).nullable().default(null),
+});
+export const controlProof = z.object({
+  proof: z.string().length(64),
+  nonce: z.string().length(64),
+  /** Number of the client's process. */
+  pid: z.int().min(1).optional(),
+});
 export const controlWelcome = z.object({ proof: z.string().length(64) });
 
 export const controlRequest = z.object({ id: z.int().min(0), method: z.string(), params: z.unknown() });

@@ -52,6 +52,8 @@ export function settingsSchema(isHostPattern: (pattern: string) => boolean) {
       .strictObject({
         /** Sharing a folder is the word that counts; this takes all of them back at once without forgetting which they are. */
         allowed: z.boolean().default(true),
+        /** Shared folders of which hidden files and key stores may be read, too. */
+        hidden: z.array(z.string().min(1)).default([]),
       })
       .prefault({}),
     capture: z
@@ -130,6 +132,55 @@ export function nextEnd(settings: LocalSettings, now: number): number | null {
     .flatMap((until) => (until === undefined ? [] : [Date.parse(until)]))
     .filter((end) => end > now);
   return ends.length === 0 ? null : Math.min(...ends);
+}
+
+/** Of two lists that mean everything when they are empty, what both allow; null when that is nothing. */
+function bothAllow(one: readonly string[], other: readonly string[]): string[] | null {
+  if (one.length === 0) return [...other];
+  if (other.length === 0) return [...one];
+  const both = other.filter((entry) => one.includes(entry));
+  return both.length === 0 ? null : both;
+}
+
+const earlier = (one: string | undefined, other: string | undefined): string | undefined =>
+  one === undefined || (other !== undefined && Date.parse(other) < Date.parse(one)) ? other : one;
+
+/** What two settings both allow. What is no permission stays as `one` has it. */
+export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSettings {
+  const both = structuredCloneOf(one);
+  both.paused = one.paused || other.paused;
+  for (const power of powers)
+    setAllowed(both, power, isOn(one, power) && isOn(other, power), earlier(one.until[power], other.until[power]));
+  both.sharedFolders = other.sharedFolders.filter((folder) => one.sharedFolders.includes(folder));
+  both.files.hidden = other.files.hidden.filter((folder) => one.files.hidden.includes(folder));
+  const programs = bothAllow(one.system.programs, other.system.programs);
+  both.system.programs = programs ?? [];
+  if (programs === null) both.system.allowed = false;
+  both.system.ask = one.system.ask || other.system.ask;
+  const isIn = (rules: readonly ProgramRule[], rule: ProgramRule) =>
+    rules.some((known) => JSON.stringify(known) === JSON.stringify(rule));
+  both.system.rules = [
+    ...other.system.rules.filter((rule) => rule.decision === 'deny' || isIn(one.system.rules, rule)),
+    ...one.system.rules.filter((rule) => rule.decision === 'deny' && !isIn(other.system.rules, rule)),
+  ].slice(0, maxRules);
+  const hosts = bothAllow(one.browser.allowHosts, other.browser.allowHosts);
+  both.browser.allowHosts = hosts ?? [];
+  if (hosts === null) both.browser.allowed = false;
+  both.browser.blockHosts = [...new Set([...other.browser.blockHosts, ...one.browser.blockHosts])];
+  both.browser.evaluate = one.browser.evaluate && other.browser.evaluate;
+  both.browser.withoutSandbox = one.browser.withoutSandbox && other.browser.withoutSandbox;
+  return both;
+}
+
+/** Turns off what was allowed for a time that is over at an instant, for good; answers the powers that it turned off. */
+export function endGrants(settings: LocalSettings, now: number): Power[] {
+  const over = powers.filter((power) => {
+    const until = settings.until[power];
+    return until !== undefined && now >= Date.parse(until);
+  });
+  for (const power of over) setAllowed(settings, power, false);
+  settings.system.rules = settings.system.rules.filter(({ until }) => until === null || now < Date.parse(until));
+  return over;
 }
 
 const structuredCloneOf = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;

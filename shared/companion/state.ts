@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commandOrigin } from '../commands/origin.ts';
 import { timestamp } from '../contract/common.ts';
 import { powers, settingsSchema } from './settings.ts';
 
@@ -51,6 +52,10 @@ export const prompt = z.object({
   stdin: z.string().nullable(),
   timeoutMs: z.number(),
   approvedBy: z.string().nullable().describe('Who approved it at the hub, as the hub says'),
+  origin: commandOrigin
+    .nullable()
+    .default(null)
+    .describe('Where the command comes from; null when the hub states nothing'),
   /** Why nothing decides it: no rule does, or one did for other bytes of the same program. */
   reason: z.enum(['no_rule', 'program_changed']),
   askedAt: timestamp,
@@ -75,8 +80,15 @@ export const historyEntry = z.object({
   time: timestamp.describe('When it was over'),
   /** What was asked for, shortened; never what was typed, read or sent. */
   summary: z.string(),
+  /** The script that ran in a page, cut where it is long, with the SHA-256 of all of it. */
+  script: z.object({ text: z.string(), characters: z.int(), sha256: z.string() }).nullable().default(null),
   approvedBy: z.string().nullable(),
-  outcome: z.string().describe('`succeeded`, the code of the failure, or `done` for what the owner did'),
+  origin: commandOrigin.nullable().default(null),
+  outcome: z
+    .string()
+    .describe(
+      '`begun` while no end is recorded, `succeeded`, the code of the failure, or `done` for what the owner did',
+    ),
   message: z.string().nullable(),
   reason: z.enum(endReasons).nullable().default(null).catch(null),
   durationMs: z.number(),
@@ -86,6 +98,19 @@ export const historyEntry = z.object({
   hasPicture: z.boolean(),
 });
 export type HistoryEntry = z.output<typeof historyEntry>;
+
+/** Number and hash of the last entry of the owner's log. */
+export const auditHead = z.object({ count: z.int().min(0), hash: z.string().regex(/^[0-9a-f]{64}$/) });
+export type AuditHead = z.output<typeof auditHead>;
+
+/** What a check of the owner's log found. */
+export const auditVerdict = z.object({
+  ok: z.boolean(),
+  problem: z.string().nullable().describe('The first entry that does not fit, as a sentence'),
+  entries: z.int().min(0).describe('Entries of the chain that are kept'),
+  head: auditHead.nullable(),
+});
+export type AuditVerdict = z.output<typeof auditVerdict>;
 
 /** What a companion keeps of its owner's word: what they allow, and the pairing. */
 export const ownFiles = ['settings', 'identity'] as const;
@@ -120,6 +145,20 @@ export const companionState = z.object({
   broken: z
     .array(z.object({ file: z.enum(ownFiles), path: z.string(), detail: z.string().describe('Why, as a sentence') }))
     .default([]),
+  audit: z
+    .object({
+      problem: z.string().nullable().describe('Why the log can not be trusted any more, as a sentence'),
+      unwritten: z.int().min(0).describe('Entries that the disk has not taken yet'),
+    })
+    .default({ problem: null, unwritten: 0 }),
+  /** The settings file as another program left it, while or before this companion ran; null when nobody changed it. */
+  edited: z
+    .object({
+      needsConsent: z.boolean().describe('Whether it allows more than the owner did: that part does not count yet'),
+      detail: z.string().describe('What to know of it, as sentences'),
+    })
+    .nullable()
+    .default(null),
   running: z.array(z.object({ id: z.string(), type: z.string(), summary: z.string(), startedAt: timestamp })),
   prompts: z.array(prompt),
   settings: settingsSchema(() => true),

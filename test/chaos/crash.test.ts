@@ -104,7 +104,7 @@ describe(`through kill -9 (CHAOS_SEED=${seed})`, { timeout: 300_000 }, () => {
     const companionCli = (...args: string[]) =>
       promisify(execFile)(process.execPath, [resolve('node-agent/runtime/cli.ts'), ...args], { env: companionEnv });
     await companionCli('pair', pairingCode, '--hub', `http://127.0.0.1:${port}`);
-    await companionCli('allow', 'system');
+    await companionCli('allow', 'system', '--no-ask', '--yes');
     const companionLog = openSync(join(folder, 'companion.log'), 'a');
     const exits: string[] = [];
     const startCompanion = (): ChildProcess => {

@@ -452,7 +452,7 @@ describe('system.run', () => {
   });
 
   test('can be kept to some programs by the owner', async () => {
-    await companion.cli('allow', 'system', '--program', 'uname');
+    await companion.cli('allow', 'system', '--no-ask', '--yes', '--program', 'uname');
     expect(await system({ argv: ['id'] })).toMatchObject({ error: { code: 'denied_by_device' } });
     expect(await system({ argv: ['uname'] })).toMatchObject({ status: 'succeeded' });
     await companion.cli('deny', 'system');
@@ -463,6 +463,7 @@ describe('system.run', () => {
       join(companion.home, 'settings.json'),
       JSON.stringify({ sharedFolders: [companion.shared], system: { allowed: true } }),
     );
+    await companion.cli('settings', 'accept');
   });
 });
 
@@ -518,6 +519,7 @@ describe('the owner', () => {
       expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
       expect(processesWith(`sleep\u0000${number}`)).toEqual([]);
       writeFileSync(path, before);
+      await companion.cli('settings', 'accept');
     }
   });
 

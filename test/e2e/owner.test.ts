@@ -125,7 +125,7 @@ describe('an owner who wants to be asked', () => {
     expect(await settled(await begin({ argv: ['echo', 'never'] }))).toMatchObject({
       error: { message: expect.stringContaining('for good') as string },
     });
-    await cli('ask', 'off');
+    await cli('ask', 'off', '--yes');
     await cli('rules', 'deny', 'touch **');
     const file = join(companion.shared, 'touched');
     for (const program of ['touch', '/usr/bin/touch', '/bin/../bin/touch'])
@@ -146,7 +146,7 @@ describe('an owner who wants to be asked', () => {
 });
 
 test('what is allowed for a time ends with it, also in the middle of a command', async () => {
-  await cli('allow', 'system', '--for', '30m');
+  await cli('allow', 'system', '--no-ask', '--yes', '--for', '30m');
   expect((await settled(await begin({ argv: ['true'] }))).status).toBe('succeeded');
   const runId = await begin({ argv: ['sleep', '3471'] });
   await expect.poll(() => processesWith('sleep\u00003471').length).toBe(1);
@@ -160,7 +160,7 @@ test('what is allowed for a time ends with it, also in the middle of a command',
 });
 
 test('a pause ends a program that does not want to end', async () => {
-  await cli('allow', 'system');
+  await cli('allow', 'system', '--no-ask', '--yes');
   const runId = await begin({ argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; : stubborn-3472; done'] });
   await expect.poll(() => processesWith('stubborn-3472').length).toBeGreaterThan(0);
   await cli('pause');

@@ -29,6 +29,8 @@ export async function startOwnerCompanion(dataFolder: string): Promise<OwnerComp
     moveHub: refuse,
     unpair: refuse,
     setAside: refuse,
+    verifyAudit: refuse,
+    setAuditAside: refuse,
     test: refuse,
   };
   const server = await ControlServer.listen(new DataFolder(dataFolder), handlers);

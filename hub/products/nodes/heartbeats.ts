@@ -21,6 +21,8 @@ export type HeartbeatBody = z.output<typeof resource.heartbeatAutomationNode.bod
 export interface HeartbeatAnswer {
   allowSystem: boolean;
   allowBrowser: boolean;
+  /** What was known of the device's own log before. */
+  audit: { count: number; hash: string } | null;
   /** What of it runs and should stop. */
   withdrawn: string[];
 }
@@ -30,6 +32,7 @@ interface Heartbeat {
   paused: boolean;
   facts: string | null;
   info: string | null;
+  audit: HeartbeatBody['audit'];
 }
 
 /** For so long heartbeats of a workspace are gathered, in milliseconds: nobody waits for one. */
@@ -54,8 +57,11 @@ export class Heartbeats {
   }
 
   /** Records a heartbeat, and extends the leases of what its device runs. @throws AppError `device_secret_invalid`. */
-  async hear(device: KnownDevice, { paused, facts, device: info, running }: HeartbeatBody): Promise<HeartbeatAnswer> {
-    const heartbeat = { device, paused, facts: json(facts), info: json(info) };
+  async hear(
+    device: KnownDevice,
+    { paused, facts, device: info, running, audit }: HeartbeatBody,
+  ): Promise<HeartbeatAnswer> {
+    const heartbeat = { device, paused, facts: json(facts), info: json(info), audit };
     const answer = running.length > 0 ? 'left' : await this.#idle.add(device.tenantId, heartbeat);
     if (answer !== 'left') return answer;
     return this.#deps.db.workspace(device.tenantId, (tx) => this.#hear(tx, heartbeat, running), { durable: false });
@@ -63,17 +69,20 @@ export class Heartbeats {
 
   async #hear(
     tx: Transaction,
-    { device: { tenantId, nodeId, secretHash }, paused, facts, info }: Heartbeat,
+    { device: { tenantId, nodeId, secretHash }, paused, facts, info, audit }: Heartbeat,
     running: string[],
   ): Promise<HeartbeatAnswer> {
     const { rows } = await tx.query<HeardNode>(
       'hear_heartbeat',
-      `UPDATE nodes SET last_seen_at = now(), online = true, paused = $2, facts = coalesce($3, facts), device = coalesce($4, device)
+      `UPDATE nodes SET last_seen_at = now(), online = true, paused = $2, facts = coalesce($3, facts), device = coalesce($4, device),
+         audit_broken_at = ${brokenAt('$6::bigint', '$7::text', '$8::boolean')}, audit_count = coalesce($6, audit_count), audit_hash = coalesce($7, audit_hash)
        WHERE id = $1 AND revoked_at IS NULL AND secret_hash = decode($5, 'base64')
        RETURNING id, allow_system, allow_browser, paused, device, facts,
+         (SELECT before.audit_count FROM nodes before WHERE before.id = $1) AS audit_count,
+         (SELECT before.audit_hash FROM nodes before WHERE before.id = $1) AS audit_hash,
          (SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1) AS noted,
          (SELECT before.online FROM nodes before WHERE before.id = $1) AS was_online`,
-      [nodeId, paused, facts, info, secretHash],
+      [nodeId, paused, facts, info, secretHash, audit?.count ?? null, audit?.hash ?? null, audit?.isBroken ?? false],
     );
     const [row] = rows;
     if (row === undefined)
@@ -94,15 +103,18 @@ export class Heartbeats {
         const { rows } = await tx.query<HeardNode>(
           'hear_heartbeats',
           `WITH told AS MATERIALIZED (
-             SELECT * FROM unnest($1::uuid[], $2::boolean[], $3::text[], $4::text[], $5::text[]) AS t (id, paused, facts, device, secret_hash)
+             SELECT * FROM unnest($1::uuid[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::boolean[])
+               AS t (id, paused, facts, device, secret_hash, audit_count, audit_hash, audit_broken)
            ), free AS MATERIALIZED (
-             SELECT id, online FROM nodes WHERE id = ANY($1::uuid[]) AND revoked_at IS NULL FOR NO KEY UPDATE SKIP LOCKED
+             SELECT id, online, audit_count, audit_hash FROM nodes WHERE id = ANY($1::uuid[]) AND revoked_at IS NULL FOR NO KEY UPDATE SKIP LOCKED
            )
            UPDATE nodes SET last_seen_at = now(), online = true, paused = told.paused,
-             facts = coalesce(told.facts::jsonb, nodes.facts), device = coalesce(told.device::jsonb, nodes.device)
+             facts = coalesce(told.facts::jsonb, nodes.facts), device = coalesce(told.device::jsonb, nodes.device),
+             audit_broken_at = ${brokenAt('told.audit_count', 'told.audit_hash', 'told.audit_broken')},
+             audit_count = coalesce(told.audit_count, nodes.audit_count), audit_hash = coalesce(told.audit_hash, nodes.audit_hash)
            FROM told JOIN free ON free.id = told.id
            WHERE nodes.id = ANY(ARRAY(SELECT id FROM free)) AND nodes.id = told.id AND nodes.secret_hash = decode(told.secret_hash, 'base64')
-           RETURNING nodes.id, nodes.allow_system, nodes.allow_browser, nodes.paused, nodes.device, nodes.facts, free.online AS was_online,
+           RETURNING nodes.id, nodes.allow_system, nodes.allow_browser, nodes.paused, nodes.device, nodes.facts, free.online AS was_online, free.audit_count, free.audit_hash,
              (SELECT f.facts FROM node_facts f WHERE f.node_id = nodes.id ORDER BY f.id DESC LIMIT 1) AS noted`,
           [
             told.map(({ device }) => device.nodeId),
@@ -110,6 +122,9 @@ export class Heartbeats {
             told.map(({ facts }) => facts),
             told.map(({ info }) => info),
             told.map(({ device }) => device.secretHash),
+            told.map(({ audit }) => audit?.count ?? null),
+            told.map(({ audit }) => audit?.hash ?? null),
+            told.map(({ audit }) => audit?.isBroken ?? false),
           ],
         );
         for (const row of rows) answers.set(row.id, await noteHeard(tx, tenantId, row));
@@ -122,6 +137,11 @@ export class Heartbeats {
   }
 }
 
+/** When the log of a device was first reported that does not continue the one before: with fewer entries, or with another entry under the same number. */
+const brokenAt = (count: string, hash: string, isBroken: string) =>
+  `CASE WHEN ${isBroken} OR ${count} < nodes.audit_count OR (${count} = nodes.audit_count AND ${hash} <> nodes.audit_hash)
+     THEN coalesce(nodes.audit_broken_at, now()) ELSE nodes.audit_broken_at END`;
+
 /** A node after a heartbeat, and how it was before. */
 interface HeardNode {
   id: string;
@@ -132,6 +152,9 @@ interface HeardNode {
   facts: JsonObject | null;
   noted: unknown;
   was_online: boolean;
+  /** As it was before. */
+  audit_count: string | null;
+  audit_hash: string | null;
 }
 
 /** Notes what changed of a node with a heartbeat. */
@@ -140,7 +163,11 @@ async function noteHeard(tx: Transaction, tenantId: string, row: HeardNode): Pro
   if (!row.was_online) noteWorkspaceChange(tx, tenantId);
   const changed = changedFacts({ device, facts, paused, allowSystem, allowBrowser } as KnownOfNode, noted);
   if (changed !== null) await noteFacts(tx, tenantId, id, changed);
-  return { allowSystem, allowBrowser, withdrawn: [] };
+  const audit =
+    row.audit_count === null || row.audit_hash === null
+      ? null
+      : { count: Number(row.audit_count), hash: row.audit_hash };
+  return { allowSystem, allowBrowser, audit, withdrawn: [] };
 }
 
 function json(value: object | undefined): string | null {

@@ -37,6 +37,11 @@ export const nodes = pgTable(
     device: jsonb('device').$type<JsonObject>(),
     facts: jsonb('facts').$type<JsonObject>(),
     paused: boolean('paused').notNull().default(false),
+    /** Number and hash of the last entry of the device's own log, as its last heartbeat reported them. */
+    auditCount: bigint('audit_count', { mode: 'number' }),
+    auditHash: text('audit_hash'),
+    /** When a heartbeat first reported a log that does not continue the one before; null while every one did. */
+    auditBrokenAt: instant('audit_broken_at'),
     secretHash: bytea('secret_hash'),
     pairingCodeHash: bytea('pairing_code_hash').unique('nodes_pairing_code'),
     pairingExpiresAt: instant('pairing_expires_at'),

@@ -92,6 +92,10 @@ export function presentNode(row: NodeRow, status: NodeStatus): PresentedNode {
     device: row.device as PresentedNode['device'],
     facts: row.facts as PresentedNode['facts'],
     paused: row.paused,
+    audit:
+      row.auditCount === null || row.auditHash === null
+        ? null
+        : { entries: row.auditCount, hash: row.auditHash, brokenAt: row.auditBrokenAt?.toISOString() ?? null },
     pairedAt: row.pairedAt?.toISOString() ?? null,
     lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
     createdAt: row.createdAt.toISOString(),

@@ -43,6 +43,7 @@ function RunningNow() {
 /** What the hub may do with a power now, in a word or two. */
 function tileState({ power, isAllowed, until }: PowerState, settings: LocalSettings, now: number): string {
   if (!isAllowed) return 'Off';
+  if (settings.paused) return 'Paused';
   const sharedFolders = settings.sharedFolders.length;
   if (power === 'files' && sharedFolders === 0) return 'No folder shared';
   const asks = power === 'system' && settings.system.ask;
@@ -74,7 +75,7 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
       {powers.map((state) => {
         const { power, isAllowed } = state;
         const Icon = powerIcons[power];
-        const isOn = isAllowed && !(power === 'files' && settings.sharedFolders.length === 0);
+        const isOn = isAllowed && !settings.paused && !(power === 'files' && settings.sharedFolders.length === 0);
         const stop = stoppedBy(state, settings);
         return (
           <li key={power}>

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { onlyDenies } from '../../../shared/companion/control.ts';
 import type { OwnerChange } from '../../../shared/companion/control.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import { visibleJson, visibleText } from '../../../shared/visible-text.ts';
@@ -37,8 +38,8 @@ export async function change(folder: DataFolder, wish: OwnerChange): Promise<Loc
     const state = await askCompanion(folder, 'change', wish);
     if (state !== null) return state.settings;
   } catch (error) {
-    // One that does not answer still looks at the file: whoever wants it paused has it paused.
-    if (error instanceof ControlRefusal) throw error;
+    // One that does not answer still looks at the file, and takes from it what denies more.
+    if (error instanceof ControlRefusal || !onlyDenies(wish)) throw error;
   }
   return changeSettings(folder, wish);
 }

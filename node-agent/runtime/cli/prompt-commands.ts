@@ -1,10 +1,13 @@
 import { Argument } from 'commander';
+import { describeOrigin } from '../../../shared/companion/origin-words.ts';
+import { programWarnings } from '../../../shared/companion/program-warnings.ts';
 import { promptAnswers } from '../../../shared/companion/state.ts';
 import type { Prompt, PromptAnswer } from '../../../shared/companion/state.ts';
 import { visibleLine, visibleText } from '../../../shared/visible-text.ts';
 import { askCompanion } from '../control/client.ts';
 import { assertId, json } from './context.ts';
 import type { CliContext } from './context.ts';
+import { localTime } from './local-time.ts';
 import { noneRuns } from './settings-commands.ts';
 
 /** Commands that wait for the owner's word, on the command line. */
@@ -35,7 +38,8 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
 
 /** All that would run; what a person reads must be what is. */
 function describePrompt(prompt: Prompt): string {
-  const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, reason, expiresAt } = prompt;
+  const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, origin, reason, expiresAt } =
+    prompt;
   return [
     `prompt     ${id}`,
     `program    ${visibleLine(program)}${reason === 'program_changed' ? '  (CHANGED since you allowed it)' : ''}`,
@@ -45,8 +49,11 @@ function describePrompt(prompt: Prompt): string {
     ...Object.entries(env).map(([name, value]) => `variable   ${name}=${visibleLine(JSON.stringify(value))}`),
     ...(stdin === null ? [] : [`input      ${stdin.length} characters:`, visibleText(stdin)]),
     `at most    ${timeoutMs / 1000} s`,
-    `approved   ${approvedBy === null ? 'by nobody that the hub names' : `at the hub by ${visibleLine(approvedBy)}`}`,
-    `until      ${expiresAt}, then it is refused`,
+    ...describeOrigin(origin, approvedBy).map(
+      ([name, words]) => `${name.toLowerCase().padEnd(11)} ${visibleLine(words)}`,
+    ),
+    ...programWarnings(argv).map((words) => `WARNING    ${visibleLine(words)}`),
+    `until      ${localTime(expiresAt)}, then it is refused`,
     `answer     outrigger-companion answer ${id} once|30_minutes|always|deny|never`,
   ].join('\n');
 }

@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument } from 'commander';
 import { powers } from '../../../shared/companion/settings.ts';
@@ -5,14 +6,18 @@ import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { sandboxProblem } from '../commands/browser/sandbox.ts';
 import { CompanionError } from '../data-folder.ts';
+import { isWideFolder, wideMeaning } from '../owner-changes.ts';
+import { confirm, unattendedMeaning } from './consent.ts';
 import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
+import { localTime } from './local-time.ts';
 
 interface PowerOptions {
   json?: boolean;
   for?: string;
   program?: string[];
   ask?: boolean;
+  yes?: boolean;
   withoutSandbox?: boolean;
 }
 
@@ -36,7 +41,9 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .addArgument(new Argument('<power>').choices(powers))
     .option('--for <time>', 'only for so long, such as 30m, 8h or 2d; for good when left out')
     .option('--program <path...>', 'with system: only these programs')
-    .option('--ask', 'with system: ask you before each program that no rule decides')
+    .option('--ask', 'with system: ask you before each program that no rule decides (the default)')
+    .option('--no-ask', 'with system: run what is approved at the hub without asking you')
+    .option('--yes', 'with --no-ask: confirm it without a question')
     .option('--without-sandbox', 'with browser: also as root, where Chromium has no sandbox')
     .addOption(json())
     .action(async (power: Power, options: PowerOptions) => {
@@ -44,12 +51,14 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       const minutes = options.for === undefined ? undefined : parseMinutes(options.for);
       if (power === 'system' && options.program !== undefined)
         await change(folder, { change: 'programs', programs: options.program });
-      if (power === 'system' && options.ask === true) await change(folder, { change: 'ask', ask: true });
+      const withoutAsking = power === 'system' && options.ask === false;
+      if (withoutAsking) await confirm(unattendedMeaning, options.yes === true);
       const settings = await change(folder, {
         change: 'allow',
         power,
         ...(minutes === undefined ? {} : { minutes }),
         ...(options.withoutSandbox === true ? { withoutSandbox: true } : {}),
+        ...(withoutAsking ? { withoutAsking } : {}),
       });
       const unsafe = power === 'browser' ? sandboxProblem(settings.browser) : null;
       if (unsafe !== null) process.stderr.write(`outrigger-companion: ${unsafe}\n`);
@@ -58,7 +67,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         settings,
         options.json,
         unsafe === null
-          ? `Workflows may use ${power} on this machine now${until === undefined ? '' : `, until ${until}`}.`
+          ? `Workflows may use ${power} on this machine now${until === undefined ? '' : `, until ${localTime(until)}`}.${power !== 'system' ? '' : settings.system.ask ? ' You are asked before each program that no rule decides: in the window, or by outrigger-companion prompts.' : ' You are not asked before a program runs.'}`
           : 'It is switched on, but no page is opened as long as that is so.',
       );
     });
@@ -80,9 +89,18 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .command('share')
     .description('let workflows list and read a folder')
     .argument('<folder>')
+    .option('--include-hidden', 'with its hidden files and key stores')
+    .option('--yes', 'confirm a whole home folder or drive without a question')
     .addOption(json())
-    .action(async (path: string, options: { json?: boolean }) => {
-      const settings = await change(dataFolder(), { change: 'share', path: resolve(path) });
+    .action(async (path: string, options: { json?: boolean; includeHidden?: boolean; yes?: boolean }) => {
+      const isWide = existsSync(path) && isWideFolder(realpathSync(path));
+      if (isWide) await confirm(`${resolve(path)} ${wideMeaning}`, options.yes === true);
+      const settings = await change(dataFolder(), {
+        change: 'share',
+        path: resolve(path),
+        ...(options.includeHidden === true ? { includeHidden: true } : {}),
+        ...(isWide ? { isWide } : {}),
+      });
       print(settings, options.json, `Workflows may list and read ${resolve(path)} now.`);
     });
 
@@ -97,6 +115,22 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       const known = folder.readSettings().sharedFolders.includes(path) ? path : resolve(path);
       const settings = await change(folder, { change: 'unshare', path: known });
       print(settings, options.json, `Workflows may not read ${known} any more.`);
+    });
+
+  program
+    .command('settings')
+    .description('show your settings')
+    .addOption(json())
+    .action((options: { json?: boolean }) => {
+      const settings = dataFolder().readSettings();
+      print(settings, options.json, JSON.stringify(settings, null, 2));
+    })
+    .command('accept')
+    .description('let settings.json count as it was edited while the companion runs')
+    .addOption(json())
+    .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+      const settings = await change(dataFolder(), { change: 'accept_settings' });
+      print(settings, command.optsWithGlobals().json, 'settings.json counts as it was edited.');
     });
 
   addRules({ program, dataFolder, print });
@@ -151,8 +185,10 @@ function addRules({ program, dataFolder, print }: CliContext): void {
     .command('ask')
     .description('whether you are asked before each program that no rule decides')
     .addArgument(new Argument('<switch>').choices(['on', 'off']))
+    .option('--yes', 'with off: confirm it without a question')
     .addOption(json())
-    .action(async (given: string, options: { json?: boolean }) => {
+    .action(async (given: string, options: { json?: boolean; yes?: boolean }) => {
+      if (given === 'off') await confirm(unattendedMeaning, options.yes === true);
       const settings = await change(dataFolder(), { change: 'ask', ask: given === 'on' });
       print(
         settings.system,
@@ -188,7 +224,7 @@ function addRules({ program, dataFolder, print }: CliContext): void {
 }
 
 const describeRule = ({ id, decision, pattern, exact, until }: ProgramRule) =>
-  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact === null ? 'pattern' : 'exactly this'}${until === null ? '' : `, until ${until}`})  ${id}`;
+  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact === null ? 'pattern' : 'exactly this'}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
 
 /** What a command that needs a running companion says without one. */
 export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

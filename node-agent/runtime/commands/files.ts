@@ -37,11 +37,12 @@ async function list(input: ListInput, context: CommandContext): Promise<CommandR
   }
   const folder = await resolveShared(path, context);
   await using handle = await openShared(folder, context, constants.O_RDONLY | constants.O_DIRECTORY);
+  const hides = !(await showsHidden(folder, await realFolders(context.settings.sharedFolders), context.settings));
   // Read through the descriptor that was checked, where the system can, so that nobody swaps the folder meanwhile.
   const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
   for await (const entry of await opendir(opened)) {
     context.signal.throwIfAborted();
-    consider(entry.name);
+    if (!hides || !isProtected(entry.name)) consider(entry.name);
   }
   return await pageOf(names.sorted(), limit, async (name) => {
     context.signal.throwIfAborted();
@@ -188,6 +189,52 @@ function isOfCompanion(real: string): boolean {
   }
 }
 
+/** Names that begin with a dot hold most key stores and profiles; these hold others. */
+const protectedNames =
+  /^(?:\.|id_(?:rsa|ecdsa|ed25519|dsa)|keychains$|appdata$|keystore$|.*\.(?:kdbx?|keychain(?:-db)?|p12|pfx|pem|key|jks|ppk)$)/i;
+const isProtected = (name: string): boolean => protectedNames.test(name);
+
+/** Whether a real path lies in a shared folder of which its owner shares hidden files, too. */
+async function showsHidden(real: string, shared: readonly string[], { files }: LocalSettings): Promise<boolean> {
+  const named = await realFolders(files.hidden);
+  return named.some((folder) => shared.includes(folder) && isInside(folder, real));
+}
+
+/** Refuses what is hidden or a key store below a shared folder; a folder that is itself shared is what its owner named. */
+async function assertNotHidden(
+  real: string,
+  path: string,
+  shared: readonly string[],
+  settings: LocalSettings,
+): Promise<void> {
+  const around = shared.filter((folder) => isInside(folder, real));
+  if (
+    around.some(
+      (folder) =>
+        !relative(folder, real)
+          .split(sep)
+          .some((name) => name !== '' && isProtected(name)),
+    )
+  )
+    return;
+  if (await showsHidden(real, shared, settings)) return;
+  throw new CommandError(
+    'protected_path',
+    `${path} is hidden or a key store, which sharing a folder does not include; the owner of this machine shares it with: outrigger-companion share FOLDER --include-hidden`,
+  );
+}
+
+/** Whether a link on the way to a path that is not there leads out of the shared folders, or nowhere. */
+async function leadsOutside(asked: string, shared: readonly string[]): Promise<boolean> {
+  for (let at = asked; dirname(at) !== at; at = dirname(at)) {
+    if (shared.includes(at)) return false;
+    if ((await lstat(at).catch(() => null))?.isSymbolicLink() !== true) continue;
+    const target = await realpath(at).catch(() => null);
+    if (target === null || !shared.some((folder) => isInside(folder, target))) return true;
+  }
+  return false;
+}
+
 const outside = (path: string) =>
   new CommandError(
     'outside_shared_folders',
@@ -225,9 +272,12 @@ async function resolveShared(path: string, { settings }: Pick<CommandContext, 's
       throw isUnder
         ? new CommandError('permission_needed', `${path} can't be read (${code ?? 'error'}).`, { cause: error })
         : outside(path);
+    // A link that leads nowhere must not be told from one that leads outside.
+    if (await leadsOutside(asked, shared)) throw outside(path);
     throw new CommandError('not_found', `${path} is not there.`, { cause: error });
   }
   if (!shared.some((folder) => isInside(folder, real)) || isOfCompanion(real)) throw outside(path);
+  await assertNotHidden(real, path, shared, settings);
   return real;
 }
 
@@ -282,6 +332,7 @@ async function openShared(real: string, { settings }: CommandContext, flags: num
     const opened = process.platform === 'linux' ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(real);
     const shared = await realFolders(settings.sharedFolders);
     if (!shared.some((folder) => isInside(folder, opened)) || isOfCompanion(opened)) throw outside(real);
+    await assertNotHidden(opened, real, shared, settings);
     if (process.platform !== 'linux') {
       const [byPath, byHandle] = await Promise.all([stat(opened), handle.stat()]);
       if (byPath.ino !== byHandle.ino || byPath.dev !== byHandle.dev) throw outside(real);

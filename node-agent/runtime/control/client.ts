@@ -19,6 +19,7 @@ import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
+import { takeProcessName } from './peer.ts';
 import { controlPath } from './socket-path.ts';
 
 const openDeadlineMs = 3_000;
@@ -39,6 +40,9 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
+/** One connection after the other: a process has one name. */
+let opening: Promise<unknown> = Promise.resolve();
+
 /** A connection to the companion that runs on a data folder. */
 export class ControlClient implements Disposable {
   readonly #socket: Socket;
@@ -52,10 +56,14 @@ export class ControlClient implements Disposable {
   }
 
   /** Connects; null when no companion runs there. @throws CompanionError when one does and it can't prove that it is the owner's, or does not answer. */
-  static async open(
-    folder: DataFolder,
-    signal: AbortSignal = new AbortController().signal,
-  ): Promise<ControlClient | null> {
+  static open(folder: DataFolder, signal: AbortSignal = new AbortController().signal): Promise<ControlClient | null> {
+    const opened = opening.then(() => ControlClient.#open(folder, signal));
+    opening = opened.catch(() => undefined);
+    return opened;
+  }
+
+  static async #open(folder: DataFolder, signal: AbortSignal): Promise<ControlClient | null> {
+    signal.throwIfAborted();
     const key = controlKey(folder);
     const at = controlPath(folder);
     const socket = connect(at.path);
@@ -64,6 +72,7 @@ export class ControlClient implements Disposable {
     const nonce = newNonce();
     let expected: string | undefined;
     let isOpen = false;
+    let name: Disposable | undefined;
     const fail = (message: string) => {
       opened.reject(new CompanionError(message));
       socket.destroy();
@@ -99,7 +108,10 @@ export class ControlClient implements Disposable {
         if (!hello.success)
           return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
         expected = proofOf(key, 'server', hello.data.nonce, nonce);
-        socket.write(`${JSON.stringify({ proof: proofOf(key, 'client', hello.data.nonce, nonce), nonce })}\n`);
+        const { processName } = hello.data;
+        if (processName !== null) name = takeProcessName(processName);
+        const proof = proofOf(key, 'client', hello.data.nonce, nonce);
+        socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid })}\n`);
         return;
       }
       const welcome = controlWelcome.safeParse(value);
@@ -113,6 +125,7 @@ export class ControlClient implements Disposable {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
+      name?.[Symbol.dispose]();
     }
   }
 

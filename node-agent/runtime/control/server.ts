@@ -3,7 +3,13 @@ import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { controlMethods, controlProof, controlRequest } from '../../../shared/companion/control.ts';
+import {
+  controlMethods,
+  controlProof,
+  controlRequest,
+  onlyDenies,
+  ownerChange,
+} from '../../../shared/companion/control.ts';
 import type {
   ControlError,
   ControlEvent,
@@ -18,6 +24,8 @@ import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
+import { newProcessName, standingOf } from './peer.ts';
+import type { Standing } from './peer.ts';
 import { controlPath } from './socket-path.ts';
 import type { ControlPath } from './socket-path.ts';
 
@@ -50,9 +58,11 @@ export class ControlServer implements AsyncDisposable {
   readonly #handlers: ControlHandlers;
   readonly #sockets = new Set<Socket>();
   readonly #at: ControlPath;
+  readonly #runsProgram: () => boolean;
 
-  private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath) {
+  private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath, runsProgram: () => boolean) {
     this.#at = at;
+    this.#runsProgram = runsProgram;
     this.#key = controlKey(folder);
     this.#handlers = handlers;
     this.#server = createServer((socket) => this.#welcome(socket));
@@ -61,12 +71,17 @@ export class ControlServer implements AsyncDisposable {
 
   /**
    * The kernel takes the socket away with the process, however it ends.
+   * @param runsProgram Whether a program of a workflow runs now: where the system does not show who connects, the owner's settings can not be loosened meanwhile.
    * @throws CompanionError when another process has the data folder.
    */
-  static async listen(folder: DataFolder, handlers: ControlHandlers): Promise<ControlServer> {
+  static async listen(
+    folder: DataFolder,
+    handlers: ControlHandlers,
+    runsProgram: () => boolean = () => false,
+  ): Promise<ControlServer> {
     const at = controlPath(folder);
     try {
-      const control = await ControlServer.#take(folder, handlers, at);
+      const control = await ControlServer.#take(folder, handlers, at, runsProgram);
       if (control === null) throw new CompanionError(await describeOwner(folder));
       return control;
     } catch (error) {
@@ -76,13 +91,23 @@ export class ControlServer implements AsyncDisposable {
   }
 
   /** Null when somebody listens there. */
-  static async #take(folder: DataFolder, handlers: ControlHandlers, at: ControlPath): Promise<ControlServer | null> {
+  static async #take(
+    folder: DataFolder,
+    handlers: ControlHandlers,
+    at: ControlPath,
+    runsProgram: () => boolean,
+  ): Promise<ControlServer | null> {
     // Of two that find the socket of a dead one, only one takes it away.
-    using lock = await lockFile(join(folder.path, 'control.lock'));
+    using lock = await lockFile(join(folder.path, 'control.lock')).catch((error: unknown) => {
+      throw new CompanionError(
+        `The data folder ${folder.path} can't be written: ${(error as Error).message}. Make room on its disk, or mend its permissions; nothing runs until then.`,
+        { cause: error },
+      );
+    });
     if (lock === null)
       throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const control = new ControlServer(folder, handlers, at);
+      const control = new ControlServer(folder, handlers, at, runsProgram);
       if (await listens(control.#server, at.path)) {
         if (process.platform !== 'win32') chmodSync(at.path, 0o600);
         return control;
@@ -112,6 +137,8 @@ export class ControlServer implements AsyncDisposable {
       gone.abort(new Error('the client is gone'));
     });
     const nonce = newNonce();
+    const processName = newProcessName();
+    let standing: Standing = 'program';
     const say = (value: unknown) => {
       if (socket.destroyed) return;
       if (socket.writableLength > maxBehind) socket.destroy();
@@ -128,6 +155,7 @@ export class ControlServer implements AsyncDisposable {
           return;
         }
         isKnown = true;
+        standing = standingOf(processName, given.data.pid);
         clearTimeout(timer);
         say({ proof: proofOf(this.#key, 'server', nonce, given.data.nonce) });
         return;
@@ -138,18 +166,26 @@ export class ControlServer implements AsyncDisposable {
         return;
       }
       underWay += 1;
-      void this.#answer(request.data, connection)
+      void this.#answer(request.data, connection, standing)
         .then((answer) => say({ id: request.data.id, ...answer }))
         .finally(() => {
           underWay -= 1;
         });
     });
-    say({ hello: 'outrigger.companion.v1', nonce });
+    say({ hello: 'outrigger.companion.v1', nonce, processName });
+  }
+
+  #mayAsk(standing: Standing, method: ControlMethodName, params: unknown): boolean {
+    if (standing === 'owner') return true;
+    const change = method === 'change' ? ownerChange.safeParse(params).data : undefined;
+    if (change !== undefined && onlyDenies(change)) return true;
+    return standing === 'unknown' && (showing.includes(method) || !this.#runsProgram());
   }
 
   async #answer(
     { method, params }: { method: string; params?: unknown },
     connection: ControlConnection,
+    standing: Standing,
   ): Promise<{ result: unknown } | { error: ControlError }> {
     if (!Object.hasOwn(controlMethods, method))
       return {
@@ -159,6 +195,8 @@ export class ControlServer implements AsyncDisposable {
     const parsed = controlMethods[name].params.safeParse(params);
     if (!parsed.success)
       return { error: { code: 'invalid_input', message: `${describeIssue(parsed.error, 'The request')}.` } };
+    if (!this.#mayAsk(standing, name, parsed.data))
+      return { error: standing === 'program' ? fromProgram : whileProgramRuns };
     try {
       return { result: await this.#handlers[name](parsed.data as never, connection) };
     } catch (error) {
@@ -166,6 +204,20 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 }
+
+/** What only shows something, besides what only denies. */
+const showing: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
+
+const fromProgram: ControlError = {
+  code: 'refused_to_program',
+  message:
+    'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.',
+};
+const whileProgramRuns: ControlError = {
+  code: 'program_runs',
+  message:
+    'A program runs for a workflow, and this system does not show whether it is the one that asks; wait until it ended, or pause first.',
+};
 
 function toControlError(error: unknown): ControlError {
   if (error instanceof ControlRefusal) return { code: error.code, message: error.message };

@@ -57,10 +57,37 @@ export const node = named(
     device: deviceInfo.nullable(),
     facts: deviceFacts.nullable(),
     paused: z.boolean().describe('Switched on by the owner of the device: it refuses every command'),
+    audit: z
+      .object({
+        entries: z.int().min(0),
+        hash: z
+          .string()
+          .describe('SHA-256 of the last entry, which holds the hash of the entry before')
+          .meta({ example: 'ab'.repeat(32) }),
+        brokenAt: timestamp
+          .nullable()
+          .describe(
+            'When the device first reported a log that was cut, changed or begun anew; null while it never did',
+          ),
+      })
+      .nullable()
+      .describe("The last entry of the device's own log; null until the device reports one"),
     pairedAt: timestamp.nullable(),
     lastSeenAt: timestamp.nullable(),
     createdAt: timestamp,
     updatedAt: timestamp,
+  }),
+);
+
+/** Number and hash of the last entry of a device's own log. */
+export const auditHead = named(
+  'AuditHead',
+  z.object({
+    count: z.int().min(0),
+    hash: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
+      .meta({ example: 'ab'.repeat(32) }),
   }),
 );
 

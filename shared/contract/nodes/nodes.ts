@@ -3,6 +3,7 @@ import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } 
 import { defineResource } from '../define.ts';
 import { artifactName, commandResult, uploadQuery, uploadState } from './command-result.ts';
 import {
+  auditHead,
   nodeStatuses,
   deviceInfo,
   deviceFacts,
@@ -169,6 +170,12 @@ export const nodes = defineResource({
       facts: deviceFacts.optional(),
       device: deviceInfo.optional(),
       paused: z.boolean().default(false),
+      audit: auditHead
+        .extend({ isBroken: z.boolean().default(false).describe('The device found entries changed or missing') })
+        .optional()
+        .describe(
+          "The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer",
+        ),
       running: z
         .array(id)
         .max(64)
@@ -179,6 +186,7 @@ export const nodes = defineResource({
       ok: z.literal(true),
       allowSystem: z.boolean(),
       allowBrowser: z.boolean(),
+      audit: auditHead.nullable().describe("What the hub knew of the device's log before this heartbeat"),
       withdrawn: z.array(id).describe('Of those running: no longer wanted, end them'),
       hub: hubPace,
     }),

@@ -1,0 +1,140 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { AuditLog } from './audit.ts';
+import type { AuditLine } from './audit.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'outrigger-audit-'));
+  path = join(folder, 'audit.jsonl');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const entry = (number: number, more: Partial<AuditLine> = {}): AuditLine => ({
+  time: new Date(Date.UTC(2026, 0, 1, 0, 0, number)).toISOString(),
+  commandId: `c${number}`,
+  type: 'node.files_read',
+  summary: `file ${number}`,
+  approvedBy: null,
+  outcome: 'succeeded',
+  message: null,
+  durationMs: 1,
+  ...more,
+});
+function write(count: number, log = new AuditLog(path)): AuditLog {
+  for (let number = 1; number <= count; number += 1) log.append(entry(number));
+  return log;
+}
+const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n');
+const put = (kept: readonly string[]) => writeFileSync(path, kept.map((line) => `${line}\n`).join(''));
+
+test('a log that only its companion wrote verifies, also by another process and after a restart', () => {
+  const { head } = write(5);
+  expect(head.count).toBe(5);
+  const other = write(3, new AuditLog(path));
+  expect(other.head.count).toBe(8);
+  expect(new AuditLog(path).verify()).toMatchObject({ ok: true, entries: 8, head: other.head });
+});
+
+test('a change of one entry is named', () => {
+  write(6);
+  put(lines().map((line, index) => (index === 2 ? line.replace('file 3', 'file X') : line)));
+  expect(new AuditLog(path).verify()).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching(/^Entry 3 .* was changed/) as string,
+  });
+});
+
+test('an entry that was taken out, put in twice or added without a number is named', () => {
+  write(6);
+  const all = lines();
+  put(all.toSpliced(3, 1));
+  expect(new AuditLog(path).verify().problem).toMatch(/^Entry 5 .* does not follow entry 3/);
+  put(all.toSpliced(3, 0, all[2] as string));
+  expect(new AuditLog(path).verify().problem).toMatch(/^Entry 3 .* does not follow entry 3/);
+  put([...all, JSON.stringify(entry(7))]);
+  expect(new AuditLog(path).verify().problem).toMatch(/^An entry without a number/);
+});
+
+test('a beginning that was cut off is named', () => {
+  write(6);
+  put(lines().slice(2));
+  expect(new AuditLog(path).verify().problem).toMatch(/^The log begins with entry 3 /);
+});
+
+describe('an end that was cut off', () => {
+  test('is named by the companion that wrote it, with its next entry and ever after', () => {
+    const log = write(9);
+    put(lines().slice(0, 2));
+    log.append(entry(10));
+    expect(log.problem).toBe('Entries 3 to 9 are missing at the end of the log.');
+    expect(new AuditLog(path).verify().problem).toMatch(/^Entry 10 .* does not follow entry 2 /);
+  });
+
+  test('is named by what the hub knows of it, after a restart', () => {
+    const { head } = write(9);
+    put(lines().slice(0, 2));
+    const log = new AuditLog(path);
+    expect(log.verify().ok).toBe(true);
+    log.anchor(head);
+    expect(log.problem).toBe('Entries 3 to 9 are missing at the end of the log.');
+  });
+
+  test('is named also where other entries took its place', () => {
+    const { head } = write(4);
+    put(lines().slice(0, 2));
+    write(5, new AuditLog(path));
+    const log = new AuditLog(path);
+    log.anchor(head);
+    expect(log.problem).toMatch(/^Entry 4 .* is not the entry that was recorded under this number/);
+  });
+});
+
+test('a line that a crash tore is no tampering', () => {
+  write(3);
+  appendFileSync(path, '{"seq":4,"prev":"00');
+  const log = new AuditLog(path);
+  expect(log.verify()).toMatchObject({ ok: true, entries: 3 });
+  log.append(entry(4));
+  expect(log.verify()).toMatchObject({ ok: true, entries: 4 });
+});
+
+test('the chain goes on over a new file, and a file that is missing is named', () => {
+  const log = write(2);
+  for (let number = 3; number < 22; number += 1) log.append(entry(number, { summary: 'x'.repeat(900_000) }));
+  expect(log.verify()).toMatchObject({ ok: true });
+  const { entries, head } = log.verify();
+  // Two files of about 5 MiB: the oldest entries are gone, and the log says so itself.
+  expect(entries).toBeLessThan(head?.count ?? 0);
+  expect(new AuditLog(path).verify()).toMatchObject({ ok: true, head });
+  rmSync(`${path}.1`);
+  expect(new AuditLog(path).verify().ok).toBe(false);
+});
+
+test('entries of a version without a chain stay readable before the chain', () => {
+  writeFileSync(path, `${JSON.stringify(entry(1))}\n`);
+  const log = write(1);
+  expect(log.verify()).toMatchObject({ ok: true, entries: 1 });
+  expect(log.read(10)).toHaveLength(2);
+});
+
+test('a log that was set aside begins anew, and the number of its entries goes on', () => {
+  const log = write(4);
+  put(lines().slice(0, 1));
+  log.look();
+  expect(log.problem).not.toBeNull();
+  log.setAside();
+  expect(log.problem).toBeNull();
+  expect(log.verify()).toMatchObject({ ok: true, entries: 1, head: { count: 5 } });
+});
+
+test('the beginning of a command is shown until its end is there', () => {
+  const log = new AuditLog(path);
+  log.append(entry(1, { phase: 'begun', outcome: 'begun' }));
+  expect(log.read(10).map(({ outcome }) => outcome)).toEqual(['begun']);
+  log.append(entry(1, { phase: 'ended' }));
+  expect(log.read(10).map(({ outcome }) => outcome)).toEqual(['succeeded']);
+});

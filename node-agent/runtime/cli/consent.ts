@@ -1,0 +1,26 @@
+import { createInterface } from 'node:readline/promises';
+import { CompanionError } from '../data-folder.ts';
+import { usageExitCode } from './context.ts';
+
+/**
+ * Asks the owner to confirm what opens this machine wide: at a terminal by typing `yes`, in a script by `--yes`.
+ * @throws CompanionError when they do not confirm; nothing changes then.
+ */
+export async function confirm(meaning: string, isConfirmed: boolean): Promise<void> {
+  if (isConfirmed) return;
+  process.stderr.write(`${meaning}\n`);
+  if (!process.stdin.isTTY)
+    throw new CompanionError('Nothing was changed. Confirm with --yes.', { exitCode: usageExitCode });
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question('Type yes to confirm: ');
+    if (answer.trim() === 'yes') return;
+  } finally {
+    terminal.close();
+  }
+  throw new CompanionError('Nothing was changed.', { exitCode: usageExitCode });
+}
+
+/** What it means that the owner is not asked before a program runs. */
+export const unattendedMeaning =
+  'Without asking, every program that is approved at the hub runs here at once, as your user: it can read and change all of your files. Whoever may approve at the hub has a shell on this machine.';

@@ -1,0 +1,88 @@
+import { commandLine } from './program-rules.ts';
+
+type Input = Record<string, unknown>;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const withPage = (input: Input, words: string) =>
+  typeof input['pageId'] === 'string' ? `${words} (page ${input['pageId']})` : words;
+
+/** A URL without user name, password and query, which may hold secrets. */
+function address(value: unknown): string {
+  const text = textOf(value);
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  if (url.search !== '') url.search = '?…';
+  return url.toString();
+}
+
+function target(value: unknown): string {
+  const { selector, role, name, text, ref } = (value ?? {}) as Input;
+  if (typeof selector === 'string') return selector;
+  if (typeof role === 'string') return `${role}${typeof name === 'string' ? ` "${name}"` : ''}`;
+  if (typeof text === 'string') return `the text "${text}"`;
+  return typeof ref === 'string' ? `element ${ref}` : 'an element';
+}
+
+function bytes({ offset, length }: Input): string {
+  const from = typeof offset === 'number' && offset > 0 ? ` from byte ${offset}` : '';
+  return typeof length === 'number' ? `${from}, at most ${length} bytes` : from;
+}
+
+function program({ argv, cwd, env, stdin, timeoutMs }: Input): string {
+  const words = Array.isArray(argv) ? commandLine(argv.map(String)) : '';
+  const names = typeof env === 'object' && env !== null ? Object.keys(env) : [];
+  return [
+    words,
+    ...(typeof cwd === 'string' ? [`in ${cwd}`] : []),
+    ...(names.length > 0 ? [`with the variables ${names.join(', ')}`] : []),
+    ...(typeof stdin === 'string' ? [`with ${stdin.length} characters of input`] : []),
+    ...(typeof timeoutMs === 'number' ? [`for at most ${timeoutMs / 1000} s`] : []),
+  ].join(', ');
+}
+
+const describers: Record<string, (input: Input) => string> = {
+  'node.ping': () => '',
+  'node.capture_screen': ({ display }) => (typeof display === 'number' && display > 0 ? `display ${display}` : ''),
+  'node.capture_camera': ({ device }) => textOf(device),
+  'node.capture_audio': ({ seconds, device }) =>
+    [`${typeof seconds === 'number' ? seconds : 5} s`, ...(typeof device === 'string' ? [device] : [])].join(', '),
+  'node.files_list': ({ path }) => (typeof path === 'string' ? path : 'the shared folders'),
+  'node.files_read': (input) => `${textOf(input['path'])}${bytes(input)}`,
+  'system.run': program,
+  'browser.navigate': (input) =>
+    withPage(input, `${address(input['url'])}${input['newPage'] === true ? ' in a new page' : ''}`),
+  'browser.screenshot': (input) =>
+    withPage(
+      input,
+      input['target'] === undefined ? (input['fullPage'] === true ? 'the whole page' : '') : target(input['target']),
+    ),
+  'browser.click': (input) => withPage(input, target(input['target'])),
+  'browser.type': (input) =>
+    withPage(
+      input,
+      `${textOf(input['text']).length} characters into ${target(input['target'])}${input['submit'] === true ? ', then Enter' : ''}`,
+    ),
+  'browser.evaluate': (input) => withPage(input, textOf(input['expression']).trim()),
+  'browser.content': (input) => withPage(input, ''),
+};
+
+/** Fields that may hold a secret or a person's text: only their length is noted. */
+const privateFields = new Set(['stdin', 'text', 'expression', 'env', 'value', 'content', 'password']);
+
+/** A command of a later version, field by field. */
+function describeFields(input: Input): string {
+  return Object.entries(input)
+    .map(([name, value]) => {
+      if (privateFields.has(name)) return `${name}: ${(JSON.stringify(value) ?? '').length} characters`;
+      return `${name}: ${typeof value === 'string' ? address(value) : JSON.stringify(value)}`;
+    })
+    .join(', ');
+}
+
+/** Says in plain words what a command was given, without what may be secret in it. The input may be anything: the hub sent it. */
+export function describeInput(type: string, input: Input): string {
+  const describe = Object.hasOwn(describers, type) ? describers[type] : undefined;
+  return (describe ?? describeFields)(input);
+}

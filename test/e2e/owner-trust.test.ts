@@ -1,0 +1,251 @@
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuditVerdict, Prompt } from '../../shared/companion/state.ts';
+import type { Run } from '../../shared/contract/automations/runs.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startCompanion } from '../fixtures/companion.ts';
+import type { TestCompanion } from '../fixtures/companion.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000' });
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const settled = (id: string): Promise<Run> =>
+  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+
+/** Starts a workflow of one step; a program is approved at the hub. */
+async function begin(companion: TestCompanion, skillId: string, input: Record<string, unknown> = {}): Promise<string> {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'trust',
+      stepsJson: [{ type: 'skill', skillId, input: { nodeId: companion.nodeId, ...input } as never }],
+    },
+  });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  if (skillId !== 'system.run') return runId;
+  expect((await settled(runId)).status).toBe('waiting_approval');
+  const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
+  await workspace.api.call('decideAutomationApproval', {
+    params: { id: data[0]?.id as string },
+    body: { decision: 'approved' },
+  });
+  return runId;
+}
+const run = async (companion: TestCompanion, skillId: string, input: Record<string, unknown> = {}) =>
+  settled(await begin(companion, skillId, input));
+const json = async <Value>(companion: TestCompanion, ...args: string[]): Promise<Value> =>
+  JSON.parse((await companion.cli(...args, '--json')).stdout) as Value;
+const statusOf = (companion: TestCompanion) =>
+  json<{ settings: { paused: boolean; capture: { camera: boolean }; system: { rules: object[] } } }>(
+    companion,
+    'status',
+  );
+
+/** A file system of 3 MiB, or null where this user may mount none. */
+function mountSmall(): string | null {
+  const path = mkdtempSync(join(tmpdir(), 'outrigger-small-'));
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', path], { stdio: 'ignore' });
+    return path;
+  } catch {
+    rmSync(path, { recursive: true });
+    return null;
+  }
+}
+
+const disk = mountSmall();
+describe.skipIf(disk === null)('a full disk under the data folder (needs the right to mount a tmpfs)', () => {
+  const folder = disk as string;
+  const filler = join(folder, 'filler');
+  let companion: TestCompanion;
+  const fill = () => {
+    // Byte by byte at the end, so that nothing is left.
+    const { bavail, bsize } = statfsSync(folder);
+    writeFileSync(filler, Buffer.alloc(bavail * bsize), { flag: 'a' });
+    expect(statfsSync(folder).bavail).toBe(0);
+  };
+  beforeAll(async () => {
+    companion = await startCompanion(hub, workspace, { allow: ['system'], folder });
+    writeFileSync(join(companion.shared, 'note.txt'), 'a note');
+  });
+  afterAll(async () => {
+    await companion.stop('SIGKILL');
+    execFileSync('umount', [folder]);
+    rmSync(folder, { recursive: true });
+  });
+  const read = () => run(companion, 'node.files_read', { path: join(companion.shared, 'note.txt') });
+  const reads = async () =>
+    (await json<{ type: string; outcome: string }[]>(companion, 'audit')).filter(
+      ({ type, outcome }) => type === 'node.files_read' && outcome === 'succeeded',
+    ).length;
+
+  test('leaves no read unlogged: what can not be logged is not done, and doctor says why', async () => {
+    expect((await read()).status).toBe('succeeded');
+    fill();
+    let done = 1;
+    for (let round = 0; round < 8; round += 1) {
+      const { status, error } = await read();
+      if (status === 'succeeded') done += 1;
+      else expect(error?.code).toBe('audit_unavailable');
+    }
+    expect(await reads()).toBe(done);
+    const checks = await json<{ check: string; state: string; detail: string }[]>(companion, 'doctor');
+    expect(checks.find(({ check }) => check === 'disk')).toMatchObject({
+      state: 'fail',
+      detail: expect.stringContaining('full') as string,
+    });
+    rmSync(filler);
+    expect((await read()).status).toBe('succeeded');
+    expect(await reads()).toBe(done + 1);
+    expect(await json<AuditVerdict>(companion, 'audit', 'verify')).toMatchObject({ ok: true });
+  });
+
+  test('takes nothing from the brake: pause, deny and unshare count at once, and after a kill', async () => {
+    fill();
+    for (const args of [['deny', 'system'], ['unshare', companion.shared], ['pause']])
+      expect(await companion.cli(...args)).toMatchObject({ code: 0 });
+    expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
+    await companion.stop('SIGKILL');
+    expect((await statusOf(companion)).settings).toMatchObject({ paused: true, sharedFolders: [] });
+    // Without a companion, too.
+    expect(await companion.cli('deny', 'files')).toMatchObject({ code: 0 });
+    expect((await companion.cli('run')).stderr).toContain('no space left');
+    rmSync(filler);
+    await companion.start();
+    expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
+    await companion.cli('resume');
+    expect((await statusOf(companion)).settings).toMatchObject({
+      files: { allowed: false },
+      system: { allowed: false },
+    });
+  });
+});
+
+test('a program that was approved can not allow itself anything, and its cut of the log is shown', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  const cli = resolve('node-agent/runtime/cli.ts');
+  // It ends with 0, so that its output is that of the step.
+  const attempt = async (argv: string[]) =>
+    (await run(companion, 'system.run', { argv: ['sh', '-c', '"$@"; echo "exit $?"', 'sh', ...argv] }))
+      .stepsResultJson[0]?.output as { stdout: string; stderr: string } | undefined;
+  for (let round = 0; round < 5; round += 1) await run(companion, 'system.run', { argv: ['true'] });
+
+  for (const words of [['allow', 'camera'], ['rules', 'allow', '**'], ['settings', 'accept'], ['prompts']]) {
+    const output = await attempt([process.execPath, cli, '--data-folder', companion.home, ...words]);
+    expect(output).toMatchObject({
+      stdout: 'exit 1\n',
+      stderr: expect.stringContaining('A program that this companion runs') as string,
+    });
+  }
+  // Out of its session, its group and its environment, and below another parent.
+  const left = join(companion.shared, 'left.txt');
+  await attempt([
+    'sh',
+    '-c',
+    `env -i PATH="$PATH" OUTRIGGER_COMPANION_HOME='${companion.home}' setsid sh -c '(${process.execPath} ${cli} allow camera >${left} 2>&1; echo done >>${left})' & while ! grep -q done ${left} 2>/dev/null; do sleep 0.1; done`,
+  ]);
+  expect(readFileSync(left, 'utf8')).toContain('A program that this companion runs');
+  // By the files themselves.
+  const loose = JSON.stringify({ system: { allowed: true }, capture: { camera: true }, sharedFolders: ['/'] });
+  await attempt(['sh', '-c', `printf %s '${loose}' > '${join(companion.home, 'settings.json')}'`]);
+  const { settings } = await statusOf(companion);
+  expect(settings).toMatchObject({ capture: { camera: false }, sharedFolders: [], system: { rules: [] } });
+  expect(await json<AuditVerdict>(companion, 'audit', 'verify')).toMatchObject({ ok: true });
+
+  const log = join(companion.home, 'audit.jsonl');
+  await attempt(['sh', '-c', `head -n 8 '${log}' > '${log}.cut'; cat '${log}.cut' > '${log}'`]);
+  const verdict = await companion.cli('audit', 'verify', '--json');
+  expect(verdict.code).toBe(1);
+  expect(JSON.parse(verdict.stdout)).toMatchObject({
+    ok: false,
+    problem: expect.stringMatching(/^Entries 9 to \d+ are missing/) as string,
+  });
+  expect((await companion.cli('status')).stdout).toContain('Entries 9 to');
+  expect((await companion.cli('doctor')).stdout).toMatch(/fail +log .*Entries 9 to/);
+});
+
+test('a log that was cut while no companion ran is found by what the hub knows of it, and the hub shows it', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  const node = async () =>
+    (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
+  for (let round = 0; round < 4; round += 1) await run(companion, 'node.files_list');
+  const entries = async () => (await json<AuditVerdict>(companion, 'audit', 'verify')).head?.count;
+  const count = await entries();
+  await companion.cli('pause');
+  await expect.poll(async () => (await node())?.audit?.entries).toBeGreaterThanOrEqual(count as number);
+  expect((await node())?.audit?.brokenAt).toBeNull();
+  await companion.stop();
+  const log = join(companion.home, 'audit.jsonl');
+  writeFileSync(log, readFileSync(log, 'utf8').split('\n').slice(0, 4).join('\n'));
+  await companion.start();
+  await expect.poll(async () => (await companion.cli('audit', 'verify')).code).toBe(1);
+  await companion.cli('resume');
+  await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
+});
+
+test('a companion that is killed while it asks its owner reports that nothing began, and logs it', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  await companion.cli('allow', 'system');
+  const file = join(companion.shared, 'never');
+  const runId = await begin(companion, 'system.run', { argv: ['touch', file] });
+  await expect.poll(() => json<Prompt[]>(companion, 'prompts')).toHaveLength(1);
+  await companion.stop('SIGKILL');
+  await companion.start();
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'not_begun' } });
+  expect(await json<object[]>(companion, 'audit', '--limit', '1')).toMatchObject([
+    { type: 'system.run', outcome: 'not_begun', began: false },
+  ]);
+  expect(readdirSync(companion.shared)).toEqual([]);
+});
+
+test('a log that can not be written at all keeps everything from beginning', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  rmSync(join(companion.home, 'audit.jsonl'), { force: true });
+  mkdirSync(join(companion.home, 'audit.jsonl'));
+  const file = join(companion.shared, 'never');
+  expect((await run(companion, 'system.run', { argv: ['touch', file] })).error?.code).toBe('audit_unavailable');
+  expect((await run(companion, 'node.files_list')).error?.code).toBe('audit_unavailable');
+  expect(readdirSync(companion.shared)).toEqual([]);
+});
+
+test('a shared folder does not include hidden files and key stores, and a home folder is shared only twice confirmed', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  mkdirSync(join(companion.shared, '.ssh'));
+  writeFileSync(join(companion.shared, '.ssh', 'id_rsa'), 'a key');
+  writeFileSync(join(companion.shared, 'open.txt'), 'open');
+  symlinkSync('/etc/hostname-that-is-not-there', join(companion.shared, 'missing'));
+  symlinkSync('/etc/passwd', join(companion.shared, 'there'));
+  const key = { path: join(companion.shared, '.ssh', 'id_rsa') };
+  expect((await run(companion, 'node.files_read', key)).error).toMatchObject({
+    code: 'protected_path',
+    message: expect.stringContaining('--include-hidden') as string,
+  });
+  const listed = await run(companion, 'node.files_list', { path: companion.shared });
+  expect(JSON.stringify(listed.stepsResultJson[0]?.output)).not.toContain('.ssh');
+  for (const name of ['missing', 'there'])
+    expect((await run(companion, 'node.files_read', { path: join(companion.shared, name) })).error?.code).toBe(
+      'outside_shared_folders',
+    );
+  expect(await companion.cli('share', homedir())).toMatchObject({ code: 2 });
+  expect((await statusOf(companion)).settings).toMatchObject({ sharedFolders: [companion.shared] });
+  expect(await companion.cli('share', companion.shared, '--include-hidden')).toMatchObject({ code: 0 });
+  expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
+});
