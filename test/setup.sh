@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the programs that the tests and the demo use, where they are missing: a browser, a virtual screen, ffmpeg, PulseAudio,
-# Redis, espeak-ng, Kamailio, rtpengine and sipp, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
+# Redis, PgBouncer, espeak-ng, Kamailio, rtpengine and sipp, all from the system's own packages. It says what it installs and why, starts nothing and leaves nothing running.
 #
 #   test/setup.sh           install what is missing (Debian or Ubuntu, as root), else name the command that does
 #   test/setup.sh --check   only report
@@ -14,6 +14,7 @@ wanted=(
   "pulseaudio pulseaudio a virtual microphone for the audio tests"
   "pactl pulseaudio-utils lists microphones"
   "redis-server redis-server the Redis backend of the queue"
+  "pgbouncer pgbouncer a connection pooler, which the hub refuses"
   "kamailio kamailio a carrier for own SIP trunks, and the SIP server of deploy/kamailio"
   "tls.so kamailio-tls-modules own SIP trunks by tls"
   "websocket.so kamailio-websocket-modules softphones at the SIP server of deploy/kamailio"

@@ -10,6 +10,8 @@ import { writeSunk } from './row-sink.ts';
 import type { SunkRow } from './skill.ts';
 import type { CallKey, CalledWith, Hold, Intent, RunAdvance, StepRecord } from './store.ts';
 
+/** Over 300 lines: the statements of one transaction, and the two ways to send them, are checked side by side. */
+
 /** A step that is over, or about to reach out, and when it was worked on, by `performance.now()`. */
 export interface DoneStep {
   record: StepRecord;

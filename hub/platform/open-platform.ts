@@ -4,6 +4,7 @@ import { createFileBlobs } from './blobs/blobs.ts';
 import type { Blobs } from './blobs/blobs.ts';
 import { createCursors } from './cursor.ts';
 import type { Cursors } from './cursor.ts';
+import { proveSession } from './db/connection-proof.ts';
 import { Database } from './db/database.ts';
 import { migrateDatabase } from './db/migrate.ts';
 import { Months } from './db/months.ts';
@@ -84,7 +85,12 @@ export async function openPlatform(
   const tracing = settings.tracing === null ? null : stack.use(await openTracing(settings.tracing, logger));
   const databaseUrl =
     settings.database.url ?? stack.use(await startPostgresServer({ home: settings.home, onNotice })).url;
-  await migrateDatabase(databaseUrl, { onNotice }).catch((error: unknown) => {
+  const openDatabase = async () => {
+    await proveSession(databaseUrl);
+    await migrateDatabase(databaseUrl, { onNotice });
+  };
+  await openDatabase().catch((error: unknown) => {
+    if (error instanceof AppError) throw error;
     throw new AppError('unavailable', `The database can't be used: ${reasonOf(error)}; check DATABASE_URL.`, {
       cause: error,
     });
@@ -97,6 +103,7 @@ export async function openPlatform(
       onError: (error) => logger.warn({ err: error, part: 'database' }, 'a database connection broke; it is replaced'),
     }),
   );
+  await db.prove();
   stack.use(new RecoveryWatch(logger, { database: (signal) => db.ping(signal) }));
   const secrets = createSecrets(settings.secrets.key ?? loadSecretKey(settings.home));
   await assertSecretKey(db, secrets.fingerprint);

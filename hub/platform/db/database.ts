@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { isUuid } from '../../../shared/uuid.ts';
+import type { WorkRole } from './connection-proof.ts';
 import { ConnectionShares } from './connection-shares.ts';
 import { probeDisk } from './disk-probe.ts';
 import { DatabaseOutage, isConflict, isDatabaseUnavailable, isDiskFull, isWriteRefused, toOutage } from './errors.ts';
@@ -52,15 +53,15 @@ export class Database implements AsyncDisposable {
   #isDiskFull = false;
 
   constructor(options: DatabaseOptions) {
-    const open = (max: number, settings: string) =>
-      openPool({ ...options, onError: (error) => this.#closing || options.onError(error) }, max, settings);
+    const open = (max: number, role: WorkRole, settings: string) =>
+      openPool({ ...options, onError: (error) => this.#closing || options.onError(error) }, max, role, settings);
     const forStatements = Math.max(1, Math.floor(options.maxConnections / 3));
     // As cheap as memory and flash make it: at the server's default, meant for spinning disks, the planner walks a whole table by its
     // primary key for the newest rows of one workspace, in the hope that they are near.
     const planner = '-c random_page_cost=1.1';
-    this.#pool = open(options.maxConnections - forStatements, `-c role=outrigger_app ${planner}`);
+    this.#pool = open(options.maxConnections - forStatements, 'outrigger_app', planner);
     this.#shares = new ConnectionShares({ connections: options.maxConnections - forStatements });
-    this.#systemPool = open(forStatements, `-c role=outrigger_system -c synchronous_commit=off ${planner}`);
+    this.#systemPool = open(forStatements, 'outrigger_system', `-c synchronous_commit=off ${planner}`);
   }
 
   /**
@@ -75,11 +76,12 @@ export class Database implements AsyncDisposable {
   ): Promise<Result> {
     // The id goes into the text of the statement, because a begin with its settings is one round trip only without parameters.
     if (!isUuid(tenantId)) throw new TypeError('a workspace id is a UUID');
-    const scope = `SET LOCAL outrigger.tenant_id = '${tenantId}'`;
+    // The role, too, is set by each transaction: isolation rests on nothing that its connection brought along.
+    const scope = `SET LOCAL ROLE outrigger_app; SET LOCAL outrigger.tenant_id = '${tenantId}'`;
     const joined = JoinedTransaction.of(this);
     return joined === undefined
       ? this.#transaction({ text: scope, tenantId }, work, options)
-      : joined.part({ begin: `SET LOCAL ROLE outrigger_app; ${scope}`, tenantId }, work);
+      : joined.part({ begin: scope, tenantId }, work);
   }
 
   /**
@@ -137,6 +139,11 @@ export class Database implements AsyncDisposable {
    */
   systemStatement<Row extends QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]> {
     return this.#repeat(async () => (await this.#systemPool.query<Row>({ name, text, values })).rows);
+  }
+
+  /** Opens a connection of each kind, which proves its role. @throws AppError that names the cause and the remedy when that fails. */
+  async prove(): Promise<void> {
+    for (const pool of [this.#pool, this.#systemPool]) (await pool.connect()).release();
   }
 
   /** Tells that a statement by `systemStatement` wrote rows of a topic; of a transaction, `noteWritten` does. */

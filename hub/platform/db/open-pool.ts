@@ -1,4 +1,6 @@
 import { Pool } from 'pg';
+import { proveConnection } from './connection-proof.ts';
+import type { WorkRole } from './connection-proof.ts';
 
 export interface DatabaseOptions {
   /** postgres:// URL of a user that owns the tables or is a member of both roles. */
@@ -18,8 +20,8 @@ const defaultStatementTimeoutMs = 30_000;
 /** A server that does not even end a statement that takes too long has fallen silent. */
 const defaultQueryTimeoutMs = 35_000;
 
-/** Opens a pool of connections, each with its time-outs, and with settings of its own. */
-export function openPool(options: DatabaseOptions, max: number, settings: string): Pool {
+/** Opens a pool of connections, each with its role, its time-outs and settings of its own. A connection is used only once it has proved its role. */
+export function openPool(options: DatabaseOptions, max: number, role: WorkRole, settings: string): Pool {
   const pool = new Pool({
     connectionString: options.url,
     max,
@@ -34,7 +36,8 @@ export function openPool(options: DatabaseOptions, max: number, settings: string
     idle_in_transaction_session_timeout: 60_000,
     // A statement does not wait for the answer to what was sent before it.
     pipeline: true,
-    options: settings,
+    options: `-c role=${role} ${settings}`,
+    onConnect: (client) => proveConnection(client, role),
   });
   // One that ends while nobody listens to it, between its first word and its first use, would else end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
