@@ -1019,6 +1019,7 @@ export interface Command {
   endsInMs: number;
   leaseSeconds: number;
   approval?: CommandApproval;
+  origin?: CommandOrigin;
 }
 
 export interface CommandApproval {
@@ -1028,6 +1029,46 @@ export interface CommandApproval {
   approvedBy: string;
   /** ISO 8601, UTC, with milliseconds */
   approvedAt: string;
+}
+
+export interface CommandOrigin {
+  workspace: {
+    id: string;
+    name: string;
+  };
+  /** Missing for a direct run of a skill */
+  workflow?: {
+    id: string;
+    name: string;
+  };
+  run?: {
+    id: string;
+    step?: {
+      index: number;
+      name?: string;
+    };
+  };
+  startedBy?: {
+    /** One of user, key, hook, schedule, event, channel, device, run, other; a newer hub may send other words */
+    kind: string;
+    /** The id of the user, API key, channel or parent run */
+    id?: string;
+    /** A user's email address, an API key's name, or words that name the trigger */
+    name: string;
+  };
+  /** Missing when the command needed no approval */
+  approvedBy?: {
+    /** A decision by a mailed link counts as the user it was mailed to */
+    kind: 'user' | 'key';
+    /** The id of the user or API key; an email address for approvers outside the workspace */
+    id: string;
+    /** A user's email address or an API key's name */
+    name: string;
+    /** ISO 8601, UTC, with milliseconds */
+    at: string;
+  };
+  /** The approver's note, else the title of the approval, else the name of the step */
+  reason?: string;
 }
 
 export interface CommandResult {

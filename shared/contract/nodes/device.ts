@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commandOrigin } from '../../commands/origin.ts';
 import { id, named, text, timestamp } from '../common.ts';
 
 export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const;
@@ -127,5 +128,6 @@ export const polledCommand = named(
     endsInMs: z.int().min(0).describe('The same as a time from now on, whatever the clock of the device says'),
     leaseSeconds: z.int(),
     approval: commandApproval.optional(),
+    origin: commandOrigin.optional(),
   }),
 );
