@@ -30,7 +30,7 @@ const quietShare = 0.2;
 const maxSummaryLength = 300;
 
 /** Fields that may hold a secret or a person's text: only their length is noted. */
-const privateFields = new Set(['stdin', 'text', 'expression', 'env']);
+const privateFields = new Set(['stdin', 'text', 'promptText', 'expression', 'env']);
 
 /** Describes an input without what may be secret in it. */
 export function summarise(input: Record<string, unknown>): string {

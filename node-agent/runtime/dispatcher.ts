@@ -125,6 +125,16 @@ export class Dispatcher implements AsyncDisposable {
     });
   }
 
+  /** Runs that have browser pages open here. */
+  get browserRuns(): string[] {
+    return this.#browser.runIds;
+  }
+
+  /** Closes the browser pages of runs that are over. */
+  endRuns(runIds: readonly string[]): Promise<void> {
+    return this.#browser.endRuns(runIds);
+  }
+
   /**
    * Carries one command out and answers what to report, whatever happens. One that acts and was begun before is not carried out
    * again.
@@ -268,6 +278,7 @@ export class Dispatcher implements AsyncDisposable {
           nodeId: this.#options.nodeId,
           settings,
           approval: command.approval,
+          origin: command.origin,
         };
         context.signal.throwIfAborted();
         onBegin();

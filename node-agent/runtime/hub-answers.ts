@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commandOrigin } from '../../shared/commands/origin.ts';
 import { commandApproval } from '../../shared/contract/nodes/device.ts';
 
 /**
@@ -23,6 +24,8 @@ const receivedCommand = z.object({
   /** How long the hub wants the answer from now on, in milliseconds; an earlier hub does not say. */
   endsInMs: z.number().optional().catch(undefined),
   approval: commandApproval.optional(),
+  /** Whose command it is; a hub of an earlier version does not send it. */
+  origin: commandOrigin.optional().catch(undefined),
 });
 /** A command as the companion carries it out. */
 export type ReceivedCommand = z.output<typeof receivedCommand>;
@@ -59,6 +62,7 @@ export const hubAnswers = {
   claimAutomationNode: z.object({ nodeId: z.uuid(), deviceSecret: z.string().min(1) }),
   heartbeatAutomationNode: z.object({
     withdrawn: z.array(z.string()).default([]),
+    endedRuns: z.array(z.string()).default([]),
     hub: pace,
     allowSystem: z.boolean().optional(),
     allowBrowser: z.boolean().optional(),

@@ -1076,7 +1076,7 @@ export interface CommandResult {
   /** As the command promises */
   output?: unknown;
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     message: string;
   };
@@ -5030,6 +5030,8 @@ export interface Operations {
         paused?: boolean;
         /** Commands that the device holds: being worked on, or finished and their results not confirmed yet */
         running?: string[];
+        /** Runs whose browser pages the device keeps open */
+        browserRuns?: string[];
       };
     };
     answer: {
@@ -5038,6 +5040,8 @@ export interface Operations {
       allowBrowser: boolean;
       /** Of those running: no longer wanted, end them */
       withdrawn: string[];
+      /** Of `browserRuns`: runs that are over, close their pages */
+      endedRuns: string[];
       hub: HubPace;
     };
   };

@@ -285,6 +285,16 @@ function judge(
     if (createHash('sha256').update(content).digest('hex') !== output['sha256'])
       return invalid('the checksum of the content differs');
   }
+  if (isObject(output) && Array.isArray(output['downloads'])) {
+    const downloads = output['downloads'].map((download) => {
+      if (!isObject(download) || typeof download['artifact'] !== 'string') return download;
+      const { artifact: name, ...rest } = download;
+      const artifact = stored.find((candidate) => candidate.name === name && candidate.bytes === rest['bytes']);
+      return artifact === undefined ? null : { artifactId: artifact.id, ...rest };
+    });
+    if (downloads.includes(null)) return invalid('it names a download and did not send it whole');
+    output = { ...output, downloads };
+  }
   if (row.type === 'node.ping' && isObject(output))
     output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };
   return { output };

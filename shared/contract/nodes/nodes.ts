@@ -144,12 +144,14 @@ export const nodes = defineResource({
         .max(64)
         .default([])
         .describe('Commands that the device holds: being worked on, or finished and their results not confirmed yet'),
+      browserRuns: z.array(id).max(100).default([]).describe('Runs whose browser pages the device keeps open'),
     }),
     response: z.object({
       ok: z.literal(true),
       allowSystem: z.boolean(),
       allowBrowser: z.boolean(),
       withdrawn: z.array(id).describe('Of those running: no longer wanted, end them'),
+      endedRuns: z.array(id).describe('Of `browserRuns`: runs that are over, close their pages'),
       hub: hubPace,
     }),
   },
