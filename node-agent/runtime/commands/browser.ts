@@ -31,7 +31,11 @@ type Work<Type extends PageCommand> = (
   timeoutMs: number,
 ) => Promise<Omit<CommandReply<Type>, keyof Where>>;
 
-/** Drives the companion's browser. */
+/**
+ * Drives the companion's browser.
+ *
+ * Over 300 lines: one handler for each command, over the same few helpers.
+ */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
   /** Runs one command on a page of its run, its errors turned into ones that say what to do. */
   const on = async <Type extends PageCommand>(
