@@ -28,6 +28,8 @@ export async function pairCompanion(
   await companion('share', folder);
   await companion('allow', 'screen');
   await companion('allow', 'browser', ...(process.getuid?.() === 0 ? ['--without-sandbox'] : []));
+  // The page of the demo is on this machine.
+  await companion('hosts', '--private', 'localhost');
   await companion('allow', 'system');
   return nodeId;
 }

@@ -46,6 +46,7 @@ const retryableCommandCodes = new Set([
   'failed',
   'navigation_failed',
   'target_not_found',
+  'too_many_pages',
   'evaluation_failed',
   'paused',
   'exit_code',

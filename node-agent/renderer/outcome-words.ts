@@ -23,6 +23,9 @@ const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   not_found: ['Not found', 'bad'],
   target_not_found: ['Not found in the page', 'bad'],
   navigation_failed: ['The page did not open', 'bad'],
+  page_closed: ['The page was closed before', 'bad'],
+  page_of_another_run: ['Refused: the page of another run', 'warning'],
+  too_many_pages: ['Too many pages are open', 'bad'],
   too_large: ['Too large', 'bad'],
   outcome_unknown: ['Cut off: nobody knows how far it got', 'bad'],
 };

@@ -16,6 +16,18 @@ const typeWords: Record<CommandType, string> = {
   'browser.type': 'Type into a page',
   'browser.evaluate': 'Run a script in a page',
   'browser.content': 'Read a page',
+  'browser.select': 'Select options in a page',
+  'browser.check': 'Check a box in a page',
+  'browser.press': 'Press a key in a page',
+  'browser.hover': 'Move the pointer in a page',
+  'browser.scroll': 'Scroll a page',
+  'browser.upload': 'Put a file into a page',
+  'browser.wait_for': 'Wait for a page',
+  'browser.back': 'Go back to the page before',
+  'browser.reload': 'Load a page again',
+  'browser.pages': 'List open pages',
+  'browser.switch': 'Switch to another page',
+  'browser.close': 'Close a page',
 };
 
 const ownWords: Record<string, string> = {

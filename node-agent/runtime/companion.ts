@@ -44,6 +44,8 @@ export interface CompanionOptions {
 }
 
 const maxRunning = 4;
+/** Runs that one heartbeat may name: as many as pages may be open. */
+const maxBrowserRuns = 100;
 /** An empty answer that came sooner than this was not waited for, in milliseconds; asking again at once would go round in circles. */
 const promptAnswerMs = 1_000;
 /** How long to wait for a place before the hub is asked for nothing but withdrawals, in milliseconds. */
@@ -369,6 +371,8 @@ export class Companion {
           // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
           ...(this.#isAnchored ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#held.wanted,
+          // An earlier hub ignores the field, and its pages belong to no run.
+          browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
         },
       },
       { signal, timeoutMs: requestTimeoutMs },
@@ -381,6 +385,7 @@ export class Companion {
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);
+    await this.#dispatcher.endRuns(body.endedRuns);
   }
 
   #report(finished: FinishedCommand, wasTried = false): void {

@@ -1,6 +1,6 @@
 import type { CommandDefinition } from '../../shared/commands/define.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
-import { navigationProblem } from './commands/browser/navigation-policy.ts';
+import { navigationProblem } from './commands/browser/host-rules.ts';
 import { sandboxProblem } from './commands/browser/sandbox.ts';
 import { CommandError } from './commands/handler.ts';
 import { programProblem } from './commands/system.ts';
@@ -34,6 +34,10 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
     );
   if (type === 'browser.evaluate' && !settings.browser.evaluate)
     return denied('The owner of this machine switched browser.evaluate off.');
+  if (type === 'browser.upload' && !settings.files.allowed)
+    return denied(
+      'The owner of this machine does not allow browser.upload to read files; they allow it with: outrigger-companion allow files',
+    );
   if (gate === 'browser') {
     const unsafe = sandboxProblem(settings.browser);
     if (unsafe !== null) return denied(unsafe);

@@ -86,7 +86,11 @@ export interface DispatcherOptions {
   onOutcome: (line: AuditLine) => void;
 }
 
-/** Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice. */
+/**
+ * Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice.
+ *
+ * Over 300 lines: every command passes each of these steps in order.
+ */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #browser: BrowserSession;
@@ -143,6 +147,16 @@ export class Dispatcher implements AsyncDisposable {
     await this.#browser.applySettings(settings.browser, (denied) => {
       for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
     });
+  }
+
+  /** Runs that have browser pages open here. */
+  get browserRuns(): string[] {
+    return this.#browser.runIds;
+  }
+
+  /** Closes the browser pages of runs that are over. */
+  endRuns(runIds: readonly string[]): Promise<void> {
+    return this.#browser.endRuns(runIds);
   }
 
   /**
@@ -292,6 +306,7 @@ export class Dispatcher implements AsyncDisposable {
           nodeId: this.#options.nodeId,
           settings,
           approval: command.approval,
+          origin: command.origin,
         };
         context.signal.throwIfAborted();
         onBegin();

@@ -63,6 +63,7 @@ export const hubAnswers = {
   claimAutomationNode: z.object({ nodeId: z.uuid(), deviceSecret: z.string().min(1) }),
   heartbeatAutomationNode: z.object({
     withdrawn: z.array(z.string()).default([]),
+    endedRuns: z.array(z.string()).default([]),
     hub: pace,
     allowSystem: z.boolean().optional(),
     allowBrowser: z.boolean().optional(),

@@ -6,7 +6,8 @@ import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
-import { hostOfPattern } from './commands/browser/navigation-policy.ts';
+import { parsePrivateEntry } from './commands/browser/addresses.ts';
+import { hostOfPattern } from './commands/browser/host-patterns.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { wordsOf } from './program-rules.ts';
@@ -149,8 +150,15 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
         throw new CompanionError(
           `"${wrong}" must be a host such as example.org, or *.example.org for all hosts below it.`,
         );
+      const { privateHosts = settings.browser.privateHosts } = change;
+      const unreadable = privateHosts.find((text) => parsePrivateEntry(text) === null);
+      if (unreadable !== undefined)
+        throw new CompanionError(
+          `"${unreadable}" must be a host, a host with a port such as localhost:3000, or a range such as 10.0.0.0/8.`,
+        );
       settings.browser.allowHosts = allowHosts;
       settings.browser.blockHosts = blockHosts;
+      settings.browser.privateHosts = privateHosts;
       return;
     }
     case 'browser_evaluate':

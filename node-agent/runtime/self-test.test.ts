@@ -241,7 +241,10 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     using permissions = new PermissionReader(guard);
     const settings = localSettings.parse(allOn);
     const pages = () =>
-      browser.withPage(settings.browser, {}, async ({ id, page }) => ({ id, count: page.context().pages().length }));
+      browser.withPage(settings.browser, { key: 'run', runId: 'run' }, { opens: true }, async ({ id, page }) => ({
+        id,
+        count: page.context().pages().length,
+      }));
     const before = await pages();
     const deps = { settings: () => settings, identity: async () => null, temporary: home, guard, browser, permissions };
     const results = await runSelfTest(['browser'], deps, { signal: AbortSignal.timeout(60_000) });

@@ -136,6 +136,7 @@ function contextOf(deps: SelfTestDeps, settings: LocalSettings, folder: string, 
       signal,
       settings,
       approval: undefined,
+      origin: undefined,
       temporaryFolder: folder,
       attach: (artifact) => artifacts.push(artifact),
     },
@@ -229,33 +230,38 @@ async function testProgram({ deps, command }: PartContext): Promise<Outcome> {
 
 /** A page without an address: no list of hosts has a say in it, and it leaves nothing in the history. */
 async function testBrowser({ deps, settings, command: { commandId, signal } }: PartContext): Promise<Outcome> {
-  return deps.browser.withPage(settings.browser, { newPage: true }, async ({ page }) => {
-    const close = () => page.close().catch(() => undefined);
-    const onAbort = () => void close();
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      signal.throwIfAborted();
-      const wanted = `Outrigger self-test ${commandId}`;
-      await page.setContent(
-        `<!doctype html><title>${wanted}</title><body style="font: 36px system-ui, sans-serif; margin: 96px"><p>This page was opened by the self-test of the companion.</p>`,
-        { timeout: pageTimeoutMs },
-      );
-      const title = await page.title();
-      if (title !== wanted) return failed(`The page has another title than it was given: ${title.slice(0, 200)}`);
-      const picture = decodePicture(await page.screenshot({ type: 'png', timeout: pageTimeoutMs }));
-      const version = page.context().browser()?.version();
-      return {
-        ...passed(`${version === undefined ? 'The browser' : `The browser, version ${version},`} opened a page.`),
-        picture: shrink(picture),
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', onAbort);
-      await close();
-    }
-  });
+  return deps.browser.withPage(
+    settings.browser,
+    { key: 'self-test', runId: null },
+    { newPage: true },
+    async ({ page }) => {
+      const close = () => page.close().catch(() => undefined);
+      const onAbort = () => void close();
+      signal.addEventListener('abort', onAbort, { once: true });
+      try {
+        signal.throwIfAborted();
+        const wanted = `Outrigger self-test ${commandId}`;
+        await page.setContent(
+          `<!doctype html><title>${wanted}</title><body style="font: 36px system-ui, sans-serif; margin: 96px"><p>This page was opened by the self-test of the companion.</p>`,
+          { timeout: pageTimeoutMs },
+        );
+        const title = await page.title();
+        if (title !== wanted) return failed(`The page has another title than it was given: ${title.slice(0, 200)}`);
+        const picture = decodePicture(await page.screenshot({ type: 'png', timeout: pageTimeoutMs }));
+        const version = page.context().browser()?.version();
+        return {
+          ...passed(`${version === undefined ? 'The browser' : `The browser, version ${version},`} opened a page.`),
+          picture: shrink(picture),
+        };
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error;
+      } finally {
+        signal.removeEventListener('abort', onAbort);
+        await close();
+      }
+    },
+  );
 }
 
 async function testHub({ deps, command: { signal } }: PartContext): Promise<Outcome> {

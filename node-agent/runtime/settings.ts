@@ -1,5 +1,9 @@
 import { settingsSchema } from '../../shared/companion/settings.ts';
-import { hostOfPattern } from './commands/browser/navigation-policy.ts';
+import { parsePrivateEntry } from './commands/browser/addresses.ts';
+import { hostOfPattern } from './commands/browser/host-patterns.ts';
 
 /** What the owner of this machine allows, in `settings.json` of the data folder. */
-export const localSettings = settingsSchema((pattern) => hostOfPattern(pattern) !== null);
+export const localSettings = settingsSchema(
+  (pattern) => hostOfPattern(pattern) !== null,
+  (text) => parsePrivateEntry(text) !== null,
+);

@@ -1,44 +1,17 @@
 import { z } from 'zod';
 import { jsonValue } from '../json.ts';
-import { defineArtifactCommand, defineCommand } from './define.ts';
+import { browserTarget, pageInput, timeoutMs, whereOutput, whereReply } from './browser-common.ts';
+import { defineArtifactCommand } from './define.ts';
 
-const page = {
-  pageId: z
-    .string()
-    .min(1)
-    .max(100)
-    .optional()
-    .describe('A page that an earlier command answered; the current page when left out'),
-  timeoutMs: z.int().min(100).max(120_000).optional().describe('Milliseconds; 30,000 when left out'),
+const httpStatus = {
+  status: z
+    .int()
+    .nullable()
+    .describe('HTTP status of the final answer; null for one without an answer, such as a download'),
 };
+const waitUntil = z.enum(['commit', 'domcontentloaded', 'load']).default('load');
 
-const where = { pageId: z.string().max(100), url: z.string().max(16_384), title: z.string().max(4096) };
-const timeoutMs = 30_000;
-
-/** What to act on; exactly one of the four forms. */
-export const browserTarget = z.union(
-  [
-    z.strictObject({ selector: z.string().min(1).max(4096).describe('CSS selector') }),
-    z.strictObject({
-      role: z
-        .string()
-        .regex(/^[a-z]{1,40}$/, 'must be an ARIA role')
-        .describe('ARIA role, such as button'),
-      name: z.string().max(1000).optional().describe('Accessible name'),
-    }),
-    z.strictObject({ text: z.string().min(1).max(1000).describe('Visible text') }),
-    z.strictObject({
-      ref: z
-        .string()
-        .regex(/^[A-Za-z0-9]{1,32}$/)
-        .describe('A ref from the snapshot of browser.content'),
-    }),
-  ],
-  'must be { selector }, { role, name }, { text } or { ref }',
-);
-export type BrowserTarget = z.output<typeof browserTarget>;
-
-export const browserNavigate = defineCommand({
+export const browserNavigate = defineArtifactCommand({
   type: 'browser.navigate',
   title: 'Open a page',
   summary: "Opens an http or https address in the node's own browser profile.",
@@ -47,12 +20,34 @@ export const browserNavigate = defineCommand({
   timeoutMs,
   input: z.strictObject({
     url: z.string().min(1).max(16_384).describe('http or https'),
-    newPage: z.boolean().default(false).describe('Open it in a new page rather than the current one'),
-    waitUntil: z.enum(['commit', 'domcontentloaded', 'load']).default('load'),
-    ...page,
+    newPage: z
+      .boolean()
+      .default(false)
+      .describe('Open it in a new page, which becomes the current one, rather than in the current page'),
+    waitUntil,
+    ...pageInput,
   }),
-  output: z.object({ ...where, status: z.int().nullable().describe('HTTP status of the final answer') }),
+  output: z.object({ ...whereOutput, ...httpStatus }),
+  reply: z.object({ ...whereReply, ...httpStatus }),
 });
+
+/** Declares a command that takes nothing but a page and moves through its history. */
+const historyCommand = <const Type extends string>(type: Type, title: string, summary: string) =>
+  defineArtifactCommand({
+    type,
+    title,
+    summary,
+    gate: 'browser',
+    acts: true,
+    timeoutMs,
+    input: z.strictObject({ waitUntil, ...pageInput }),
+    output: z.object({ ...whereOutput, ...httpStatus }),
+    reply: z.object({ ...whereReply, ...httpStatus }),
+  });
+
+export const browserBack = historyCommand('browser.back', 'Go back', 'Goes back to the page before in the history.');
+
+export const browserReload = historyCommand('browser.reload', 'Reload the page', 'Loads the page again.');
 
 const media = {
   contentType: z.string().max(100),
@@ -73,48 +68,16 @@ export const browserScreenshot = defineArtifactCommand({
     target: browserTarget.optional(),
     format: z.enum(['png', 'jpeg']).default('png'),
     quality: z.int().min(1).max(100).default(80).describe('JPEG only'),
-    ...page,
+    ...pageInput,
   }),
-  output: z.object({ artifactId: z.uuid(), ...media, ...where }),
-  reply: z.object({ artifact: z.string().min(1).max(200), ...media, ...where }),
-});
-
-export const browserClick = defineCommand({
-  type: 'browser.click',
-  title: 'Click',
-  summary: 'Clicks on an element of the page.',
-  gate: 'browser',
-  acts: true,
-  timeoutMs,
-  input: z.strictObject({
-    target: browserTarget,
-    button: z.enum(['left', 'right', 'middle']).default('left'),
-    clickCount: z.int().min(1).max(3).default(1),
-    ...page,
-  }),
-  output: z.object(where),
-});
-
-export const browserType = defineCommand({
-  type: 'browser.type',
-  title: 'Type',
-  summary: 'Replaces the content of a field, and may press Enter after it.',
-  gate: 'browser',
-  acts: true,
-  timeoutMs,
-  input: z.strictObject({
-    target: browserTarget,
-    text: z.string().max(100_000),
-    submit: z.boolean().default(false).describe('Press Enter afterwards'),
-    ...page,
-  }),
-  output: z.object(where),
+  output: z.object({ artifactId: z.uuid(), ...media, ...whereOutput }),
+  reply: z.object({ artifact: z.string().min(1).max(200), ...media, ...whereReply }),
 });
 
 /** The JSON text of what `browser.evaluate` returns is refused above this. */
 export const maxEvaluateBytes = 256 * 1024;
 
-export const browserEvaluate = defineCommand({
+export const browserEvaluate = defineArtifactCommand({
   type: 'browser.evaluate',
   title: 'Evaluate JavaScript in the page',
   summary: 'Evaluates an expression in the page and answers its JSON value; bounded in time and size.',
@@ -123,15 +86,23 @@ export const browserEvaluate = defineCommand({
   timeoutMs,
   input: z.strictObject({
     expression: z.string().min(1).max(100_000).describe('A JavaScript expression; a promise is awaited'),
-    ...page,
+    ...pageInput,
   }),
-  output: z.object({ ...where, value: jsonValue }),
+  output: z.object({ ...whereOutput, value: jsonValue }),
+  reply: z.object({ ...whereReply, value: jsonValue }),
 });
 
 /** Text, HTML and snapshot are cut at this many characters each. */
 export const maxContentLength = 500_000;
 
-export const browserContent = defineCommand({
+const contentFields = {
+  text: z.string().max(maxContentLength),
+  html: z.string().max(maxContentLength).optional(),
+  snapshot: z.string().max(maxContentLength),
+  truncated: z.boolean(),
+};
+
+export const browserContent = defineArtifactCommand({
   type: 'browser.content',
   title: 'Read the page',
   summary:
@@ -141,13 +112,8 @@ export const browserContent = defineCommand({
   timeoutMs,
   input: z.strictObject({
     includeHtml: z.boolean().default(false),
-    ...page,
+    ...pageInput,
   }),
-  output: z.object({
-    ...where,
-    text: z.string().max(maxContentLength),
-    html: z.string().max(maxContentLength).optional(),
-    snapshot: z.string().max(maxContentLength),
-    truncated: z.boolean(),
-  }),
+  output: z.object({ ...whereOutput, ...contentFields }),
+  reply: z.object({ ...whereReply, ...contentFields }),
 });

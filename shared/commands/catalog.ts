@@ -1,11 +1,23 @@
 import type { z } from 'zod';
 import {
+  browserCheck,
   browserClick,
+  browserHover,
+  browserPress,
+  browserScroll,
+  browserSelect,
+  browserType,
+  browserUpload,
+  browserWaitFor,
+} from './browser-actions.ts';
+import { browserClose, browserPages, browserSwitch } from './browser-pages.ts';
+import {
+  browserBack,
   browserContent,
   browserEvaluate,
   browserNavigate,
+  browserReload,
   browserScreenshot,
-  browserType,
 } from './browser.ts';
 import { captureAudio, captureCamera, captureScreen } from './capture.ts';
 import { filesList, filesRead } from './files.ts';
@@ -27,6 +39,18 @@ export const commands = {
   [browserType.type]: browserType,
   [browserEvaluate.type]: browserEvaluate,
   [browserContent.type]: browserContent,
+  [browserSelect.type]: browserSelect,
+  [browserCheck.type]: browserCheck,
+  [browserPress.type]: browserPress,
+  [browserHover.type]: browserHover,
+  [browserScroll.type]: browserScroll,
+  [browserUpload.type]: browserUpload,
+  [browserWaitFor.type]: browserWaitFor,
+  [browserBack.type]: browserBack,
+  [browserReload.type]: browserReload,
+  [browserPages.type]: browserPages,
+  [browserSwitch.type]: browserSwitch,
+  [browserClose.type]: browserClose,
 };
 
 export type Commands = typeof commands;

@@ -56,7 +56,12 @@ export const ownerChange = z.discriminatedUnion('change', [
   }),
   z.strictObject({ change: z.literal('remove_rule'), id: z.uuid() }),
   /** A list that is left out stays as it is. */
-  z.strictObject({ change: z.literal('browser_hosts'), allowHosts: hosts.optional(), blockHosts: hosts.optional() }),
+  z.strictObject({
+    change: z.literal('browser_hosts'),
+    allowHosts: hosts.optional(),
+    blockHosts: hosts.optional(),
+    privateHosts: hosts.optional(),
+  }),
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),

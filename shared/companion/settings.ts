@@ -33,14 +33,23 @@ export type ProgramRule = z.output<typeof programRule>;
 /**
  * What the owner of a machine allows. Everything is off until its owner switches it on, and nothing here can loosen what the hub forbids.
  * @param isHostPattern Says whether a text names a host, or all hosts below one.
+ * @param isPrivateEntry Says whether a text names a private destination: a host, a host with a port, or a range of addresses.
  */
-export function settingsSchema(isHostPattern: (pattern: string) => boolean) {
+export function settingsSchema(
+  isHostPattern: (pattern: string) => boolean,
+  isPrivateEntry: (text: string) => boolean = isHostPattern,
+) {
   // One that names no host would block nothing, and its owner would not know.
   const hostPattern = z
     .string()
     .min(1)
     .max(300)
     .refine(isHostPattern, 'must be a host such as example.org, or *.example.org for all hosts below it');
+  const privateEntry = z
+    .string()
+    .min(1)
+    .max(300)
+    .refine(isPrivateEntry, 'must be a host, a host with a port such as localhost:3000, or a range such as 10.0.0.0/8');
   return z.strictObject({
     /** While true every command is refused and those under way are ended. */
     paused: z.boolean().default(false),
@@ -83,12 +92,16 @@ export function settingsSchema(isHostPattern: (pattern: string) => boolean) {
         /** Host patterns, `example.org` or `*.example.org`; when not empty only these may be visited. */
         allowHosts: z.array(hostPattern).default([]),
         blockHosts: z.array(hostPattern).default([]),
+        /** Private destinations that pages may reach: hosts, `host:port`, origins and ranges. All others are refused. */
+        privateHosts: z.array(privateEntry).default([]),
         /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
         evaluate: z.boolean().default(true),
         /** As root Chromium has no sandbox: a page that breaks out of it has the whole machine, so that needs a word of its own. */
         withoutSandbox: z.boolean().default(false),
         executablePath: z.string().min(1).optional(),
-        /** Pages without a command for so long are closed; the browser too once it has none, in seconds. */
+        /** Open pages at most, over all runs. */
+        maxPages: z.number().int().min(1).max(100).default(20),
+        /** Pages of direct calls are closed after so long without a command, in seconds; those of a run stay until the run ends. */
         idleSeconds: z.number().int().min(5).max(86_400).default(300),
       })
       .prefault({}),

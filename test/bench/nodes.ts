@@ -42,6 +42,7 @@ async function benchCommands(hub: BenchHub): Promise<void> {
   const { nodeId, pairingCode } = await hub.api.call('createAutomationNode', { body: { allowBrowser: true } });
   await cli('pair', pairingCode, '--hub', hub.url);
   await cli('allow', 'browser', ...(process.getuid?.() === 0 ? ['--without-sandbox'] : []));
+  await cli('hosts', '--private', 'localhost');
   const companion = spawn(process.execPath, [resolve('node-agent/runtime/cli.ts'), 'run'], { env, stdio: 'ignore' });
   const page = createServer((_request, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<button>Press</button>'),

@@ -263,31 +263,20 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     expect((await artifact(picture?.['artifactId'])).readUInt16BE(0)).toBe(0xffd8);
   });
 
-  test('acts on what a snapshot refers to, and says when that is gone', async () => {
-    const [, content] = outputs(await run(companion, [browser('navigate', { url: `${base}/` }), browser('content')]));
-    const ref = /button "Press me" \[ref=(\w+)\]/.exec(content?.['snapshot'] as string)?.[1];
-    expect(ref).toBeDefined();
-    const result = await run(companion, [browser('click', { target: { ref } }), browser('content')]);
-    expect(outputs(result)[1]?.['text']).toContain('clicked');
-    expect(await run(companion, [browser('click', { target: { ref: 'e9999' }, timeoutMs: 1_000 })])).toMatchObject({
-      error: { code: 'target_not_found' },
-    });
-  });
-
   test('names what is missing, ambiguous or wrong about a target', async () => {
-    await run(companion, [browser('navigate', { url: `${base}/` })]);
+    const opened = browser('navigate', { url: `${base}/` });
     for (const [target, code] of [
       [{ text: 'Nobody' }, 'target_not_found'],
       [{ role: 'button', name: 'Twin' }, 'target_not_found'],
       [{ selector: '][' }, 'invalid_input'],
     ] as const) {
-      expect(await run(companion, [browser('click', { target, timeoutMs: 500 })])).toMatchObject({
+      expect(await run(companion, [opened, browser('click', { target, timeoutMs: 500 })])).toMatchObject({
         status: 'failed',
         error: { code },
       });
     }
     expect(await run(companion, [browser('click', { target: { text: 'x' }, pageId: 'page-999' })])).toMatchObject({
-      error: { code: 'not_found' },
+      error: { code: 'page_closed' },
     });
   });
 
@@ -350,14 +339,14 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   );
 
   test('bounds what evaluate may take and answer', async () => {
-    await run(companion, [browser('navigate', { url: `${base}/` })]);
+    const opened = browser('navigate', { url: `${base}/` });
     expect(
-      await run(companion, [browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })]),
+      await run(companion, [opened, browser('evaluate', { expression: '(() => { for (;;); })()', timeoutMs: 700 })]),
     ).toMatchObject({ error: { code: 'timeout' } });
-    expect(await run(companion, [browser('evaluate', { expression: "'x'.repeat(1000000)" })])).toMatchObject({
+    expect(await run(companion, [opened, browser('evaluate', { expression: "'x'.repeat(1000000)" })])).toMatchObject({
       error: { code: 'evaluation_failed' },
     });
-    expect(await run(companion, [browser('evaluate', { expression: 'nothing.like.this' })])).toMatchObject({
+    expect(await run(companion, [opened, browser('evaluate', { expression: 'nothing.like.this' })])).toMatchObject({
       error: { code: 'evaluation_failed' },
     });
     expect(
@@ -497,7 +486,6 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             '/preload',
             '/stylesheet',
             '/icon',
-            'call',
           ]),
         );
         connections = 0;

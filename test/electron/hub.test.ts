@@ -137,6 +137,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
       await using doomed = await startApp(desktop);
       await doomed.call('pair', { code: node.pairingCode, hub: hub.url, secretInFile: true });
       await doomed.call('change', { change: 'allow', power: 'browser', withoutSandbox: process.getuid?.() === 0 });
+      await doomed.call('change', { change: 'browser_hosts', privateHosts: ['localhost'] });
       const opened = await run('browser.navigate', { nodeId: node.nodeId, url: `${hub.url}/healthz` });
       expect(opened).toMatchObject({ status: 'succeeded' });
       const profile = join(doomed.dataFolder, 'browser-profile');

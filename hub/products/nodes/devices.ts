@@ -114,7 +114,22 @@ export class Devices {
 
   /** Records that the device lives and what changed of it, extends the leases of what it runs, and says what it should stop. */
   async heartbeat(device: KnownDevice, body: HeartbeatBody) {
-    return { ok: true as const, ...(await this.#heartbeats.hear(device, body)), hub: this.#pace };
+    const heard = await this.#heartbeats.hear(device, body);
+    return { ok: true as const, ...heard, endedRuns: await this.#endedRuns(device, body.browserRuns), hub: this.#pace };
+  }
+
+  /** Which of some runs are over, or are no runs of the device's workspace. */
+  async #endedRuns({ tenantId }: KnownDevice, runIds: readonly string[]): Promise<string[]> {
+    if (runIds.length === 0) return [];
+    const { rows } = await this.#deps.db.read(tenantId, (tx) =>
+      tx.query<{ id: string }>(
+        'read_unfinished_runs',
+        'SELECT id FROM runs WHERE id = ANY($1::uuid[]) AND finished_at IS NULL',
+        [runIds],
+      ),
+    );
+    const unfinished = new Set(rows.map(({ id }) => id));
+    return runIds.filter((id) => !unfinished.has(id));
   }
 
   get #pace() {

@@ -66,7 +66,11 @@ interface StoredArtifact {
   sha256: string;
 }
 
-/** Results that devices report: each recorded once, with its artefacts, and its run woken in the same transaction. */
+/**
+ * Results that devices report: each recorded once, with its artefacts, and its run woken in the same transaction.
+ *
+ * Over 300 lines: what a result is worth depends on the artefacts that were stored with it, and is decided in the same transaction.
+ */
 export class CommandResults {
   readonly #deps: CommandResultsDependencies;
 
@@ -285,6 +289,16 @@ function judge(
     const content = Buffer.from(output['content'], output['encoding'] === 'base64' ? 'base64' : 'utf8');
     if (createHash('sha256').update(content).digest('hex') !== output['sha256'])
       return invalid('the checksum of the content differs');
+  }
+  if (isObject(output) && Array.isArray(output['downloads'])) {
+    const downloads = output['downloads'].map((download) => {
+      if (!isObject(download) || typeof download['artifact'] !== 'string') return download;
+      const { artifact: name, ...rest } = download;
+      const artifact = stored.find((candidate) => candidate.name === name && candidate.bytes === rest['bytes']);
+      return artifact === undefined ? null : { artifactId: artifact.id, ...rest };
+    });
+    if (downloads.includes(null)) return invalid('it names a download and did not send it whole');
+    output = { ...output, downloads };
   }
   if (row.type === 'node.ping' && isObject(output))
     output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };

@@ -13,7 +13,7 @@ export function BrowserRules() {
   const store = useStore();
   const browser = useCompanionState(({ settings }) => settings.browser);
   const action = useAction();
-  const { allowHosts, blockHosts } = browser;
+  const { allowHosts, blockHosts, privateHosts } = browser;
   return (
     <Section
       title="Browser"
@@ -39,6 +39,19 @@ export function BrowserRules() {
         items={blockHosts}
         empty="None is blocked."
         onChange={(hosts) => store.change({ change: 'browser_hosts', allowHosts, blockHosts: hosts })}
+      />
+      <ListEditor
+        label="Private hosts"
+        hint={
+          <>
+            A host such as <code>intranet.lan</code>, <code>localhost:3000</code>, or a range such as{' '}
+            <code>10.0.0.0/8</code>.
+          </>
+        }
+        placeholder="localhost:3000"
+        items={privateHosts}
+        empty="None is named, so pages can't reach this machine or private networks."
+        onChange={(hosts) => store.change({ change: 'browser_hosts', privateHosts: hosts })}
       />
       <ToggleRow
         label="Let workflows run scripts in pages"

@@ -203,22 +203,27 @@ function addRules({ program, dataFolder, print }: CliContext): void {
     .description('say where the browser may go')
     .option('--allow [hosts...]', 'only these; without any, all that are not blocked')
     .option('--block [hosts...]', 'never these; without any, none')
+    .option(
+      '--private [hosts...]',
+      'of this machine and private networks these: hosts, host:port or ranges such as 10.0.0.0/8; without any, none',
+    )
     .addOption(json())
-    .action(async (options: { allow?: string[] | true; block?: string[] | true; json?: boolean }) => {
+    .action(async (options: { allow?: string[] | true; block?: string[] | true; private?: string[] | true; json?: boolean }) => {
       const folder = dataFolder();
-      const isAsked = options.allow === undefined && options.block === undefined;
+      const isAsked = options.allow === undefined && options.block === undefined && options.private === undefined;
       const settings = isAsked
         ? folder.readSettings()
         : await change(folder, {
             change: 'browser_hosts',
             ...(options.allow === undefined ? {} : { allowHosts: options.allow === true ? [] : options.allow }),
             ...(options.block === undefined ? {} : { blockHosts: options.block === true ? [] : options.block }),
+            ...(options.private === undefined ? {} : { privateHosts: options.private === true ? [] : options.private }),
           });
-      const { allowHosts, blockHosts } = settings.browser;
+      const { allowHosts, blockHosts, privateHosts } = settings.browser;
       print(
-        { allowHosts, blockHosts },
+        { allowHosts, blockHosts, privateHosts },
         options.json,
-        `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}`,
+        `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}\nprivate    ${privateHosts.join(', ') || 'none'}`,
       );
     });
 }

@@ -1,41 +1,80 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Locator, Page } from 'playwright-core';
-import { maxContentLength, maxEvaluateBytes } from '../../../shared/commands/browser.ts';
-import type { BrowserTarget } from '../../../shared/commands/browser.ts';
+import type { Response } from 'playwright-core';
+import type { BrowserTarget } from '../../../shared/commands/browser-common.ts';
+import { maxContentLength } from '../../../shared/commands/browser.ts';
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
-import { toStorableJson, toStorableText } from '../../../shared/json.ts';
-import type { BrowserSession, OpenPage } from './browser/session.ts';
+import { toStorableText } from '../../../shared/json.ts';
+import { evaluate } from './browser/evaluate.ts';
+import { report } from './browser/report.ts';
+import type { Where } from './browser/report.ts';
+import { pageOwnerOf } from './browser/run-pages.ts';
+import type { OpenPage, RunPages } from './browser/run-pages.ts';
+import type { BrowserSession, PageChoice } from './browser/session.ts';
+import { findTarget, isTimeout, waitForTarget, waitForText } from './browser/targets.ts';
+import { readSharedFile } from './files.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 import { imageSize } from './image-size.ts';
 
 type BrowserCommand = Extract<CommandType, `browser.${string}`>;
+/** Commands that act on one page, and answer where it is then. */
+type PageCommand = Exclude<BrowserCommand, 'browser.pages' | 'browser.close' | 'browser.switch'>;
 
 const defaultTimeoutMs = 30_000;
-/** How long a busy page may take to notice that its script is to end, in milliseconds. */
-const terminateMs = 2_000;
+/** Files of one upload together, in bytes: they go to the browser in memory. */
+const maxUploadBytes = 32 * 1024 * 1024;
+const lookEveryMs = 50;
 
-/** Drives the companion's browser. */
+/** What a command does on its page, besides what every command answers. */
+type Work<Type extends PageCommand> = (
+  entry: OpenPage,
+  timeoutMs: number,
+) => Promise<Omit<CommandReply<Type>, keyof Where>>;
+
+/**
+ * Drives the companion's browser.
+ *
+ * Over 300 lines: one handler for each command, over the same few helpers.
+ */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
-  /** Runs one command on its page, its errors turned into ones that say what to do. */
-  const on = async <Type extends BrowserCommand>(
+  /** Runs one command on a page of its run, its errors turned into ones that say what to do. */
+  const on = async <Type extends PageCommand>(
     input: CommandInput<Type>,
     context: CommandContext,
-    work: (entry: OpenPage, timeoutMs: number) => Promise<CommandReply<Type>>,
-    newPage = false,
+    work: Work<Type>,
+    choice: PageChoice = {},
   ): Promise<CommandReply<Type>> =>
-    session.withPage(context.settings.browser, { pageId: input.pageId, newPage }, async (entry) => {
-      const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
-      entry.refused = null;
-      try {
-        const reply = await untilAborted(work(entry, timeoutMs), context.signal);
-        // A click or a script may have asked for a page that its owner does not allow.
-        if (entry.refused !== null) throw new CommandError('denied_by_policy', `${String(entry.refused)}.`);
-        return reply;
-      } catch (error) {
-        throw explain(error, entry, timeoutMs);
-      }
-    });
+    session.withPage(
+      context.settings.browser,
+      pageOwnerOf(context.origin),
+      { ...choice, pageId: input.pageId },
+      async (entry) => {
+        const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
+        const deadline = performance.now() + timeoutMs;
+        entry.refused = null;
+        entry.dialogs = 0;
+        entry.pages.policy = { answer: input.dialogs, promptText: input.promptText };
+        try {
+          const done = async () => {
+            const reply = await work(entry, timeoutMs);
+            return { ...(await report(entry, context, deadline)), ...reply };
+          };
+          const reply = await untilAborted(done(), context.signal);
+          if (entry.closedWhy !== null) throw entry.pages.closed(entry.id);
+          // A click or a script may have asked for a page that its owner does not allow.
+          if (entry.refused !== null) throw new CommandError('denied_by_policy', `${String(entry.refused)}.`);
+          return reply as unknown as CommandReply<Type>;
+        } catch (error) {
+          // The reason of a withdrawal or of changed settings counts more than its effect on the page.
+          if (context.signal.aborted) throw context.signal.reason as Error;
+          throw explain(error, entry, timeoutMs);
+        } finally {
+          entry.pages.policy = { answer: undefined, promptText: undefined };
+        }
+      },
+    );
+  const find = ({ page }: OpenPage, target: BrowserTarget, timeoutMs: number) => findTarget(page, target, timeoutMs);
+  const pagesOf = (context: CommandContext) => session.pagesOf(pageOwnerOf(context.origin));
 
   return {
     'browser.navigate': (input, context) =>
@@ -43,11 +82,28 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         input,
         context,
         async (entry, timeout) => {
-          const response = await openPage(entry, input.url, { waitUntil: input.waitUntil, timeout });
-          return { ...(await where(entry)), status: response?.status() ?? null };
+          const { url, waitUntil } = input;
+          const response = await load(entry, session, url, () => entry.page.goto(url, { waitUntil, timeout }));
+          return { status: response?.status() ?? null };
         },
-        input.newPage,
+        { newPage: input.newPage, opens: true },
       ),
+
+    'browser.back': (input, context) =>
+      on<'browser.back'>(input, context, async (entry, timeout) => {
+        const before = entry.page.url();
+        const response = await entry.page.goBack({ waitUntil: input.waitUntil, timeout });
+        if (response === null && entry.page.url() === before)
+          throw new CommandError('navigation_failed', 'There is no page before this one in the history.');
+        return { status: response?.status() ?? null };
+      }),
+
+    'browser.reload': (input, context) =>
+      on<'browser.reload'>(input, context, async (entry, timeout) => {
+        const { waitUntil } = input;
+        const response = await load(entry, session, entry.page.url(), () => entry.page.reload({ waitUntil, timeout }));
+        return { status: response?.status() ?? null };
+      }),
 
     'browser.screenshot': (input, context) =>
       on<'browser.screenshot'>(input, context, async (entry, timeout) => {
@@ -59,34 +115,90 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const content =
           input.target === undefined
             ? await entry.page.screenshot({ ...options, fullPage: input.fullPage })
-            : await (await one(entry.page, input.target, timeout)).screenshot(options);
+            : await (await find(entry, input.target, timeout)).screenshot(options);
         const contentType = `image/${input.format}`;
         const name = input.format === 'png' ? 'page.png' : 'page.jpg';
         context.attach({ name, contentType, content });
         const { width, height } = (await imageSize(content)) as { width: number; height: number };
-        return { artifact: name, contentType, bytes: content.length, width, height, ...(await where(entry)) };
+        return { artifact: name, contentType, bytes: content.length, width, height };
       }),
 
     'browser.click': (input, context) =>
       on<'browser.click'>(input, context, async (entry, timeout) => {
-        await (
-          await one(entry.page, input.target, timeout)
-        ).click({ button: input.button, clickCount: input.clickCount, timeout });
-        return where(entry);
+        const element = await find(entry, input.target, timeout);
+        await element.click({ button: input.button, clickCount: input.clickCount, timeout });
+        return {};
       }),
 
     'browser.type': (input, context) =>
       on<'browser.type'>(input, context, async (entry, timeout) => {
-        const field = await one(entry.page, input.target, timeout);
+        const field = await find(entry, input.target, timeout);
         await field.fill(input.text, { timeout });
         if (input.submit) await field.press('Enter', { timeout });
-        return where(entry);
+        return {};
+      }),
+
+    'browser.select': (input, context) =>
+      on<'browser.select'>(input, context, async (entry, timeout) => {
+        const field = await find(entry, input.target, timeout);
+        return { selected: await field.selectOption(input.options, { timeout }) };
+      }),
+
+    'browser.check': (input, context) =>
+      on<'browser.check'>(input, context, async (entry, timeout) => {
+        await (await find(entry, input.target, timeout)).setChecked(input.checked, { timeout });
+        return {};
+      }),
+
+    'browser.press': (input, context) =>
+      on<'browser.press'>(input, context, async (entry, timeout) => {
+        if (input.target === undefined) await entry.page.keyboard.press(input.key);
+        else await (await find(entry, input.target, timeout)).press(input.key, { timeout });
+        return {};
+      }),
+
+    'browser.hover': (input, context) =>
+      on<'browser.hover'>(input, context, async (entry, timeout) => {
+        await (await find(entry, input.target, timeout)).hover({ timeout });
+        return {};
+      }),
+
+    'browser.scroll': (input, context) =>
+      on<'browser.scroll'>(input, context, async (entry, timeout) => {
+        const { target, x = 0, y = 0 } = input;
+        if (target === undefined) {
+          await entry.page.evaluate(`scrollBy({ left: ${x}, top: ${y}, behavior: 'instant' })`);
+          return {};
+        }
+        const element = await find(entry, target, timeout);
+        if (x === 0 && y === 0) await element.scrollIntoViewIfNeeded({ timeout });
+        else await element.evaluate((node, by) => node.scrollBy({ ...by, behavior: 'instant' }), { left: x, top: y });
+        return {};
+      }),
+
+    'browser.upload': (input, context) =>
+      on<'browser.upload'>(input, context, async (entry, timeout) => {
+        const field = await find(entry, input.target, timeout);
+        const files: { name: string; mimeType: string; buffer: Buffer }[] = [];
+        let bytes = 0;
+        for (const { path } of input.files) {
+          const { name, content } = await readSharedFile(path, maxUploadBytes - bytes, context);
+          bytes += content.length;
+          files.push({ name, mimeType: 'application/octet-stream', buffer: content });
+        }
+        await field.setInputFiles(files, { timeout });
+        return {};
+      }),
+
+    'browser.wait_for': (input, context) =>
+      on<'browser.wait_for'>(input, context, async (entry, timeoutMs) => {
+        await waitFor(entry, input, timeoutMs, context.signal);
+        return {};
       }),
 
     'browser.evaluate': (input, context) =>
       on<'browser.evaluate'>(input, context, async (entry, timeoutMs) => ({
         value: await evaluate(entry.page, input.expression, timeoutMs),
-        ...(await where(entry)),
       })),
 
     'browser.content': (input, context) =>
@@ -98,129 +210,106 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const cut = (value: string) => toStorableText(value).slice(0, maxContentLength).toWellFormed();
         const truncated = [text, snapshot, html ?? ''].some((value) => value.length > maxContentLength);
         return {
-          ...(await where(entry)),
           text: cut(text),
           snapshot: cut(snapshot),
           ...(html === undefined ? {} : { html: cut(html) }),
           truncated,
         };
       }),
+
+    'browser.pages': async (_input, context) => ({ pages: await listPages(pagesOf(context)) }),
+
+    'browser.switch': (input, context) =>
+      session.withPage(context.settings.browser, pageOwnerOf(context.origin), input, async (entry) => {
+        await entry.page.bringToFront().catch(() => undefined);
+        return report(entry, context, performance.now());
+      }),
+
+    'browser.close': async (input, context) => {
+      const owner = pageOwnerOf(context.origin);
+      const pages = session.pagesOf(owner);
+      const entry = input.pageId === undefined ? pages.current : session.find(owner, input.pageId);
+      if (entry === null) throw pages.closed();
+      const wasCurrent = pages.current === entry;
+      await session.close(entry, 'browser.close closed it');
+      const last = [...pages.open.values()].toSorted((one, other) => other.usedAt - one.usedAt)[0];
+      if (wasCurrent && last !== undefined) pages.makeCurrent(last);
+      return { pageId: entry.id, pages: await listPages(pages) };
+    },
   };
+}
+
+async function listPages(pages: RunPages) {
+  return Promise.all(
+    [...pages.open.values()].map(async (entry) => ({
+      pageId: entry.id,
+      url: toStorableText(entry.page.url()).slice(0, 16_384),
+      title: toStorableText(await entry.page.title().catch(() => '')).slice(0, 4096),
+      current: entry === pages.current,
+    })),
+  );
 }
 
 /**
- * Goes to an address. The error page of a navigation that was refused before may still be on its way, and would interrupt this one:
- * then it is tried again.
+ * Loads a document. The error page of a navigation that was refused before may still be on its way, and would interrupt this one: then it
+ * is tried again. An address that is downloaded has no document.
  */
-async function openPage(
+async function load(
   entry: OpenPage,
+  session: BrowserSession,
   url: string,
-  options: { waitUntil: 'commit' | 'domcontentloaded' | 'load'; timeout: number },
-) {
+  go: () => Promise<Response | null>,
+): Promise<Response | null> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await entry.page.goto(url, options);
+      return await go();
     } catch (error) {
+      const { message } = error as Error;
+      if (/Download is starting/.test(message)) return null;
       const isInterrupted =
-        /interrupted by another navigation|net::ERR_ABORTED/.test((error as Error).message) && entry.refused === null;
-      if (!isInterrupted || attempt === 4) throw error;
-      await delay(100 * attempt);
+        /interrupted by another navigation|net::ERR_ABORTED/.test(message) && entry.refused === null;
+      if (isInterrupted && attempt < 4 && entry.closedWhy === null) {
+        await delay(100 * attempt);
+        continue;
+      }
+      const problem = /net::/.test(message) ? session.problemOf(url) : null;
+      if (problem === null || entry.refused !== null) throw error;
+      throw new CommandError(
+        problem.isRefused ? 'denied_by_policy' : 'navigation_failed',
+        `${problem.message}.`.slice(0, 1000),
+        { cause: error },
+      );
     }
   }
 }
 
-async function where({ id, page }: OpenPage): Promise<{ pageId: string; url: string; title: string }> {
-  // A page that navigates just now has no title yet.
-  const title = await page.title().catch(() => '');
-  return { pageId: id, url: toStorableText(page.url()).slice(0, 16_384), title: toStorableText(title).slice(0, 4096) };
-}
-
-/** The element that a target names; more than one is refused, since nobody said which. */
-async function one(page: Page, target: BrowserTarget, timeoutMs: number): Promise<Locator> {
-  const locator = locate(page, target);
-  try {
-    await locator.first().waitFor({ state: 'attached', timeout: timeoutMs });
-  } catch (error) {
-    const remedy =
-      'ref' in target
-        ? 'refs change with the page: read browser.content again'
-        : 'look at the snapshot of browser.content';
-    if (isTimeout(error) || /No element|not found|Invalid ref|stale/i.test((error as Error).message)) {
-      throw new CommandError('target_not_found', `Nothing on the page matches ${JSON.stringify(target)}; ${remedy}.`, {
-        cause: error,
-      });
+async function waitFor(
+  { page, pages }: OpenPage,
+  input: CommandInput<'browser.wait_for'>,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { target, state, text, url, load: loadState, download, opened } = input;
+  if ([target, text, url, loadState, download, opened].every((given) => given === undefined))
+    throw new CommandError(
+      'invalid_input',
+      'input must name what to wait for: target, text, url, load, download or opened.',
+    );
+  const deadline = performance.now() + timeoutMs;
+  const left = () => Math.max(1, deadline - performance.now());
+  const until = async (what: string, holds: () => boolean) => {
+    while (!holds()) {
+      if (performance.now() >= deadline) throw new CommandError('timeout', `${what} within ${timeoutMs} ms.`);
+      await delay(lookEveryMs, undefined, { signal });
     }
-    throw error;
-  }
-  const count = await locator.count();
-  if (count > 1)
-    throw new CommandError(
-      'target_not_found',
-      `${count} elements match ${JSON.stringify(target)}; name one of them, by role and name or by its ref.`,
-    );
-  return locator;
-}
-
-function locate(page: Page, target: BrowserTarget): Locator {
-  if ('ref' in target) return page.getByRef(target.ref);
-  if ('role' in target)
-    return page.getByRole(
-      target.role as Parameters<Page['getByRole']>[0],
-      target.name === undefined ? {} : { name: target.name, exact: true },
-    );
-  if ('text' in target) return page.getByText(target.text, { exact: true });
-  // `css=` keeps Playwright's other engines, such as xpath, out of reach.
-  return page.locator(`css=${target.selector}`);
-}
-
-/** Evaluates an expression in the page and answers its JSON, bounded in time and size. */
-async function evaluate(page: Page, expression: string, timeoutMs: number) {
-  const script = `(async () => {
-    const value = await (
-${expression}
-    );
-    const text = JSON.stringify(value === undefined ? null : value);
-    if (text === undefined) throw new Error('the value is not JSON');
-    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; ${maxEvaluateBytes} is the most');
-    return text;
-  })()`;
-  const late = Promise.withResolvers<'late'>();
-  const timer = setTimeout(() => late.resolve('late'), timeoutMs);
-  const evaluation = page.evaluate(script) as Promise<string>;
-  try {
-    const text = await Promise.race([evaluation, late.promise]);
-    if (text !== 'late') return toStorableJson(JSON.parse(text));
-  } catch (error) {
-    throw new CommandError(
-      'evaluation_failed',
-      (error as Error).message
-        .replace(/^page\.evaluate: /, '')
-        .split('\n')[0]
-        ?.slice(0, 1000) ?? 'it failed',
-      { cause: error },
-    );
-  } finally {
-    clearTimeout(timer);
-  }
-  evaluation.catch(() => undefined);
-  await terminate(page, evaluation);
-  throw new CommandError('timeout', `The expression did not end within ${timeoutMs} ms.`);
-}
-
-/** Ends a script that keeps its page busy; a page that does not heed is closed. */
-async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {
-  const stuck = Promise.withResolvers<'stuck'>();
-  const timer = setTimeout(() => stuck.resolve('stuck'), terminateMs);
-  const end = async () => {
-    const session = await page.context().newCDPSession(page);
-    await session.send('Runtime.terminateExecution');
-    await session.detach();
-    await page.evaluate('1');
   };
-  const outcome = await Promise.race([end().catch(() => 'stuck' as const), stuck.promise]);
-  clearTimeout(timer);
-  if (outcome === 'stuck') await page.close({ runBeforeUnload: false }).catch(() => undefined);
-  evaluation.catch(() => undefined);
+  if (loadState !== undefined) await page.waitForLoadState(loadState, { timeout: left() });
+  if (url !== undefined) await page.waitForURL(url, { timeout: left(), waitUntil: 'commit' });
+  if (target !== undefined) await waitForTarget(page, target, state, left());
+  if (text !== undefined) await waitForText(page, text, left());
+  if (opened === true) await until('No page was opened', () => pages.opened.length > 0);
+  if (download === true)
+    await until('No download ended', () => pages.downloads.some(({ state: is }) => is !== 'running'));
 }
 
 async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
@@ -237,11 +326,9 @@ async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSigna
   }
 }
 
-/** Whether Playwright waited in vain; by its name, so that nobody who opens no browser loads it. */
-const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError';
-
 function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (entry.refused !== null) return new CommandError('denied_by_policy', `${entry.refused}.`, { cause: error });
+  if (entry.closedWhy !== null) return entry.pages.closed(entry.id);
   if (error instanceof CommandError || !(error instanceof Error)) return error;
   const [first = ''] = error.message.replace(/^[a-z]+\.[a-zA-Z]+: /, '').split('\n');
   if (isTimeout(error))
@@ -253,11 +340,11 @@ function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (/net::|ERR_|NS_ERROR|Navigation failed|interrupted by another navigation/.test(error.message))
     return new CommandError('navigation_failed', first.slice(0, 500), { cause: error });
   if (/Target page, context or browser has been closed|crashed/.test(error.message))
-    return new CommandError(
-      'failed',
-      'The page or the browser was closed under way; open it again with browser.navigate.',
-      { cause: error },
-    );
+    return new CommandError('page_closed', 'The page was closed under way; open it again with browser.navigate.', {
+      cause: error,
+    });
+  if (/Unknown key/.test(error.message))
+    return new CommandError('invalid_input', `input.key can't be used: ${first.slice(0, 300)}`, { cause: error });
   if (/selector|Unexpected token|Unknown engine/i.test(error.message))
     return new CommandError('invalid_input', `The selector can't be used: ${first.slice(0, 300)}`, { cause: error });
   return new CommandError('failed', first.slice(0, 500), { cause: error });

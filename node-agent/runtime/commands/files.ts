@@ -147,6 +147,22 @@ async function read(
   };
 }
 
+/** A file of a shared folder, whole. @throws CommandError `too_large` above `maxBytes`, `outside_shared_folders`. */
+export async function readSharedFile(
+  path: string,
+  maxBytes: number,
+  context: CommandContext,
+): Promise<{ name: string; content: Buffer }> {
+  const file = await resolveShared(path, context);
+  await using handle = await openFile(file, path, context);
+  const { size } = await handle.stat();
+  const tooLarge = () => new CommandError('too_large', `${path} has too many bytes; ${maxBytes} more may be sent.`);
+  if (size > maxBytes) throw tooLarge();
+  const content = await handle.readFile();
+  if (content.length > maxBytes) throw tooLarge();
+  return { name: basename(file), content };
+}
+
 async function readInline(handle: FileHandle, offset: number, wanted: number, size: number) {
   const buffer = Buffer.alloc(wanted);
   let bytes = 0;

@@ -1,4 +1,5 @@
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
+import type { CommandOrigin } from '../../../shared/commands/origin.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import type { EndReason } from '../../../shared/companion/state.ts';
 import type { CommandApproval } from '../../../shared/contract/nodes/device.ts';
@@ -21,6 +22,8 @@ export interface CommandContext {
   settings: LocalSettings;
   /** Present for commands that need an approval. */
   approval: CommandApproval | undefined;
+  /** Which run the command belongs to; an earlier hub does not send it. */
+  origin: CommandOrigin | undefined;
   /** An empty folder of this command's own; removed when the command ends, and at the next start after a kill. */
   temporaryFolder: string;
   /** Adds an artefact to the result. */

@@ -181,6 +181,7 @@ export const nodes = defineResource({
         .max(64)
         .default([])
         .describe('Commands that the device holds: being worked on, or finished and their results not confirmed yet'),
+      browserRuns: z.array(id).max(100).default([]).describe('Runs whose browser pages the device keeps open'),
     }),
     response: z.object({
       ok: z.literal(true),
@@ -188,6 +189,7 @@ export const nodes = defineResource({
       allowBrowser: z.boolean(),
       audit: auditHead.nullable().describe("What the hub knew of the device's log before this heartbeat"),
       withdrawn: z.array(id).describe('Of those running: no longer wanted, end them'),
+      endedRuns: z.array(id).describe('Of `browserRuns`: runs that are over, close their pages'),
       hub: hubPace,
     }),
   },

@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { localSettings } from '../../settings.ts';
 import { HostFilter } from './host-filter.ts';
-import { navigationProblem } from './navigation-policy.ts';
+import { navigationProblem } from './host-rules.ts';
+import type { HostRules } from './host-rules.ts';
+
+const open = { allowHosts: [], blockHosts: [], privateHosts: ['127.0.0.0/8', '::1'] };
 
 test.each([
   ['Bücher.example', 'http://xn--bcher-kva.example/'],
@@ -15,9 +19,9 @@ test.each([
   ['127.1', 'http://127.0.0.1/'],
   ['Example.ORG.', 'https://example.org/'],
 ])('%s blocks %s, however it is written', (pattern, address) => {
-  expect(navigationProblem(address, { allowHosts: [], blockHosts: [pattern] })).toContain('blocks');
-  expect(navigationProblem(address, { allowHosts: [pattern], blockHosts: [] })).toBeNull();
-  expect(navigationProblem('http://other.example/', { allowHosts: [], blockHosts: [pattern] })).toBeNull();
+  expect(navigationProblem(address, { ...open, blockHosts: [pattern] })).toContain('blocks');
+  expect(navigationProblem(address, { ...open, allowHosts: [pattern] })).toBeNull();
+  expect(navigationProblem('http://other.example/', { ...open, blockHosts: [pattern] })).toBeNull();
 });
 
 test.each(['https://example.org', 'example.org:8080', 'example.org/path', '*', 'example.*', 'user@example.org', ''])(
@@ -31,8 +35,8 @@ test.each(['https://example.org', 'example.org:8080', 'example.org/path', '*', '
 test('an answer that goes on ends when its host is not allowed any more', async () => {
   const far = createServer((_request, response) => response.write('one'));
   await new Promise<void>((done) => far.listen(0, '127.0.0.1', done));
-  let problem: string | null = null;
-  const filter = await HostFilter.listen(() => problem);
+  let rules: HostRules = open;
+  const filter = await HostFilter.listen(() => rules);
   try {
     const { hostname, port } = new URL(filter.url);
     const sent = request({ hostname, port, path: `http://127.0.0.1:${(far.address() as AddressInfo).port}/` }).end();
@@ -41,7 +45,7 @@ test('an answer that goes on ends when its host is not allowed any more', async 
     await once(answer, 'data');
     filter.recheck();
     expect(answer.destroyed).toBe(false);
-    problem = 'blocked';
+    rules = { ...open, blockHosts: ['127.0.0.1'] };
     filter.recheck();
     await new Promise<void>((done) => answer.once('close', done));
   } finally {
@@ -50,3 +54,96 @@ test('an answer that goes on ends when its host is not allowed any more', async 
     far.close();
   }
 }, 5_000);
+
+/** A server on the loopback that names the requests it got. */
+async function listen(): Promise<{ port: number; seen: string[] }> {
+  const seen: string[] = [];
+  const server = createServer((incoming, response) => {
+    seen.push(`${incoming.method} ${incoming.url}`);
+    response.end('reached');
+  });
+  server.on('connect', (incoming, socket) => {
+    seen.push(`CONNECT ${incoming.url} ${incoming.headers['proxy-authorization'] ?? ''}`);
+    socket.end('HTTP/1.1 200 OK\r\n\r\nearly');
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+/** Sends CONNECT to a filter and answers all that comes back. */
+async function tunnel(filter: HostFilter, target: string): Promise<string> {
+  const { hostname, port } = new URL(filter.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+    if (text.endsWith('\r\n\r\n') && text.includes(' 200 '))
+      socket.write('GET /in HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+test('a name that leads to a private address is refused, and nothing is sent there', async () => {
+  const { port, seen } = await listen();
+  let asked = 0;
+  await using filter = await HostFilter.listen(
+    () => ({ allowHosts: [], blockHosts: [], privateHosts: [] }),
+    async () => {
+      asked += 1;
+      return ['127.0.0.1'];
+    },
+  );
+  expect(await tunnel(filter, `rebinding.example:${port}`)).toContain('403');
+  expect(filter.problemOf(`https://rebinding.example:${port}/`)).toMatchObject({
+    isRefused: true,
+    message: expect.stringContaining('leads to 127.0.0.1') as string,
+  });
+  expect(asked).toBe(1);
+  expect(seen).toEqual([]);
+});
+
+test('a connection goes to the address that was judged, whatever the name resolves to then', async () => {
+  const { port, seen } = await listen();
+  await using filter = await HostFilter.listen(
+    () => ({ allowHosts: [], blockHosts: [], privateHosts: ['named.example'] }),
+    async () => ['127.0.0.1'],
+  );
+  // The system itself can't resolve the name: only the judged address leads there.
+  expect(await tunnel(filter, `named.example:${port}`)).toContain('reached');
+  expect(seen).toEqual(['GET /in']);
+});
+
+test("the browser's traffic goes through the owner's proxy, except to this machine and to what NO_PROXY names", async () => {
+  const proxy = await listen();
+  const near = await listen();
+  vi.stubEnv('HTTPS_PROXY', `http://user:secret@127.0.0.1:${proxy.port}`);
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
+  vi.stubEnv('NO_PROXY', 'direct.example');
+  for (const name of ['https_proxy', 'http_proxy', 'no_proxy']) vi.stubEnv(name, undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await using filter = await HostFilter.listen(
+    () => ({ allowHosts: [], blockHosts: [], privateHosts: ['127.0.0.1', 'direct.example'] }),
+    async (host) => {
+      if (host === 'direct.example') return ['127.0.0.1'];
+      if (host === 'inside.example') return ['10.0.0.1'];
+      throw new Error('ENOTFOUND');
+    },
+  );
+  expect(await tunnel(filter, 'far.example:443')).toContain('early');
+  const authorization = `Basic ${Buffer.from('user:secret').toString('base64')}`;
+  expect(proxy.seen).toEqual([`CONNECT far.example:443 ${authorization}`]);
+  expect(await tunnel(filter, 'inside.example:443')).toContain('403');
+  expect(await tunnel(filter, `127.0.0.1:${near.port}`)).toContain('reached');
+  expect(await tunnel(filter, `direct.example:${near.port}`)).toContain('reached');
+  const { hostname, port } = new URL(filter.url);
+  const sent = request({ hostname, port, path: 'http://far.example/page' }).end();
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+  answer.resume();
+  expect(proxy.seen).toEqual([`CONNECT far.example:443 ${authorization}`, 'GET http://far.example/page']);
+});

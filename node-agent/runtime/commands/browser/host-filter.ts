@@ -1,8 +1,17 @@
+import { lookup } from 'node:dns/promises';
 import { createServer, request as httpRequest } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { connect, isIP } from 'node:net';
+import type { AddressInfo, LookupFunction, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { isLoopback, knownAddresses } from './addresses.ts';
+import type { Destination } from './addresses.ts';
+import { addressProblem, destinationOf, nameProblem } from './host-rules.ts';
+import type { HostRules } from './host-rules.ts';
+import { ownerProxyFor, ProxySettingsError } from './owner-proxy.ts';
+import type { OwnerProxy } from './owner-proxy.ts';
 
 /** Headers that belong to one connection and not to what goes over it. */
 const hopHeaders = new Set([
@@ -15,34 +24,78 @@ const hopHeaders = new Set([
   'upgrade',
 ]);
 
-/** Why the browser may not go to an address, or null when it may. */
-export type AddressProblem = (address: string) => string | null;
+/** Milliseconds that a connection to a server or a proxy may take. */
+const connectTimeoutMs = 30_000;
+/** Destinations of which the last problem is kept, for the command that has to report it. */
+const maxProblems = 200;
+/** Longest answer of the owner's proxy to CONNECT, in bytes. */
+const maxProxyHead = 16 * 1024;
+
+export type Resolve = (host: string) => Promise<string[]>;
+
+const resolveBySystem: Resolve = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+
+/** Why a destination could not be reached. */
+export interface DestinationProblem {
+  /** Whether the owner's rules refuse it, rather than the network. */
+  isRefused: boolean;
+  message: string;
+}
+
+/** How a destination is reached: at addresses that were judged, or through the owner's proxy. */
+type Route = { addresses: string[] } | { proxy: OwnerProxy };
+
+/** What an open connection of the browser leads to. */
+interface Held {
+  destination: Destination;
+  /** The address that it is connected to; null through a proxy. */
+  address: string | null;
+}
+
+/** @throws with the reason that a destination is out of reach. */
+class Unreachable extends Error {
+  readonly isRefused: boolean;
+
+  constructor(message: string, isRefused: boolean) {
+    super(message);
+    this.isRefused = isRefused;
+  }
+}
 
 /**
  * A proxy on this machine that the browser sends everything through: pages and what they load, beacons, sockets, service workers,
- * prefetched and preconnected hosts alike. To a host that its owner does not allow it opens no connection, nor looks its name up.
+ * prefetched and preconnected hosts alike. It resolves each name once, judges the addresses, and connects only to addresses that it
+ * judged, so that a name which resolves to another address the next time (DNS rebinding) changes nothing.
+ *
+ * Over 300 lines: requests and tunnels share the judgement of a destination and the connections that it covers.
  */
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();
-  readonly #problemOf: AddressProblem;
-  /** Connections of the browser, and where those go that are tunnels or wait for an answer. */
-  readonly #sockets = new Map<Duplex, string | null>();
+  readonly #rules: () => HostRules;
+  readonly #resolve: Resolve;
+  /** Connections of the browser, and where those lead that are tunnels or wait for an answer. */
+  readonly #sockets = new Map<Duplex, Held | null>();
+  readonly #problems = new Map<string, DestinationProblem>();
 
-  private constructor(problemOf: AddressProblem) {
-    this.#problemOf = problemOf;
-    this.#server.on('connection', (socket: Socket) => this.#own(socket, null));
-    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) =>
-      this.#forward(request, response),
+  private constructor(rules: () => HostRules, resolve: Resolve) {
+    this.#rules = rules;
+    this.#resolve = resolve;
+    this.#server.on('connection', (socket: Socket) => this.#hold(socket, null));
+    this.#server.on(
+      'request',
+      (request: IncomingMessage, response: ServerResponse) => void this.#forward(request, response),
     );
-    this.#server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#tunnel(request, socket, head),
+    this.#server.on(
+      'connect',
+      (request: IncomingMessage, socket: Duplex, head: Buffer) => void this.#tunnel(request, socket, head),
     );
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** Listens on a free port of the loopback; `problemOf` is asked for every request. */
-  static async listen(problemOf: AddressProblem): Promise<HostFilter> {
-    const filter = new HostFilter(problemOf);
+  /** Listens on a free port of the loopback; `rules` is called for every request. */
+  static async listen(rules: () => HostRules, resolve: Resolve = resolveBySystem): Promise<HostFilter> {
+    const filter = new HostFilter(rules, resolve);
     await new Promise<void>((done, reject) => {
       filter.#server.once('error', reject);
       filter.#server.listen(0, '127.0.0.1', done);
@@ -54,10 +107,22 @@ export class HostFilter implements AsyncDisposable {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Ends tunnels to hosts that are not allowed any more, and answers from them. */
+  /** Why the last connection to the host and port of an address failed; null when it did not. */
+  problemOf(address: string): DestinationProblem | null {
+    return URL.canParse(address) ? (this.#problems.get(keyOf(destinationOf(new URL(address)))) ?? null) : null;
+  }
+
+  /** Closes connections that the rules do not allow any more. */
   recheck(): void {
-    for (const [socket, address] of this.#sockets)
-      if (address !== null && this.#problemOf(address) !== null) socket.destroy();
+    const rules = this.#rules();
+    for (const [socket, held] of this.#sockets) {
+      if (held === null) continue;
+      const { destination, address } = held;
+      const isRefused =
+        nameProblem(destination.host, rules) !== null ||
+        (address !== null && addressProblem(destination, address, rules) !== null);
+      if (isRefused) socket.destroy();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,53 +131,216 @@ export class HostFilter implements AsyncDisposable {
     await closed;
   }
 
-  #forward(request: IncomingMessage, response: ServerResponse): void {
-    const address = request.url ?? '';
-    if (!URL.canParse(address) || this.#problemOf(address) !== null) {
-      request.resume();
-      response.writeHead(403, { connection: 'close' }).end();
-      return;
+  /** Judges a destination and remembers why it is out of reach. @throws Unreachable. */
+  async #route(destination: Destination, isTunnel: boolean): Promise<Route> {
+    const { host, port } = destination;
+    const rules = this.#rules();
+    const refused = nameProblem(host, rules);
+    if (refused !== null) throw new Unreachable(refused, true);
+    const known = knownAddresses(host);
+    const proxy =
+      known !== null && known.every(isLoopback) ? null : ownerProxyFor({ host, port, isTunnel }, process.env);
+    const addresses = known ?? (await this.#resolve(host).catch(() => []));
+    const problems = addresses.map((address) => addressProblem(destination, address, rules));
+    const usable = addresses.filter((_address, index) => problems[index] === null);
+    if (addresses.length > 0 && usable.length === 0) throw new Unreachable(problems[0] as string, true);
+    // Behind a proxy a machine may be unable to resolve names: then the proxy does.
+    if (proxy !== null) return { proxy };
+    if (usable.length === 0) throw new Unreachable(`the name ${host} can't be resolved`, false);
+    return { addresses: usable };
+  }
+
+  #failed(destination: Destination, error: unknown): void {
+    const key = keyOf(destination);
+    this.#problems.delete(key);
+    this.#problems.set(key, {
+      isRefused: error instanceof Unreachable && error.isRefused,
+      message:
+        error instanceof Unreachable || error instanceof ProxySettingsError
+          ? error.message
+          : `${key} can't be reached (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`,
+    });
+    for (const oldest of this.#problems.keys()) {
+      if (this.#problems.size <= maxProblems) break;
+      this.#problems.delete(oldest);
     }
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name)));
-    // Held to the owner's word for as long as it is answered, and the next on this connection anew.
-    this.#own(request.socket, address);
-    response.on('close', () => request.socket.destroyed || this.#own(request.socket, null));
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const address = request.url ?? '';
     // What can't be reached looks to the browser as it would without a proxy: no answer at all.
     const end = () => request.socket.destroy();
-    const upstream = httpRequest(address, { method: request.method ?? 'GET', headers, agent: false }, (answer) => {
-      const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
-      response.writeHead(answer.statusCode ?? 502, kept);
-      answer.on('error', end);
-      answer.pipe(response);
-    });
-    upstream.on('error', end);
-    response.on('close', () => upstream.destroy());
-    request.pipe(upstream);
+    if (!URL.canParse(address)) return void end();
+    const url = new URL(address);
+    const destination = destinationOf(url);
+    try {
+      const route = await this.#route(destination, false);
+      if (request.socket.destroyed) return;
+      const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !hopHeaders.has(name)));
+      this.#hold(request.socket, { destination, address: null });
+      response.on('close', () => request.socket.destroyed || this.#hold(request.socket, null));
+      const send = 'proxy' in route && route.proxy.isSecure ? httpsRequest : httpRequest;
+      const upstream = send(requestOptions(url, route, request.method, headers), (answer) => {
+        this.#problems.delete(keyOf(destination));
+        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
+        response.writeHead(answer.statusCode ?? 502, kept);
+        answer.on('error', end);
+        answer.pipe(response);
+      });
+      upstream.on('socket', (socket) => {
+        if (socket.connecting) {
+          const timer = setTimeout(
+            () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+            connectTimeoutMs,
+          );
+          socket.once('connect', () => clearTimeout(timer)).once('close', () => clearTimeout(timer));
+        }
+        if ('addresses' in route)
+          socket.once('connect', () =>
+            this.#hold(request.socket, { destination, address: socket.remoteAddress ?? null }),
+          );
+      });
+      upstream.on('error', (error) => {
+        this.#failed(destination, error);
+        end();
+      });
+      response.on('close', () => upstream.destroy());
+      request.pipe(upstream);
+    } catch (error) {
+      this.#failed(destination, error);
+      end();
+    }
   }
 
-  #tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  async #tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const address = `https://${request.url ?? ''}/`;
-    if (!URL.canParse(address) || this.#problemOf(address) !== null) {
-      socket.end('HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-      return;
-    }
-    const { hostname, port } = new URL(address);
-    this.#own(socket, address);
-    const upstream = connect(Number(port === '' ? 443 : port), hostname.replace(/^\[|\]$/g, ''), () => {
+    if (!URL.canParse(address)) return void socket.destroy();
+    const destination = destinationOf(new URL(address));
+    try {
+      const route = await this.#route(destination, true);
+      if (socket.destroyed) return;
+      const { upstream, early } = await connectTo(destination, route);
+      this.#problems.delete(keyOf(destination));
+      if (socket.destroyed) return void upstream.destroy();
+      this.#hold(socket, { destination, address: 'proxy' in route ? null : (upstream.remoteAddress ?? null) });
+      upstream.on('error', () => socket.destroy());
+      upstream.on('close', () => socket.destroy());
+      socket.on('close', () => upstream.destroy());
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      if (early.length > 0) socket.write(early);
       upstream.write(head);
       socket.pipe(upstream).pipe(socket);
-    });
-    upstream.on('error', () => socket.destroy());
-    upstream.on('close', () => socket.destroy());
-    socket.on('close', () => upstream.destroy());
+    } catch (error) {
+      this.#failed(destination, error);
+      const status = error instanceof Unreachable && error.isRefused ? '403 Forbidden' : '502 Bad Gateway';
+      socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    }
   }
 
-  #own(socket: Duplex, address: string | null): void {
+  #hold(socket: Duplex, held: Held | null): void {
     if (!this.#sockets.has(socket)) {
       socket.on('error', () => socket.destroy());
       socket.on('close', () => this.#sockets.delete(socket));
     }
-    this.#sockets.set(socket, address);
+    this.#sockets.set(socket, held);
   }
+}
+
+const keyOf = ({ host, port }: Destination) => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+
+/** A look-up that answers the addresses which were judged, whatever the name resolves to now. */
+const pinned =
+  (addresses: readonly string[]): LookupFunction =>
+  (_host, options, callback) => {
+    const all = addresses.map((address) => ({ address, family: isIP(address) }));
+    const [first] = all;
+    if (options.all === true) callback(null, all);
+    else callback(null, first?.address ?? '', first?.family ?? 4);
+  };
+
+function requestOptions(url: URL, route: Route, method: string | undefined, headers: RequestOptions['headers']) {
+  const common = { method: method ?? 'GET', agent: false as const };
+  if ('proxy' in route) {
+    const { host, port, authorization } = route.proxy;
+    return {
+      ...common,
+      host,
+      port,
+      path: url.href,
+      headers: { ...headers, ...(authorization === null ? {} : { 'proxy-authorization': authorization }) },
+    };
+  }
+  const { host, port } = destinationOf(url);
+  return {
+    ...common,
+    host,
+    port,
+    path: `${url.pathname}${url.search}`,
+    headers,
+    lookup: pinned(route.addresses),
+    autoSelectFamily: true,
+  };
+}
+
+/** Connects to a destination, or through the owner's proxy; `early` is what came behind the proxy's answer. */
+async function connectTo({ host, port }: Destination, route: Route): Promise<{ upstream: Socket; early: Buffer }> {
+  if ('addresses' in route) {
+    const upstream = connect({ host, port, lookup: pinned(route.addresses), autoSelectFamily: true });
+    await connected(upstream, 'connect');
+    return { upstream, early: Buffer.alloc(0) };
+  }
+  const { proxy } = route;
+  const upstream = proxy.isSecure
+    ? connectTls({ host: proxy.host, port: proxy.port, ...(isIP(proxy.host) === 0 ? { servername: proxy.host } : {}) })
+    : connect({ host: proxy.host, port: proxy.port });
+  await connected(upstream, proxy.isSecure ? 'secureConnect' : 'connect');
+  const target = keyOf({ host, port });
+  const authorization = proxy.authorization === null ? '' : `Proxy-Authorization: ${proxy.authorization}\r\n`;
+  upstream.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${authorization}\r\n`);
+  const { status, early } = await proxyAnswer(upstream);
+  if (status === 200) return { upstream, early };
+  upstream.destroy();
+  throw new Unreachable(`the proxy ${proxy.host}:${proxy.port} answered ${status} for ${target}`, false);
+}
+
+async function connected(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  const timer = setTimeout(
+    () => socket.destroy(Object.assign(new Error('it does not answer'), { code: 'ETIMEDOUT' })),
+    connectTimeoutMs,
+  );
+  try {
+    await new Promise<void>((done, reject) => {
+      socket.once(event, () => done());
+      socket.once('error', reject);
+      socket.once('close', () => reject(new Error('it closed the connection')));
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Reads the answer to CONNECT. @throws Unreachable when the proxy sends none. */
+function proxyAnswer(socket: Socket): Promise<{ status: number; early: Buffer }> {
+  return new Promise((done, reject) => {
+    let head = Buffer.alloc(0);
+    const fail = () => finish(() => reject(new Unreachable('the proxy does not answer', false)));
+    const timer = setTimeout(() => {
+      socket.destroy();
+      fail();
+    }, connectTimeoutMs);
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      socket.off('data', onData).off('close', fail);
+      settle();
+    };
+    const onData = (chunk: Buffer) => {
+      head = Buffer.concat([head, chunk]);
+      const end = head.indexOf('\r\n\r\n');
+      if (end === -1 && head.length <= maxProxyHead) return;
+      socket.pause();
+      const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1', 0, 20))?.[1] ?? 0);
+      finish(() => done({ status: end === -1 ? 0 : status, early: head.subarray(end + 4) }));
+    };
+    socket.on('data', onData).once('close', fail);
+  });
 }

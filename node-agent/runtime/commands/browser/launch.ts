@@ -2,12 +2,11 @@ import type { BrowserContext } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { findBrowser } from './find-browser.ts';
-import { hasHostLists } from './navigation-policy.ts';
 import { lacksSandbox, sandboxProblem } from './sandbox.ts';
 
 const launchTimeoutMs = 30_000;
-/** Nothing finds a way past the filter: no name is looked up, and calls between browsers go through it too. */
-const filteredArguments = [
+/** No way leads past the filter: the browser looks no name up, and calls between browsers go through the filter, too. */
+const filterArguments = [
   '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -31,14 +30,14 @@ export function usableBrowser(settings: LocalSettings['browser']): string {
 }
 
 /**
- * Starts a browser with a profile of its own, behind the filter at `filterUrl` if there is one.
+ * Starts a browser with a profile of its own, behind the filter at `filterUrl`.
  * @throws CommandError `failed` with one line.
  */
 export async function launchBrowser(
   profile: string,
   executablePath: string,
   settings: LocalSettings['browser'],
-  filterUrl: string | undefined,
+  { filterUrl, downloadsPath }: { filterUrl: string; downloadsPath: string },
 ): Promise<BrowserContext> {
   const canShow =
     process.platform !== 'linux' ||
@@ -51,16 +50,16 @@ export async function launchBrowser(
       executablePath,
       headless: !(settings.headed && canShow),
       chromiumSandbox: !lacksSandbox(),
-      acceptDownloads: false,
+      acceptDownloads: true,
+      downloadsPath,
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
       viewport: { width: 1280, height: 800 },
-      serviceWorkers: hasHostLists(settings) ? 'block' : 'allow',
       timeout: launchTimeoutMs,
-      ...(filterUrl === undefined ? {} : { proxy: { server: filterUrl, bypass: '<-loopback>' } }),
+      proxy: { server: filterUrl, bypass: '<-loopback>' },
       args: [
-        ...(filterUrl === undefined ? [] : filteredArguments),
+        ...filterArguments,
         '--disable-gpu',
         '--disable-quic',
         '--no-first-run',

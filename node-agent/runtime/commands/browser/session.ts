@@ -1,291 +1,399 @@
 import { mkdirSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { BrowserContext, Page, Request, Route } from 'playwright-core';
+import type { BrowserContext, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
+import { Downloads, maxHeldDownloads } from './downloads.ts';
 import { HostFilter } from './host-filter.ts';
+import type { DestinationProblem } from './host-filter.ts';
+import { navigationProblem } from './host-rules.ts';
 import { launchBrowser, usableBrowser } from './launch.ts';
-import { hasHostLists, navigationProblem } from './navigation-policy.ts';
+import { maxPagesOfRun, RunPages } from './run-pages.ts';
+import type { OpenPage, PageOwner } from './run-pages.ts';
 
 const reapEveryMs = 1_000;
-const maxPages = 20;
-interface OpenPage {
-  id: string;
-  page: Page;
-  usedAt: number;
-  /** Commands that act on it now. */
-  busy: number;
-  /** The last address that was refused to it, until a command hears of it. */
-  refused: string | null;
-  /** Resolves once the owner's lists watch over the page. */
-  guarded: Promise<void>;
+/** The longest that a page of a run stays open without a command, in milliseconds. */
+const maxRunPageIdleMs = 24 * 60 * 60 * 1000;
+/** Owners without pages that are remembered, for the reasons why their pages are gone. */
+const maxOwners = 200;
+/** A page with so many dialogs in one second, or during one command, is closed: it asks for ever. */
+const maxDialogsPerSecond = 10;
+const maxDialogsPerCommand = 50;
+
+type BrowserSettings = LocalSettings['browser'];
+
+/** Which page a command wants. */
+export interface PageChoice {
+  pageId?: string | undefined;
+  newPage?: boolean;
+  /** Whether it opens a page where the run has none. */
+  opens?: boolean;
+}
+
+/** An open browser and what belongs to it. */
+interface RunningBrowser {
+  context: BrowserContext;
+  filter: HostFilter;
+  downloads: Downloads;
 }
 
 /**
- * The companion's own browser: started by the first command, with a profile that stays; its pages are kept between commands and
- * closed when nobody used them for a while, and the browser with the last of them. Chromium listens on a pipe of ours, so it ends
- * with this process however that ends.
+ * The companion's own browser: started by the first command, with a profile that stays. Pages belong to the run that opened them and stay until
+ * the run ends; pages of direct calls are closed when they are idle, and the browser some time after the last page. Chromium listens on a
+ * pipe of this process, so it ends with this process however that ends.
+ *
+ * Over 300 lines: the life of the browser and of its pages end each other.
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
-  #context: Promise<BrowserContext> | undefined;
-  #pages = new Map<string, OpenPage>();
-  #nextPage = 1;
-  #settings: LocalSettings['browser'] | undefined;
-  #reaper: NodeJS.Timeout | undefined;
-  /** Through which everything goes while the owner limits the hosts. */
+  readonly #owners = new Map<string, RunPages>();
+  #running: Promise<RunningBrowser> | undefined;
+  #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
+  #reaper: NodeJS.Timeout | undefined;
+  /** Pages that are being opened. */
+  #opening = 0;
+  #usedAt = 0;
 
   constructor(profile: string) {
     this.#profile = profile;
   }
 
   /**
-   * Lends a page to a command: the one it names, else the one used last, else a new one.
-   * @throws CommandError `not_found` for a page that is closed, `tool_missing` without a browser.
+   * Lends a page to a command: the one it names, else the current page of its run, else a new one where the command opens one.
+   * @throws CommandError `page_closed`, `page_of_another_run`, `too_many_pages`, `tool_missing` without a browser.
    */
   async withPage<Result>(
-    settings: LocalSettings['browser'],
-    choice: { pageId?: string | undefined; newPage?: boolean },
+    settings: BrowserSettings,
+    owner: PageOwner,
+    choice: PageChoice,
     work: (entry: OpenPage) => Promise<Result>,
   ): Promise<Result> {
-    const entry = await this.#choose(settings, choice);
+    const entry = await this.#choose(settings, this.#pagesOf(owner), choice);
     entry.busy += 1;
+    entry.pages.makeCurrent(entry);
     try {
-      await entry.guarded;
+      await entry.ready;
       return await work(entry);
     } finally {
       entry.busy -= 1;
       entry.usedAt = performance.now();
+      entry.pages.touchedAt = entry.usedAt;
     }
+  }
+
+  /** The pages of an owner. */
+  pagesOf(owner: PageOwner): RunPages {
+    return this.#pagesOf(owner);
+  }
+
+  /** A page by its id, of this owner alone. @throws CommandError `page_closed`, `page_of_another_run`. */
+  find(owner: PageOwner, pageId: string): OpenPage {
+    const pages = this.#pagesOf(owner);
+    const entry = pages.open.get(pageId);
+    if (entry !== undefined) return entry;
+    if ([...this.#owners.values()].some(({ open }) => open.has(pageId)))
+      throw new CommandError(
+        'page_of_another_run',
+        `The page ${pageId} belongs to another run. A run uses only pages that it opened; open one with browser.navigate.`,
+      );
+    throw pages.closed(pageId);
+  }
+
+  /** Closes a page for a reason that the next command on it reports. */
+  async close(entry: OpenPage, why: string): Promise<void> {
+    entry.closedWhy ??= why;
+    entry.pages.remove(entry);
+    await entry.page.close({ runBeforeUnload: false }).catch(() => undefined);
+  }
+
+  /** Why the last connection to the host of an address failed, if it did. */
+  problemOf(address: string): DestinationProblem | null {
+    return this.#filter?.problemOf(address) ?? null;
+  }
+
+  /** Runs that have pages or downloads here. */
+  get runIds(): string[] {
+    return [...this.#owners.values()].flatMap(({ owner, open, downloads }) =>
+      owner.runId !== null && open.size + downloads.length > 0 ? [owner.runId] : [],
+    );
+  }
+
+  /** Closes the pages of runs that are over. */
+  async endRuns(runIds: readonly string[]): Promise<void> {
+    const over = [...this.#owners.values()].filter(({ owner }) => owner.runId !== null && runIds.includes(owner.runId));
+    await Promise.all(over.map((pages) => this.#end(pages, 'its run is over')));
   }
 
   /**
-   * Puts changed settings in force for a browser that is open: one that is denied is closed, with it one that shows a denied host, or
-   * that was started before its owner limited hosts. `onDenied` hears, before anything is closed, why commands under way must end.
+   * Applies changed settings to an open browser: closes it when it is denied or shows a host that is denied now. `onDenied` receives, before
+   * anything is closed, why running commands must end.
    */
-  async applySettings(settings: LocalSettings['browser'], onDenied: (reason: CommandError) => void): Promise<void> {
+  async applySettings(settings: BrowserSettings, onDenied: (reason: CommandError) => void): Promise<void> {
     const current = this.#settings;
-    if (current === undefined || this.#context === undefined) return;
-    const { allowHosts, blockHosts } = settings;
+    if (current === undefined || this.#running === undefined) return;
+    const { allowHosts, blockHosts, privateHosts } = settings;
     if (settings.allowed) {
-      if (JSON.stringify([allowHosts, blockHosts]) === JSON.stringify([current.allowHosts, current.blockHosts])) return;
-      const shown = [...this.#pages.values()]
+      const rules = { allowHosts, blockHosts, privateHosts };
+      const { allowHosts: allowed, blockHosts: blocked, privateHosts: named } = current;
+      if (JSON.stringify(rules) === JSON.stringify({ allowHosts: allowed, blockHosts: blocked, privateHosts: named }))
+        return;
+      const problem = this.#entries()
         .flatMap(({ page }) => page.frames().map((frame) => frame.url()))
-        .filter((url) => /^https?:/.test(url));
-      const problem = shown.map((url) => navigationProblem(url, settings)).find((found) => found !== null);
-      if (problem === undefined && (this.#filter !== undefined || !hasHostLists(settings))) {
-        this.#settings = { ...current, allowHosts, blockHosts };
+        .filter((url) => /^https?:/.test(url))
+        .map((url) => navigationProblem(url, settings))
+        .find((found) => found !== null);
+      if (problem === undefined) {
+        this.#settings = { ...current, ...rules };
         this.#filter?.recheck();
         return;
       }
-      onDenied(
-        new CommandError(
-          'denied_by_device',
-          `${problem ?? 'The owner of this machine limited the hosts of the browser'}; open the page again where it is allowed.`,
-        ),
-      );
+      onDenied(new CommandError('denied_by_device', `${problem ?? ''}; open the page again where it is allowed.`));
     }
-    await this[Symbol.asyncDispose]();
+    await this.#stop("the owner's settings for the browser changed");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#reaper);
-    this.#reaper = undefined;
-    const [context, filter] = [this.#context, this.#filter];
-    this.#context = undefined;
-    this.#filter = undefined;
-    this.#pages.clear();
-    await context?.then((open) => open.close()).catch(() => undefined);
-    await filter?.[Symbol.asyncDispose]();
+    await this.#stop('the companion closed its browser');
   }
 
-  async #choose(
-    settings: LocalSettings['browser'],
-    { pageId, newPage = false }: { pageId?: string | undefined; newPage?: boolean },
-  ): Promise<OpenPage> {
-    const context = await this.#open(settings);
-    if (pageId !== undefined) {
-      const named = this.#pages.get(pageId);
-      if (named === undefined)
-        throw new CommandError(
-          'not_found',
-          `There is no page ${pageId}; it was closed, or idle for ${settings.idleSeconds} s. Open one with browser.navigate.`,
-        );
-      return named;
+  #entries(): OpenPage[] {
+    return [...this.#owners.values()].flatMap(({ open }) => [...open.values()]);
+  }
+
+  #pagesOf(owner: PageOwner): RunPages {
+    const pages = this.#owners.get(owner.key) ?? new RunPages(owner);
+    this.#owners.delete(owner.key);
+    this.#owners.set(owner.key, pages);
+    for (const [key, { open, downloads }] of this.#owners) {
+      if (this.#owners.size <= maxOwners) break;
+      if (key !== owner.key && open.size + downloads.length === 0) this.#owners.delete(key);
     }
-    const latest = [...this.#pages.values()].toSorted((left, right) => right.usedAt - left.usedAt)[0];
-    if (latest !== undefined && !newPage) return latest;
-    if (this.#pages.size >= maxPages)
-      throw new CommandError('failed', `${maxPages} pages are open; name one with pageId.`);
-    return this.#adopt(await context.newPage());
+    return pages;
   }
 
-  async #open(settings: LocalSettings['browser']): Promise<BrowserContext> {
-    // A changed list must hold for the pages that are open already.
-    const changed = this.#settings !== undefined && JSON.stringify(this.#settings) !== JSON.stringify(settings);
-    if (changed && this.#context !== undefined) await this[Symbol.asyncDispose]();
-    this.#settings = settings;
-    this.#context ??= this.#launch(settings);
+  async #choose(settings: BrowserSettings, pages: RunPages, choice: PageChoice): Promise<OpenPage> {
+    const { pageId, newPage = false, opens = false } = choice;
+    await this.#restartWhenChanged(settings);
+    if (pageId !== undefined) return this.find(pages.owner, pageId);
+    if (!newPage && pages.current !== null) return pages.current;
+    if (!newPage && !opens) throw pages.closed();
+    const problem = this.#limitProblem(pages, settings.maxPages);
+    if (problem !== null) throw new CommandError('too_many_pages', problem);
+    this.#opening += 1;
     try {
-      return await this.#context;
+      for (let attempt = 1; ; attempt += 1) {
+        const opening = this.#open(settings);
+        const running = this.#running;
+        const browser = await opening;
+        try {
+          return this.#adopt(browser, await browser.context.newPage(), pages, null);
+        } catch (error) {
+          // A browser that is just ending takes no further page.
+          if (attempt === 2 || !/has been closed/.test((error as Error).message)) throw error;
+          if (this.#running === running) await this.#stop('the browser ended');
+        }
+      }
+    } finally {
+      this.#opening -= 1;
+      this.#usedAt = performance.now();
+    }
+  }
+
+  #limitProblem(pages: RunPages, maxPages: number): string | null {
+    if (pages.open.size >= maxPagesOfRun)
+      return `This run has ${maxPagesOfRun} pages open, which is the most; close one with browser.close.`;
+    if (this.#entries().length + this.#opening < maxPages) return null;
+    return `${maxPages} pages of all runs are open, which is the most that the owner of this machine allows; they are closed when their runs end. Retry later, or raise browser.maxPages in settings.json.`;
+  }
+
+  /** Settings that a running browser can't take over need a new one. */
+  async #restartWhenChanged(settings: BrowserSettings): Promise<void> {
+    const started = (from: BrowserSettings) => {
+      const { headed, executablePath, withoutSandbox } = from;
+      return JSON.stringify([headed, executablePath, withoutSandbox]);
+    };
+    const isChanged = this.#settings !== undefined && started(this.#settings) !== started(settings);
+    if (isChanged && this.#running !== undefined) await this.#stop("the owner's settings for the browser changed");
+    this.#settings = settings;
+    this.#filter?.recheck();
+  }
+
+  async #open(settings: BrowserSettings): Promise<RunningBrowser> {
+    this.#running ??= this.#launch(settings);
+    const launched = this.#running;
+    try {
+      return await launched;
     } catch (error) {
-      this.#context = undefined;
+      if (this.#running === launched) this.#running = undefined;
       throw error;
     }
   }
 
-  async #launch(settings: LocalSettings['browser']): Promise<BrowserContext> {
+  async #launch(settings: BrowserSettings): Promise<RunningBrowser> {
     const executablePath = usableBrowser(settings);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
-    // Playwright itself sees documents and some of what they load; the filter sees all that leaves.
-    const filter = hasHostLists(settings)
-      ? await HostFilter.listen((address) => navigationProblem(address, this.#settings ?? settings))
-      : undefined;
-    this.#filter = filter;
+    const filter = await HostFilter.listen(() => this.#settings ?? settings);
+    const downloads = new Downloads(`${this.#profile}-downloads`);
     let context: BrowserContext;
     try {
-      context = await launchBrowser(this.#profile, executablePath, settings, filter?.url);
+      context = await launchBrowser(this.#profile, executablePath, settings, {
+        filterUrl: filter.url,
+        downloadsPath: downloads.folder,
+      });
     } catch (error) {
-      await filter?.[Symbol.asyncDispose]();
-      this.#filter = undefined;
+      downloads[Symbol.dispose]();
+      await filter[Symbol.asyncDispose]();
       throw error;
     }
-    context.on('close', () => this.#forget(context));
-    context.on('page', (page) => this.#adopt(page));
-    // Playwright sees the first request of every page, also of one that a page opens; the rest is the work of `#guard`.
-    if (hasHostLists(settings)) {
-      await context.route('**/*', (route) =>
-        this.#admit(route, this.#settings ?? settings).catch(() =>
-          route.abort('blockedbyclient').catch(() => undefined),
-        ),
-      );
-    }
-    for (const page of context.pages()) this.#adopt(page);
+    this.#filter = filter;
+    const browser: RunningBrowser = { context, filter, downloads };
+    context.on('close', () => void this.#ended(browser));
+    context.on('requestfailed', (request) => this.#noteRefusal(request));
+    clearInterval(this.#reaper);
     this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
     this.#reaper.unref();
-    return context;
+    return browser;
   }
 
-  /** Lets a request of a page go, or not; one for a document only once the page has its guard, which sees where it is sent on to. */
-  async #admit(route: Route, settings: LocalSettings['browser']): Promise<void> {
-    const request = route.request();
-    if (!request.isNavigationRequest()) {
-      await route.continue();
-      return;
-    }
-    const entry = await this.#entryOf(request);
-    const problem = navigationProblem(request.url(), settings);
-    if (problem === null) {
-      await entry.guarded;
-      await route.continue();
-      return;
-    }
-    entry.refused = problem;
-    // Who opened the page is who must hear of it.
-    const opener = await entry.page.opener();
-    if (opener !== null) this.#refuse(opener, problem);
-    await route.abort('blockedbyclient');
-  }
-
-  /** The page of a request; that of a page which is just being opened takes a moment. @throws when there is none. */
-  async #entryOf(request: Request): Promise<OpenPage> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return this.#adopt(request.frame().page());
-      } catch (error) {
-        if (attempt === 40) throw error;
-        await delay(25);
-      }
-    }
-  }
-
-  #adopt(page: Page): OpenPage {
-    const known = [...this.#pages.values()].find((entry) => entry.page === page);
-    if (known !== undefined) return known;
-    const entry: OpenPage = {
-      id: `page-${this.#nextPage}`,
-      page,
-      usedAt: performance.now(),
-      busy: 0,
-      refused: null,
-      guarded: Promise.resolve(),
-    };
-    this.#nextPage += 1;
-    this.#pages.set(entry.id, entry);
-    page.on('close', () => this.#pages.delete(entry.id));
-    page.on('crash', () => this.#pages.delete(entry.id));
-    // Who asks whether to leave a page would keep it for ever; whatever else is asked is answered with no.
-    page.on(
-      'dialog',
-      (dialog) => void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined),
-    );
-    page.on('framenavigated', (frame) => {
-      if (
-        frame !== page.mainFrame() ||
-        this.#settings === undefined ||
-        frame.url() === 'about:blank' ||
-        frame.url() === ''
-      )
-        return;
-      if (frame.url().startsWith('chrome-error:')) return;
-      const problem = navigationProblem(frame.url(), this.#settings);
-      if (problem === null) return;
-      this.#refuse(page, problem);
-      void page.goto('about:blank').catch(() => undefined);
-    });
-    if (this.#settings !== undefined && hasHostLists(this.#settings))
-      entry.guarded = this.#guard(entry, this.#settings);
+  #adopt(browser: RunningBrowser, page: Page, pages: RunPages, opener: OpenPage | null): OpenPage {
+    const entry = pages.add(page, opener);
+    browser.downloads.follow(page);
+    page.on('close', () => pages.remove(entry));
+    page.on('crash', () => void this.close(entry, 'it crashed'));
+    page.on('dialog', (dialog) => void this.#answer(entry, dialog).catch(() => undefined));
+    page.on('download', (download) => this.#hold(browser, pages, download));
+    entry.ready = this.#expectWindows(entry);
+    page.on('popup', (popup) => this.#adoptPopup(browser, popup, entry));
     return entry;
   }
 
-  /** Refuses documents before they are asked for, each hop of a redirect anew, which routes of Playwright do not see. */
-  async #guard(entry: OpenPage, settings: LocalSettings['browser']): Promise<void> {
+  /** Notices that a page asks for a window before the window is there, so that a command can wait for it. */
+  async #expectWindows({ page, pages }: OpenPage): Promise<void> {
     try {
-      const session = await entry.page.context().newCDPSession(entry.page);
-      session.on('Fetch.requestPaused', ({ requestId, request }) => {
-        const problem = navigationProblem(request.url, this.#settings ?? settings);
-        if (problem !== null) this.#refuse(entry.page, problem);
-        const answer =
-          problem === null
-            ? session.send('Fetch.continueRequest', { requestId })
-            : session.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
-        answer.catch(() => undefined);
+      const session = await page.context().newCDPSession(page);
+      session.on('Page.windowOpen', () => {
+        pages.expectedOpens += 1;
       });
-      await session.send('Fetch.enable', {
-        patterns: [{ urlPattern: '*', resourceType: 'Document', requestStage: 'Request' }],
-      });
+      await session.send('Page.enable');
     } catch {
-      // Without its guard a page is not let loose on the owner's lists.
-      await entry.page.close().catch(() => undefined);
+      // The page is gone already.
     }
   }
 
-  #refuse(page: Page, problem: string): void {
-    const entry = [...this.#pages.values()].find((candidate) => candidate.page === page);
-    if (entry !== undefined) entry.refused = problem;
+  #adoptPopup(browser: RunningBrowser, popup: Page, opener: OpenPage): void {
+    const { pages } = opener;
+    if (this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null) {
+      pages.noteOpened(this.#adopt(browser, popup, pages, opener), popup.url());
+      return;
+    }
+    pages.noteOpened(null, popup.url());
+    void popup.close().catch(() => undefined);
   }
 
-  #forget(context: BrowserContext): void {
-    void this.#context?.then((current) => {
-      if (current !== context) return;
-      this.#context = undefined;
-      this.#pages.clear();
-      clearInterval(this.#reaper);
-      void this.#filter?.[Symbol.asyncDispose]();
+  #hold(browser: RunningBrowser, pages: RunPages, download: Download): void {
+    if (pages.downloads.length >= maxHeldDownloads) {
+      void download.cancel().catch(() => undefined);
+      return;
+    }
+    pages.downloads.push(browser.downloads.hold(download));
+  }
+
+  async #answer(entry: OpenPage, dialog: Dialog): Promise<void> {
+    const { policy } = entry.pages;
+    const type = dialog.type();
+    // A page that asks to stay would never be left.
+    const answer = policy.answer ?? (type === 'beforeunload' ? 'accept' : 'dismiss');
+    const message = dialog.message().slice(0, 2000);
+    entry.pages.noteDialog({ type, message, answer: answer === 'accept' ? 'accepted' : 'dismissed' });
+    const now = performance.now();
+    entry.dialogs += 1;
+    entry.dialogTimes = [...entry.dialogTimes.filter((time) => now - time < 1_000), now];
+    if (entry.dialogTimes.length >= maxDialogsPerSecond || entry.dialogs >= maxDialogsPerCommand) {
+      await this.close(entry, `it showed ${entry.dialogs} dialogs without end, the last one: ${message.slice(0, 200)}`);
+      return;
+    }
+    await (answer === 'accept' ? dialog.accept(type === 'prompt' ? policy.promptText : undefined) : dialog.dismiss());
+  }
+
+  /** Notes on a page that its document was refused, and on the page that opened it. */
+  #noteRefusal(request: Request): void {
+    if (!request.isNavigationRequest()) return;
+    const problem = this.problemOf(request.url());
+    if (problem === null || !problem.isRefused) return;
+    // A request of a page that is just being opened has no frame yet.
+    let page: Page;
+    try {
+      if (request.frame().parentFrame() !== null) return;
+      page = request.frame().page();
+    } catch {
+      return;
+    }
+    const entry = this.#entries().find((candidate) => candidate.page === page);
+    if (entry === undefined) return;
+    entry.refused = problem.message;
+    if (entry.opener !== null) entry.opener.refused = problem.message;
+  }
+
+  async #end(pages: RunPages, why: string): Promise<void> {
+    this.#owners.delete(pages.owner.key);
+    await Promise.all([
+      ...[...pages.open.values()].map((entry) => this.close(entry, why)),
+      ...pages.downloads.splice(0).map((download) => download.discard()),
+    ]);
+  }
+
+  async #stop(why: string): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    const browser = await running?.catch(() => undefined);
+    if (browser === undefined) return;
+    this.#forgetPages(why);
+    await browser.context.close().catch(() => undefined);
+    await this.#release(browser);
+  }
+
+  /** The browser ended by itself. */
+  async #ended(browser: RunningBrowser): Promise<void> {
+    const current = await this.#running?.catch(() => undefined);
+    if (current !== browser) return;
+    this.#running = undefined;
+    this.#forgetPages('the browser ended');
+    await this.#release(browser);
+  }
+
+  #forgetPages(why: string): void {
+    for (const entry of this.#entries()) {
+      entry.closedWhy ??= why;
+      entry.pages.remove(entry);
+    }
+    for (const pages of this.#owners.values()) pages.downloads = [];
+  }
+
+  async #release(browser: RunningBrowser): Promise<void> {
+    if (this.#filter === browser.filter) {
       this.#filter = undefined;
-    });
+      clearInterval(this.#reaper);
+      this.#reaper = undefined;
+    }
+    browser.downloads[Symbol.dispose]();
+    await browser.filter[Symbol.asyncDispose]();
   }
 
   async #reap(): Promise<void> {
-    const idleMs = (this.#settings?.idleSeconds ?? 300) * 1000;
+    const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
-    const idle = [...this.#pages.values()].filter((entry) => entry.busy === 0 && now - entry.usedAt > idleMs);
-    if (idle.length > 0 && idle.length === this.#pages.size) {
-      await this[Symbol.asyncDispose]();
-      return;
-    }
-    await Promise.all(idle.map((entry) => entry.page.close().catch(() => undefined)));
+    const limitMs = ({ pages }: OpenPage) => (pages.owner.runId === null ? idleSeconds * 1000 : maxRunPageIdleMs);
+    const idle = this.#entries().filter((entry) => entry.busy === 0 && now - entry.usedAt > limitMs(entry));
+    await Promise.all(
+      idle.map((entry) => this.close(entry, `no command used it for ${Math.round(limitMs(entry) / 1000)} seconds`)),
+    );
+    for (const pages of this.#owners.values())
+      if (pages.open.size === 0 && now - pages.touchedAt > idleSeconds * 1000)
+        for (const download of pages.downloads.splice(0)) void download.discard();
+    if (idle.length > 0) this.#usedAt = now;
+    const isEmpty = this.#entries().length === 0 && this.#opening === 0;
+    if (!isEmpty) this.#usedAt = now;
+    else if (now - this.#usedAt > idleSeconds * 1000) await this.#stop('the browser was idle');
   }
 }
 

@@ -1,0 +1,114 @@
+import { BlockList, isIP } from 'node:net';
+import { hostOfPattern, matchesHost } from './host-patterns.ts';
+
+/** IPv4 ranges that do not belong to the public internet (IANA special-purpose registry, multicast and reserved). */
+const privateIpv4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+];
+/** Exceptions inside 2000::/3, which is all that is public of IPv6: Teredo and other protocols, documentation, 6to4. */
+const privateIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+const notPublic4 = blockListOf(privateIpv4);
+const notPublic6 = blockListOf(privateIpv6);
+const global6 = blockListOf(['2000::/3']);
+const mapped = blockListOf(['::ffff:0:0/96']);
+/** NAT64: networks without IPv4 resolve every IPv4 host to an address in it. */
+const nat64 = blockListOf(['64:ff9b::/96']);
+const loopback = blockListOf(['127.0.0.0/8', '::1/128']);
+
+function blockListOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits = ''] = range.split('/');
+    list.addSubnet(address, Number(bits), isIP(address) === 6 ? 'ipv6' : 'ipv4');
+  }
+  return list;
+}
+
+/** The IPv4 address in the last 32 bits of an IPv6 address. */
+function lastFourBytes(address: string): string {
+  const { hostname } = new URL(`http://[${address}]/`);
+  const groups = hostname.slice(1, -1).split(':');
+  const [high = '', low = ''] = groups.slice(-2);
+  const bits = ((Number.parseInt(high || '0', 16) << 16) | Number.parseInt(low || '0', 16)) >>> 0;
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.');
+}
+
+/** Whether an IP address belongs to the public internet; an IPv4 address inside an IPv6 one is judged as itself. */
+export function isPublicAddress(address: string): boolean {
+  if (isIP(address) === 4) return !notPublic4.check(address, 'ipv4');
+  const plain = address.replace(/%.*$/, '');
+  if (isIP(plain) !== 6) return false;
+  if (mapped.check(plain, 'ipv6') || nat64.check(plain, 'ipv6')) return isPublicAddress(lastFourBytes(plain));
+  return global6.check(plain, 'ipv6') && !notPublic6.check(plain, 'ipv6');
+}
+
+/** A private destination that the owner names: a host, all hosts below one, a range, each on every port or on one. */
+interface PrivateEntry {
+  /** `example.lan`, `*.example.lan`, `10.0.0.5`, or null for a range. */
+  host: string | null;
+  range: BlockList | null;
+  port: number | null;
+}
+
+/** Reads `host`, `*.host`, `host:port`, `http://host[:port]` or a range such as `10.0.0.0/8`; null when it is none of them. */
+export function parsePrivateEntry(text: string): PrivateEntry | null {
+  const [, network, bits] = /^\[?([0-9a-fA-F:.]+)\]?\/(\d{1,3})$/.exec(text) ?? [];
+  if (network !== undefined) {
+    const family = isIP(network);
+    if (family === 0 || Number(bits) > (family === 6 ? 128 : 32)) return null;
+    return { host: null, range: blockListOf([`${network}/${bits}`]), port: null };
+  }
+  const [, scheme, rest = ''] = /^(https?:\/\/)?(.*)$/i.exec(text) ?? [];
+  const authority = scheme === undefined ? rest : rest.replace(/\/$/, '');
+  const [, host = authority, port] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(authority) ?? [];
+  if (hostOfPattern(host) === null || Number(port ?? 1) > 65_535 || Number(port ?? 1) < 1) return null;
+  const ofScheme = scheme === undefined ? null : scheme.toLowerCase() === 'https://' ? 443 : 80;
+  return { host, range: null, port: port === undefined ? ofScheme : Number(port) };
+}
+
+export interface Destination {
+  host: string;
+  port: number;
+}
+
+/** Whether an address is this machine itself. */
+export const isLoopback = (address: string): boolean => loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+const isLoopbackName = (host: string) => host === 'localhost' || host.endsWith('.localhost');
+
+/**
+ * Whether the owner names a private address. `localhost` names every loopback address.
+ * @param host The host as the address of the page has it, without brackets.
+ */
+export function isNamedPrivate(entries: readonly string[], { host, port }: Destination, address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+  return entries.some((text) => {
+    const entry = parsePrivateEntry(text);
+    if (entry === null || (entry.port !== null && entry.port !== port)) return false;
+    if (entry.range !== null) return entry.range.check(address, family);
+    if (matchesHost(entry.host as string, host)) return true;
+    const named = hostOfPattern(entry.host as string);
+    return named === address || (named === 'localhost' && isLoopback(address));
+  });
+}
+
+/** The addresses of a host that need no look-up: an IP address itself, and the loopback for every name of it. */
+export function knownAddresses(host: string): string[] | null {
+  if (isIP(host) !== 0) return [host];
+  return isLoopbackName(host) ? ['127.0.0.1', '::1'] : null;
+}

@@ -1,0 +1,57 @@
+import type { Page } from 'playwright-core';
+import { maxEvaluateBytes } from '../../../../shared/commands/browser.ts';
+import { toStorableJson } from '../../../../shared/json.ts';
+import { CommandError } from '../handler.ts';
+
+/** How long a busy page may take to notice that its script is to end, in milliseconds. */
+const terminateMs = 2_000;
+
+/** Evaluates an expression in the page and answers its JSON, bounded in time and size. */
+export async function evaluate(page: Page, expression: string, timeoutMs: number) {
+  const script = `(async () => {
+    const value = await (
+${expression}
+    );
+    const text = JSON.stringify(value === undefined ? null : value);
+    if (text === undefined) throw new Error('the value is not JSON');
+    if (text.length > ${maxEvaluateBytes}) throw new Error('the value has ' + text.length + ' characters of JSON; ${maxEvaluateBytes} is the most');
+    return text;
+  })()`;
+  const late = Promise.withResolvers<'late'>();
+  const timer = setTimeout(() => late.resolve('late'), timeoutMs);
+  const evaluation = page.evaluate(script) as Promise<string>;
+  try {
+    const text = await Promise.race([evaluation, late.promise]);
+    if (text !== 'late') return toStorableJson(JSON.parse(text));
+  } catch (error) {
+    throw new CommandError(
+      'evaluation_failed',
+      (error as Error).message
+        .replace(/^page\.evaluate: /, '')
+        .split('\n')[0]
+        ?.slice(0, 1000) ?? 'it failed',
+      { cause: error },
+    );
+  } finally {
+    clearTimeout(timer);
+  }
+  evaluation.catch(() => undefined);
+  await terminate(page, evaluation);
+  throw new CommandError('timeout', `The expression did not end within ${timeoutMs} ms.`);
+}
+
+/** Ends a script that keeps its page busy; a page that does not heed is closed. */
+async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {
+  const stuck = Promise.withResolvers<'stuck'>();
+  const timer = setTimeout(() => stuck.resolve('stuck'), terminateMs);
+  const end = async () => {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Runtime.terminateExecution');
+    await session.detach();
+    await page.evaluate('1');
+  };
+  const outcome = await Promise.race([end().catch(() => 'stuck' as const), stuck.promise]);
+  clearTimeout(timer);
+  if (outcome === 'stuck') await page.close({ runBeforeUnload: false }).catch(() => undefined);
+  evaluation.catch(() => undefined);
+}

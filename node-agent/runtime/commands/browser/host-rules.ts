@@ -1,0 +1,50 @@
+import { isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
+import type { Destination } from './addresses.ts';
+import { matchesHost, plainHost } from './host-patterns.ts';
+
+/** Where the owner lets the browser go; with no host allowed by name, all are that are not blocked. */
+export interface HostRules {
+  readonly allowHosts: readonly string[];
+  readonly blockHosts: readonly string[];
+  /** Private destinations that may be reached; a host that `allowHosts` names may be, too. */
+  readonly privateHosts: readonly string[];
+}
+
+/** Why the owner's lists of names refuse a host, or null. */
+export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules): string | null {
+  if (blockHosts.some((pattern) => matchesHost(pattern, host))) return `the owner of this machine blocks ${host}`;
+  if (allowHosts.length > 0 && !allowHosts.some((pattern) => matchesHost(pattern, host)))
+    return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
+  return null;
+}
+
+/** Why a host may not be reached at an IP address, or null: private, local and reserved addresses must be named by the owner. */
+export function addressProblem(destination: Destination, address: string, rules: HostRules): string | null {
+  if (isPublicAddress(address)) return null;
+  const { host, port } = destination;
+  if (rules.allowHosts.some((pattern) => matchesHost(pattern, host))) return null;
+  if (isNamedPrivate(rules.privateHosts, destination, address)) return null;
+  const leadsTo = host === address ? 'is' : `leads to ${address}, which is`;
+  return `${host} ${leadsTo} a private or local address, and the owner of this machine does not let the browser reach it; the owner names it with: outrigger-companion hosts --private ${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** The host and port that an address of a page leads to. */
+export function destinationOf(url: URL): Destination {
+  const isSecure = url.protocol === 'https:' || url.protocol === 'wss:';
+  return { host: plainHost(url), port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port) };
+}
+
+/** Why the browser may not go to an address, as far as that is known without a look-up of its name; null when it may. */
+export function navigationProblem(address: string, rules: HostRules): string | null {
+  if (!URL.canParse(address))
+    return `"${address.slice(0, 200)}" is not an absolute address; give one that begins with https:// or http://`;
+  const url = new URL(address);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    return `${url.protocol} addresses are not opened; only http and https are`;
+  const destination = destinationOf(url);
+  const refused = nameProblem(destination.host, rules);
+  if (refused !== null) return refused;
+  const problems = (knownAddresses(destination.host) ?? []).map((one) => addressProblem(destination, one, rules));
+  // A name with several addresses may be reached at those that are allowed.
+  return problems.length > 0 && problems.every((problem) => problem !== null) ? (problems[0] ?? null) : null;
+}

@@ -1,0 +1,596 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
+import type { LocalSettings } from '../../../../shared/companion/settings.ts';
+import { AuditLog } from '../../audit.ts';
+import { DataFolder } from '../../data-folder.ts';
+import { Dispatcher } from '../../dispatcher.ts';
+import { Journal } from '../../journal.ts';
+import { changeSettings } from '../../owner-changes.ts';
+import { ProcessGuard } from '../../process-guard.ts';
+import { findBrowser } from './find-browser.ts';
+import { BrowserSession } from './session.ts';
+
+/** A run of a workflow, or a direct call of a skill by an API key. */
+const runOf = (id: string = randomUUID()): CommandOrigin => ({
+  workspace: { id: randomUUID(), name: 'demo' },
+  workflow: { id: randomUUID(), name: 'flow' },
+  run: { id },
+});
+const directBy = (keyId: string): CommandOrigin => ({
+  workspace: { id: randomUUID(), name: 'demo' },
+  run: { id: randomUUID() },
+  startedBy: { kind: 'key', id: keyId, name: 'my key' },
+});
+
+interface Answer {
+  code?: string | undefined;
+  message?: string | undefined;
+  output: Record<string, any>;
+  artifacts: { name: string; contentType: string; content: string }[];
+}
+
+const pages: Record<string, string> = {
+  '/': '<title>Start</title><h1>Start</h1>',
+  '/other': '<title>Other</title><h1>Other</h1>',
+  '/links': `<title>Links</title><a href="/other" target="_blank">Blank</a>
+    <a href="/other" target="_blank" rel="noopener">No opener</a>
+    <button onclick="window.open('/other')">Popup</button><button onclick="window.close()">Close me</button>
+    <a href="/other">Same</a>`,
+  '/dialogs': `<title>Dialogs</title><p id="out"></p>
+    <button onclick="out.textContent = 'confirm ' + confirm('Delete it?')">Delete</button>
+    <button onclick="out.textContent = 'prompt ' + prompt('Name?')">Name</button>
+    <button onclick="alert('Saved')">Save</button>`,
+  '/unload': `<title>Unload</title><button onclick="window.touched = true">Touch me</button>
+    <script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; })</script>`,
+  '/endless': '<title>Endless</title><button onclick="for(;;)alert(1)">Trap</button>',
+  '/endless-load': '<title>Endless</title><script>for(;;)alert(1)</script>',
+  '/downloads': `<title>Downloads</title><a href="/report.csv" download>Report</a><a href="/slow.bin">Slow</a>
+    <a href="/report.csv" target="_blank">Blank report</a>`,
+  '/form': `<title>Form</title><label>Color <select id="color"><option value="r">Red</option><option value="g">Green</option></select></label>
+    <select multiple aria-label="Sizes"><option>S</option><option>M</option><option>L</option></select>
+    <label><input type="checkbox" id="agree"> I agree</label>
+    <input aria-label="Search" onkeydown="out.textContent = 'key ' + event.key">
+    <div id="spot" onmouseover="out.textContent = 'over'" style="width:50px;height:50px">Spot</div>
+    <input type="file" multiple aria-label="Files" onchange="Promise.all([...this.files].map(async (f) => f.name + '=' + await f.text())).then((all) => out.textContent = all.join(';'))">
+    <p id="out"></p><div style="height:3000px"></div><p id="far">Far away</p>`,
+  '/frames': `<title>Frames</title><h1>Outside</h1><iframe id="one" src="/inner?1"></iframe><iframe id="two" src="/inner?2"></iframe>`,
+  '/inner': `<button onclick="this.textContent='Pressed'">Inside</button><p>Deep text</p><button class="only">Only by frame</button>`,
+  '/outer': '<title>Outer</title><iframe src="/only"></iframe>',
+  '/only': '<iframe src="/deep"></iframe>',
+  '/deep': '<button onclick="this.textContent=\'Reached\'">Deep button</button>',
+  '/later': `<title>Later</title><button onclick="go()">Go</button><p id="out" hidden>Now it is here</p>
+    <script>const gate = fetch('/gate').then((answer) => answer.text()); function go() { gate.then(() => { out.hidden = false; history.pushState({}, '', '/later/done'); }) }</script>`,
+};
+
+describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edge or Chromium)', () => {
+  const gates: (() => void)[] = [];
+  const requests: string[] = [];
+  // Listens on every loopback address, so that only the filter keeps a page from one.
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://x');
+    requests.push(pathname);
+    if (pathname === '/redirect') {
+      const to = new URL(request.url ?? '', 'http://x').searchParams.get('to') ?? '/';
+      response.writeHead(302, { location: to }).end();
+      return;
+    }
+    if (pathname === '/gate' || pathname === '/slow.bin') {
+      const isFile = pathname === '/slow.bin';
+      response.writeHead(
+        200,
+        isFile ? { 'content-disposition': 'attachment', 'content-type': 'application/x-slow' } : {},
+      );
+      response.write('slow');
+      gates.push(() => response.end());
+      return;
+    }
+    if (pathname === '/report.csv') {
+      response
+        .writeHead(200, {
+          'content-type': 'text/csv; charset=utf-8',
+          'content-disposition': 'attachment; filename="Report 1.csv"',
+        })
+        .end('a,b\n1,2\n');
+      return;
+    }
+    const page = pages[pathname];
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end(page ?? 'nothing');
+  });
+  const home = mkdtempSync(join(tmpdir(), 'outrigger-browser-'));
+  const folder = new DataFolder(join(home, 'data'));
+  const shared = join(home, 'shared');
+  const guard = new ProcessGuard();
+  const journal = new Journal(folder.journal);
+  let session: BrowserSession;
+  let dispatcher: Dispatcher;
+  let base: string;
+
+  const openDispatcher = () => {
+    session = new BrowserSession(folder.browserProfile);
+    dispatcher = new Dispatcher({
+      folder,
+      journal,
+      audit: new AuditLog(folder.audit),
+      nodeId: randomUUID(),
+      guard,
+      browser: session,
+      host: null,
+      prompts: undefined,
+      pictures: undefined,
+      onChange: () => undefined,
+      onOutcome: () => undefined,
+    });
+  };
+  const settings = (changes: Partial<LocalSettings['browser']>) =>
+    folder.changeSettings((current) => {
+      Object.assign(current.browser, changes);
+    });
+
+  beforeAll(async () => {
+    await new Promise<void>((done) => server.listen(0, done));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    mkdirSync(shared);
+    mkdirSync(folder.temporary, { recursive: true });
+    journal.open();
+    await changeSettings(folder, {
+      change: 'allow',
+      power: 'browser',
+      ...(process.getuid?.() === 0 ? { withoutSandbox: true } : {}),
+    });
+    await changeSettings(folder, { change: 'browser_hosts', privateHosts: ['127.0.0.1'] });
+    await changeSettings(folder, { change: 'share', path: shared });
+    openDispatcher();
+  });
+  afterAll(async () => {
+    await dispatcher[Symbol.asyncDispose]();
+    await guard[Symbol.asyncDispose]();
+    journal.close();
+    server.closeAllConnections();
+    server.close();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  });
+  afterEach(async () => {
+    for (const open of gates.splice(0)) open();
+    await session.endRuns(session.runIds);
+  });
+
+  /** Sends one command, as a hub would. */
+  async function send(
+    origin: CommandOrigin | undefined,
+    action: string,
+    input: Record<string, unknown> = {},
+  ): Promise<Answer> {
+    const finished = await dispatcher.execute({ id: randomUUID(), type: `browser.${action}`, input, origin });
+    const { output, error } = finished.result;
+    return {
+      code: error?.code,
+      message: error?.message,
+      output: (output ?? {}) as Record<string, any>,
+      artifacts: finished.artifacts.map(({ name, contentType, filePath }) => ({
+        name,
+        contentType,
+        content: readFileSync(filePath, 'utf8'),
+      })),
+    };
+  }
+  const open = (origin: CommandOrigin | undefined, path: string, more: Record<string, unknown> = {}) =>
+    send(origin, 'navigate', { url: `${base}${path}`, ...more });
+
+  describe('pages', () => {
+    test('each run has a current page of its own', async () => {
+      const [one, other] = [runOf(), runOf()];
+      await open(one, '/');
+      await open(other, '/other');
+      expect((await send(one, 'content')).output).toMatchObject({ title: 'Start' });
+      expect((await send(other, 'content')).output).toMatchObject({ title: 'Other' });
+    });
+
+    test('a page of another run is refused by name, and stays as it is', async () => {
+      const [one, other] = [runOf(), runOf()];
+      const { pageId } = (await open(one, '/')).output;
+      for (const [action, input] of [
+        ['content', {}],
+        ['navigate', { url: `${base}/other` }],
+        ['switch', {}],
+        ['close', {}],
+      ] as const)
+        expect(await send(other, action, { ...input, pageId }), action).toMatchObject({ code: 'page_of_another_run' });
+      expect((await send(other, 'pages')).output).toEqual({ pages: [] });
+      expect((await send(one, 'content')).output).toMatchObject({ title: 'Start', pageId });
+    });
+
+    test('runs use the browser at the same time', async () => {
+      const [one, other] = [runOf(), runOf()];
+      await open(one, '/later');
+      await open(other, '/links');
+      const waiting = send(one, 'evaluate', { expression: 'gate.then(() => document.title)', timeoutMs: 30_000 });
+      expect((await send(other, 'click', { target: { text: 'Same' } })).code).toBeUndefined();
+      expect((await send(other, 'wait_for', { url: '**/other' })).output).toMatchObject({ title: 'Other' });
+      for (const release of gates.splice(0)) release();
+      expect((await waiting).output).toMatchObject({ value: 'Later' });
+    });
+
+    test('a run without a page fails with page_closed, and never sees about:blank', async () => {
+      const run = runOf();
+      for (const [action, input] of [
+        ['content', {}],
+        ['evaluate', { expression: '1' }],
+        ['click', { target: { text: 'x' } }],
+        ['close', {}],
+      ] as const)
+        expect(await send(run, action, input), action).toMatchObject({ code: 'page_closed' });
+      expect(await send(run, 'content', { pageId: 'page-1' })).toMatchObject({ code: 'page_closed' });
+    });
+
+    test('the pages of a run stay past the idle limit and close when the run is over', async () => {
+      await settings({ idleSeconds: 5 });
+      const [run, direct] = [runOf(), directBy('key-1')];
+      await open(run, '/');
+      const { pageId } = (await open(direct, '/')).output;
+      // Pages of direct calls show that the idle limit has passed.
+      await expect
+        .poll(() => session.pagesOf({ key: 'direct key key-1', runId: null }).open.size, { timeout: 30_000 })
+        .toBe(0);
+      expect(await send(direct, 'content')).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('no command used it for 5 seconds') as string,
+      });
+      expect(await send(direct, 'content', { pageId })).toMatchObject({ code: 'page_closed' });
+      expect((await send(run, 'content')).output).toMatchObject({ title: 'Start' });
+      await settings({ idleSeconds: 300 });
+      expect(dispatcher.browserRuns).toEqual([run.run?.id]);
+      await dispatcher.endRuns([run.run?.id as string]);
+      expect(dispatcher.browserRuns).toEqual([]);
+      expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
+    }, 60_000);
+
+    test('direct calls of one key continue on their page, and those of another key do not', async () => {
+      const { pageId } = (await open(directBy('key-2'), '/')).output;
+      expect((await send(directBy('key-2'), 'content')).output).toMatchObject({ title: 'Start', pageId });
+      expect(await send(directBy('key-3'), 'content')).toMatchObject({ code: 'page_closed' });
+      expect(await send(directBy('key-3'), 'content', { pageId })).toMatchObject({ code: 'page_of_another_run' });
+      await send(directBy('key-2'), 'close');
+    });
+
+    test('a hub that sends no origin has one set of pages', async () => {
+      await open(undefined, '/');
+      expect((await send(undefined, 'content')).output).toMatchObject({ title: 'Start' });
+      await send(undefined, 'close');
+    });
+
+    test('a browser that ends, and a companion that starts again, leave page_closed behind', async () => {
+      const run = runOf();
+      const { pageId } = (await open(run, '/')).output;
+      const { page } = session.find({ key: `run ${run.run?.id}`, runId: run.run?.id ?? '' }, pageId as string);
+      const cdp = await page.context().newCDPSession(page);
+      await cdp.send('Browser.close' as never).catch(() => undefined);
+      await expect.poll(() => dispatcher.browserRuns).toEqual([]);
+      expect(await send(run, 'content')).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('browser ended') as string,
+      });
+      const again = (await open(run, '/')).output;
+      await dispatcher[Symbol.asyncDispose]();
+      openDispatcher();
+      expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
+      expect(await send(run, 'content', { pageId: again['pageId'] as string })).toMatchObject({ code: 'page_closed' });
+      expect((await open(run, '/')).output['pageId']).not.toBe(again['pageId']);
+    }, 60_000);
+
+    test('are bounded for each run and in all', async () => {
+      const [one, other] = [runOf(), runOf()];
+      await settings({ maxPages: 3 });
+      try {
+        await open(one, '/');
+        await open(one, '/', { newPage: true });
+        await open(other, '/');
+        expect(await open(other, '/', { newPage: true })).toMatchObject({ code: 'too_many_pages' });
+        await send(one, 'close');
+        expect((await open(other, '/', { newPage: true })).code).toBeUndefined();
+      } finally {
+        await settings({ maxPages: 20 });
+      }
+    });
+
+    test('are listed, switched and closed', async () => {
+      const run = runOf();
+      const first = (await open(run, '/')).output['pageId'] as string;
+      const second = (await open(run, '/other', { newPage: true })).output['pageId'] as string;
+      expect((await send(run, 'pages')).output['pages']).toMatchObject([
+        { pageId: first, title: 'Start', current: false },
+        { pageId: second, title: 'Other', current: true },
+      ]);
+      expect((await send(run, 'switch', { pageId: first })).output).toMatchObject({ pageId: first, title: 'Start' });
+      expect((await send(run, 'content')).output).toMatchObject({ pageId: first });
+      expect((await send(run, 'close')).output).toMatchObject({
+        pageId: first,
+        pages: [{ pageId: second, current: true }],
+      });
+      expect((await send(run, 'content')).output).toMatchObject({ title: 'Other' });
+      expect(await send(run, 'content', { pageId: first })).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('browser.close') as string,
+      });
+    });
+
+    test('go back and reload', async () => {
+      const run = runOf();
+      await open(run, '/');
+      await open(run, '/other');
+      expect((await send(run, 'back')).output).toMatchObject({ title: 'Start' });
+      await send(run, 'evaluate', { expression: "document.title = 'Changed'" });
+      expect((await send(run, 'reload')).output).toMatchObject({ title: 'Start', status: 200 });
+    });
+  });
+
+  describe('what pages do by themselves', () => {
+    test.each([
+      ['a link with a target', { text: 'Blank' }],
+      ['a link without an opener', { text: 'No opener' }],
+      ['a script', { text: 'Popup' }],
+    ])('a page that %s opens is named by the click and belongs to the run', async (_what, target) => {
+      const run = runOf();
+      await open(run, '/links');
+      const click = await send(run, 'click', { target });
+      expect(click.output['opened']).toEqual([{ pageId: expect.any(String) as string, url: `${base}/other` }]);
+      expect(click.output).toMatchObject({ title: 'Links' });
+      const { pageId } = click.output['opened'][0] as { pageId: string };
+      expect((await send(run, 'content', { pageId })).output).toMatchObject({ title: 'Other' });
+      expect(await send(runOf(), 'content', { pageId })).toMatchObject({ code: 'page_of_another_run' });
+    });
+
+    test('a popup that closes itself gives the run back to the page that opened it', async () => {
+      const run = runOf();
+      const { pageId } = (await open(run, '/links')).output;
+      const { output } = await send(run, 'evaluate', { expression: "void window.open('/links')" });
+      await send(run, 'switch', { pageId: output['opened'][0].pageId });
+      await send(run, 'evaluate', { expression: 'void setTimeout(() => window.close())' });
+      await expect
+        .poll(async () => (await send(run, 'pages')).output['pages'])
+        .toMatchObject([{ pageId, current: true }]);
+      expect((await send(run, 'content')).output).toMatchObject({ pageId });
+    });
+
+    test('dialogs are answered as the command says, and never silently', async () => {
+      const run = runOf();
+      await open(run, '/dialogs');
+      const out = async () => (await send(run, 'content')).output['text'] as string;
+      const target = { role: 'button', name: 'Delete' };
+      expect((await send(run, 'click', { target })).output['dialogs']).toEqual([
+        { type: 'confirm', message: 'Delete it?', answer: 'dismissed' },
+      ]);
+      expect(await out()).toContain('confirm false');
+      expect((await send(run, 'click', { target, dialogs: 'accept' })).output['dialogs']).toEqual([
+        { type: 'confirm', message: 'Delete it?', answer: 'accepted' },
+      ]);
+      expect(await out()).toContain('confirm true');
+      await send(run, 'click', { target: { role: 'button', name: 'Name' }, dialogs: 'accept', promptText: 'Ada' });
+      expect(await out()).toContain('prompt Ada');
+      expect((await send(run, 'click', { target: { text: 'Save' } })).output['dialogs']).toEqual([
+        { type: 'alert', message: 'Saved', answer: 'dismissed' },
+      ]);
+      expect((await send(run, 'content')).output['dialogs']).toEqual([]);
+    });
+
+    test('a page that asks to stay is left unless the command says otherwise', async () => {
+      const run = runOf();
+      await open(run, '/unload');
+      await send(run, 'click', { target: { text: 'Touch me' } });
+      expect(await open(run, '/other', { dialogs: 'dismiss', timeoutMs: 3_000 })).toMatchObject({
+        code: expect.stringMatching(/navigation_failed|timeout/) as string,
+      });
+      expect((await send(run, 'content')).output).toMatchObject({ title: 'Unload' });
+      const left = await open(run, '/other');
+      expect(left.output).toMatchObject({ title: 'Other' });
+      expect(left.output['dialogs']).toContainEqual({ type: 'beforeunload', message: '', answer: 'accepted' });
+    });
+
+    test.each(['/endless-load', '/endless'])(
+      'a page with endless dialogs is closed, and the run opens another (%s)',
+      async (path) => {
+        const run = runOf();
+        const opened = await open(run, path);
+        const trapped =
+          path === '/endless' ? await send(run, 'click', { target: { text: 'Trap' }, timeoutMs: 20_000 }) : opened;
+        expect(trapped).toMatchObject({
+          code: 'page_closed',
+          message: expect.stringContaining('dialogs without end') as string,
+        });
+        expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
+        expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
+      },
+    );
+
+    test('downloads become artefacts with name and type, by a click and by their address', async () => {
+      const run = runOf();
+      await open(run, '/downloads');
+      for (const begin of [
+        () => send(run, 'click', { target: { text: 'Report' } }),
+        () => send(run, 'click', { target: { text: 'Blank report' } }),
+        () => open(run, '/report.csv'),
+      ]) {
+        let answer = await begin();
+        if (answer.code === undefined && answer.output['downloads'].length === 0)
+          answer = await send(run, 'wait_for', { download: true });
+        expect(answer.output['downloads']).toEqual([
+          {
+            name: 'Report 1.csv',
+            url: `${base}/report.csv`,
+            state: 'saved',
+            contentType: 'text/csv',
+            bytes: 8,
+            artifact: 'download-1-Report_1.csv',
+          },
+        ]);
+        expect(answer.artifacts).toEqual([
+          { name: 'download-1-Report_1.csv', contentType: 'text/csv', content: 'a,b\n1,2\n' },
+        ]);
+      }
+    });
+
+    test('a download that takes longer than its command is handed over by a later one', async () => {
+      const run = runOf();
+      await open(run, '/downloads');
+      const click = await send(run, 'click', { target: { text: 'Slow' }, timeoutMs: 3_000 });
+      expect(click.output['downloads']).toMatchObject([{ state: 'running' }]);
+      for (const release of gates.splice(0)) release();
+      const waited = await send(run, 'wait_for', { download: true });
+      expect(waited.output['downloads']).toMatchObject([
+        { state: 'saved', bytes: 4, contentType: 'application/x-slow' },
+      ]);
+    });
+  });
+
+  describe('private networks', () => {
+    test('are refused in every way unless the owner names them, before anything is sent', async () => {
+      const { port } = server.address() as AddressInfo;
+      const run = runOf();
+      await settings({ privateHosts: [`127.0.0.1:${port}`] });
+      const away = `http://127.0.0.2:${port}`;
+      await open(run, '/');
+      requests.length = 0;
+      for (const url of [`${away}/direct`, `http://[::1]:${port}/`, `http://0.0.0.0:${port}/`])
+        expect(await send(run, 'navigate', { url }), url).toMatchObject({ code: 'denied_by_policy' });
+      expect(await open(run, `/redirect?to=${away}/redirected`)).toMatchObject({ code: 'denied_by_policy' });
+      await open(run, '/');
+      const { output } = await send(run, 'evaluate', {
+        expression: `(async () => {
+          const held = (promise) => promise.then(() => 'passed', () => 'held');
+          document.body.append(Object.assign(document.createElement('iframe'), { src: '${away}/frame' }));
+          return Promise.all([
+            held(fetch('${away}/fetch', { mode: 'no-cors' })),
+            held(fetch('/redirect?to=${away}/fetched', { mode: 'no-cors' })),
+            held(new Promise((yes, no) => Object.assign(new Image(), { onload: yes, onerror: no, src: '${away}/image' }))),
+            held(new Promise((yes, no) => Object.assign(new WebSocket('ws://127.0.0.2:${port}/socket'), { onopen: yes, onerror: no }))),
+          ]);
+        })()`,
+      });
+      expect(output['value']).toEqual(['held', 'held', 'held', 'held']);
+      expect(
+        await send(run, 'evaluate', {
+          expression: `(location.href = '${away}/scripted', new Promise((done) => setTimeout(done, 2000)))`,
+        }),
+      ).toMatchObject({ code: 'denied_by_policy' });
+      expect(requests.filter((path) => !['/', '/redirect', '/favicon.ico'].includes(path))).toEqual([]);
+      await settings({ privateHosts: ['127.0.0.0/8'] });
+      expect((await send(run, 'navigate', { url: `${away}/other` })).output).toMatchObject({ title: 'Other' });
+    });
+  });
+
+  describe('forms and frames', () => {
+    test('options are selected, boxes checked, keys pressed, elements hovered and scrolled', async () => {
+      const run = runOf();
+      await open(run, '/form');
+      const value = async (expression: string) =>
+        (await send(run, 'evaluate', { expression })).output['value'] as unknown;
+      expect(
+        (await send(run, 'select', { target: { selector: '#color' }, options: ['Green'] })).output['selected'],
+      ).toEqual(['g']);
+      expect(
+        (await send(run, 'select', { target: { role: 'listbox', name: 'Sizes' }, options: ['S', 'L'] })).output[
+          'selected'
+        ],
+      ).toEqual(['S', 'L']);
+      const agree = { role: 'checkbox', name: 'I agree' };
+      await send(run, 'check', { target: agree });
+      expect(await value('agree.checked')).toBe(true);
+      await send(run, 'check', { target: agree, checked: false });
+      expect(await value('agree.checked')).toBe(false);
+      await send(run, 'press', { target: { role: 'textbox', name: 'Search' }, key: 'ArrowDown' });
+      expect(await value('out.textContent')).toBe('key ArrowDown');
+      await send(run, 'press', { key: 'Escape' });
+      expect(await value('out.textContent')).toBe('key Escape');
+      expect(await send(run, 'press', { key: 'NoSuchKey' })).toMatchObject({ code: 'invalid_input' });
+      await send(run, 'hover', { target: { selector: '#spot' } });
+      expect(await value('out.textContent')).toBe('over');
+      await send(run, 'scroll', { target: { text: 'Far away' } });
+      expect(await value('scrollY > 1000')).toBe(true);
+      await send(run, 'scroll', { y: -100_000 });
+      expect(await value('scrollY')).toBe(0);
+    });
+
+    test('a ref of a snapshot is acted on, and one that is gone is named', async () => {
+      const run = runOf();
+      await open(run, '/frames');
+      const { snapshot } = (await send(run, 'content')).output;
+      const ref = /button "Inside" \[ref=(\w+)\]/.exec(snapshot as string)?.[1];
+      await send(run, 'click', { target: { ref } });
+      expect((await send(run, 'wait_for', { text: 'Pressed' })).code).toBeUndefined();
+      expect(await send(run, 'click', { target: { ref: 'e9999' }, timeoutMs: 1_000 })).toMatchObject({
+        code: 'target_not_found',
+      });
+    });
+
+    test('files of a shared folder are uploaded, others are refused', async () => {
+      writeFileSync(join(shared, 'one.txt'), 'first');
+      writeFileSync(join(shared, 'two.txt'), 'second');
+      writeFileSync(join(home, 'secret.txt'), 'secret');
+      const run = runOf();
+      await open(run, '/form');
+      const target = { selector: 'input[type=file]' };
+      await send(run, 'upload', { target, files: [{ path: join(shared, 'one.txt') }, { path: 'shared/two.txt' }] });
+      expect((await send(run, 'wait_for', { text: 'one.txt=first;two.txt=second' })).code).toBeUndefined();
+      expect(await send(run, 'upload', { target, files: [{ path: join(home, 'secret.txt') }] })).toMatchObject({
+        code: 'outside_shared_folders',
+      });
+      await changeSettings(folder, { change: 'deny', power: 'files' });
+      expect(await send(run, 'upload', { target, files: [{ path: join(shared, 'one.txt') }] })).toMatchObject({
+        code: 'denied_by_device',
+      });
+      await changeSettings(folder, { change: 'allow', power: 'files' });
+    });
+
+    test('targets reach into frames, and name the frame where several match', async () => {
+      const run = runOf();
+      await open(run, '/outer');
+      await send(run, 'click', { target: { role: 'button', name: 'Deep button' } });
+      expect((await send(run, 'wait_for', { text: 'Reached' })).code).toBeUndefined();
+      await open(run, '/frames');
+      expect(await send(run, 'click', { target: { text: 'Inside' } })).toMatchObject({
+        code: 'target_not_found',
+        message: expect.stringContaining('2 elements') as string,
+      });
+      await send(run, 'click', { target: { text: 'Inside', frame: '#two' } });
+      expect(
+        (await send(run, 'wait_for', { target: { role: 'button', name: 'Pressed', frame: '#two' } })).code,
+      ).toBeUndefined();
+      expect(await send(run, 'click', { target: { selector: '.only', frame: '#none' }, timeoutMs: 300 })).toMatchObject(
+        {
+          code: 'target_not_found',
+        },
+      );
+    });
+
+    test('what a page shows later is waited for, with a deadline', async () => {
+      const run = runOf();
+      await open(run, '/later');
+      await send(run, 'click', { target: { text: 'Go' } });
+      for (const input of [
+        { text: 'Now it is here' },
+        { target: { selector: '#out' } },
+        { url: '**/done' },
+        { download: true },
+      ])
+        expect(await send(run, 'wait_for', { ...input, timeoutMs: 300 }), JSON.stringify(input)).toMatchObject({
+          code: 'timeout',
+        });
+      expect(await send(run, 'wait_for', {})).toMatchObject({ code: 'invalid_input' });
+      for (const release of gates.splice(0)) release();
+      expect(
+        await send(run, 'wait_for', {
+          text: 'Now it is here',
+          target: { selector: '#out' },
+          url: '**/later/done',
+          load: 'load',
+        }),
+      ).toMatchObject({ output: { url: `${base}/later/done` } });
+      expect((await send(run, 'wait_for', { target: { selector: '#none' }, state: 'detached' })).code).toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { z } from 'zod';
+import { maxDownloadsAtOnce } from '../../../../shared/commands/browser-common.ts';
+import type { whereReply } from '../../../../shared/commands/browser-common.ts';
+import { toStorableText } from '../../../../shared/json.ts';
+import type { CommandContext } from '../handler.ts';
+import type { HeldDownload } from './downloads.ts';
+import type { OpenPage } from './run-pages.ts';
+
+/** What every command answers. */
+export type Where = { [Field in keyof typeof whereReply]: z.output<(typeof whereReply)[Field]> };
+
+/** How long an opened page may take to have an address, in milliseconds. */
+const openedMs = 5_000;
+const lookEveryMs = 25;
+
+const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
+
+/**
+ * Where a page is now, and what happened on the pages of its run since the last report: dialogs, opened pages, downloads. Downloads that run
+ * are waited for until the deadline, in the milliseconds of `performance.now()`; a later command hands over those that take longer.
+ */
+export async function report(entry: OpenPage, context: CommandContext, deadline: number): Promise<Where> {
+  const { id, page, pages } = entry;
+  const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
+  const openedBy = performance.now() + remaining(openedMs);
+  while (pages.expectedOpens > 0 && performance.now() < openedBy) await delay(lookEveryMs);
+  pages.expectedOpens = 0;
+  await Promise.all(
+    pages.opened.map((opened) =>
+      opened.entry?.page.waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) }).catch(() => undefined),
+    ),
+  );
+  // A page that navigates just now has no title yet.
+  const title = await page.title().catch(() => '');
+  const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
+  while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
+  const downloads = await handOver(pages.downloads, context);
+  return {
+    pageId: id,
+    url: addressOf(page.url()),
+    title: toStorableText(title).slice(0, 4096),
+    dialogs: pages.dialogs.splice(0).map((dialog) => ({ ...dialog, message: toStorableText(dialog.message) })),
+    opened: pages.opened.splice(0).map((opened) => ({
+      pageId: opened.entry?.id ?? '',
+      url: addressOf(opened.entry?.page.url() ?? opened.url),
+    })),
+    downloads,
+  };
+}
+
+/** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
+async function handOver(held: HeldDownload[], context: CommandContext): Promise<Where['downloads']> {
+  const shown: Where['downloads'] = [];
+  for (const download of held.slice()) {
+    const { name, url, state, contentType, error } = download;
+    const facts = { name: toStorableText(name), url: addressOf(url), state };
+    if (state === 'running' || shown.length >= maxDownloadsAtOnce) {
+      shown.push({ ...facts, state: 'running' });
+      continue;
+    }
+    held.splice(held.indexOf(download), 1);
+    if (state === 'failed') {
+      shown.push({ ...facts, error: toStorableText(error ?? 'It failed.') });
+      continue;
+    }
+    const artifact = artifactNameOf(name, shown.length + 1);
+    const filePath = join(context.temporaryFolder, artifact);
+    await download.saveAs(filePath);
+    await download.discard();
+    const bytes = statSync(filePath).size;
+    if (bytes === 0) {
+      shown.push({ ...facts, contentType, bytes });
+      continue;
+    }
+    context.attach({ name: artifact, contentType, content: { filePath } });
+    shown.push({ ...facts, contentType, bytes, artifact });
+  }
+  return shown;
+}
+
+/** A name under which an artefact may be sent: plain letters, and different from the others of the command. */
+const artifactNameOf = (name: string, number: number) =>
+  `download-${number}-${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(-150)}`;
