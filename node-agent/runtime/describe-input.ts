@@ -69,7 +69,7 @@ const describers: Record<string, (input: Input) => string> = {
 };
 
 /** Fields that may hold a secret or a person's text: only their length is noted. */
-const privateFields = new Set(['stdin', 'text', 'expression', 'env', 'value', 'content', 'password']);
+const privateFields = new Set(['stdin', 'text', 'promptText', 'expression', 'env', 'value', 'content', 'password']);
 
 /** A command of a later version, field by field. */
 function describeFields(input: Input): string {

@@ -505,6 +505,11 @@ export interface AuditEntryPage {
   meta: PageMeta;
 }
 
+export interface AuditHead {
+  count: number;
+  hash: string;
+}
+
 export interface BulkRunsAnswer {
   /** One for each run, in the order of `ids`; of a filter, the newest first */
   results: {
@@ -774,6 +779,7 @@ export interface ChatAgent {
   displayName: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
+  /** Open conversations that are assigned to the agent */
   openConversations: number;
 }
 
@@ -937,16 +943,21 @@ export interface ChatMessageSource {
 }
 
 export interface ChatPageSettings {
+  /** Title of the chat */
   title: string;
   /** Null: the page's own, in the visitor's language */
   greeting: string | null;
+  /** Brand colour, `#rrggbb` */
   colour: string;
+  /** Language of the page; null: that of the visitor */
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
+  /** Whether visitors without a token may begin a conversation */
   allowAnonymous: boolean;
   preChat: {
     name: 'off' | 'optional' | 'required';
     email: 'off' | 'optional' | 'required';
   };
+  /** Whether visitors are asked for a rating after a conversation is closed */
   ratings: boolean;
   /** Whether these are business hours */
   open: boolean;
@@ -1145,7 +1156,7 @@ export interface CommandResult {
   /** As the command promises */
   output?: unknown;
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     message: string;
   };
@@ -2043,6 +2054,14 @@ export interface Node {
   facts: DeviceFacts | null;
   /** Switched on by the owner of the device: it refuses every command */
   paused: boolean;
+  /** The last entry of the device's own log; null until the device reports one */
+  audit: {
+    entries: number;
+    /** SHA-256 of the last entry, which holds the hash of the entry before */
+    hash: string;
+    /** When the device first reported a log that was cut, changed or begun anew; null while it never did */
+    brokenAt: string | null;
+  } | null;
   /** ISO 8601, UTC, with milliseconds */
   pairedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -3027,8 +3046,11 @@ export interface Visitor {
 export interface VisitorConversation {
   id: string;
   status: 'open' | 'pending' | 'resolved' | 'closed';
+  /** `seq` of the newest message; 0 without messages */
   lastSeq: number;
+  /** `seq` up to which the visitor has read */
   visitorReadSeq: number;
+  /** `seq` up to which an agent has read */
   agentReadSeq: number;
   /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
@@ -3039,7 +3061,7 @@ export interface VisitorConversation {
     /** What the workspace says of it; may be empty */
     disclosure: string;
   } | null;
-  /** ISO 8601, UTC, with milliseconds */
+  /** When it was closed last; null if it never was */
   closedAt: string | null;
   /** Of the last closing */
   rating: ChatRating | null;
@@ -3089,7 +3111,7 @@ export interface VisitorReadFrame {
 export interface VisitorSession {
   /** Sent as `Authorization: Bearer` */
   token: string;
-  /** ISO 8601, UTC, with milliseconds */
+  /** When the session ends unless it is renewed */
   expiresAt: string;
   visitorId: string;
   conversation: VisitorConversation;
@@ -5247,16 +5269,29 @@ export interface Operations {
         facts?: DeviceFacts;
         device?: DeviceInfo;
         paused?: boolean;
+        /** The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer */
+        audit?: {
+          count: number;
+          hash: string;
+          /** The device found entries changed or missing */
+          isBroken?: boolean;
+        };
         /** Commands that the device holds: being worked on, or finished and their results not confirmed yet */
         running?: string[];
+        /** Runs whose browser pages the device keeps open */
+        browserRuns?: string[];
       };
     };
     answer: {
       ok: true;
       allowSystem: boolean;
       allowBrowser: boolean;
+      /** What the hub knew of the device's log before this heartbeat */
+      audit: AuditHead | null;
       /** Of those running: no longer wanted, end them */
       withdrawn: string[];
+      /** Of `browserRuns`: runs that are over, close their pages */
+      endedRuns: string[];
       hub: HubPace;
     };
   };

@@ -535,10 +535,10 @@ describe('a channel', () => {
   });
 
   test('is made with config_json as well as config, but not with both, and problems name the field that was sent', async () => {
-    const workspace = await hub.workspace();
+    const other = await hub.other();
     const put = (body: object) =>
       send(hub.url, 'POST', '/v1/automations/channels', {
-        headers: { 'x-api-key': workspace.key },
+        headers: { 'x-api-key': other.key },
         body: { provider: 'webhook', name: 'in', ...body },
       });
     const made = await put({ config_json: { inboundSecret: 'a secret of sixteen' } });

@@ -45,8 +45,7 @@ export async function authenticateLimited(
   } catch (error) {
     if (error instanceof RefusedCaller) await limitCaller(options, error.principal, setHeader);
     const isRefusal = error instanceof AppError && (error.status === 401 || error instanceof RefusedCaller);
-    if (isRefusal && !operation.callers.some((caller) => otherLimits.has(caller)))
-      await auth.refusals.count(address);
+    if (isRefusal && !operation.callers.some((caller) => otherLimits.has(caller))) await auth.refusals.count(address);
     throw error;
   }
 }

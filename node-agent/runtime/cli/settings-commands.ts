@@ -208,24 +208,33 @@ function addRules({ program, dataFolder, print }: CliContext): void {
       'of this machine and private networks these: hosts, host:port or ranges such as 10.0.0.0/8; without any, none',
     )
     .addOption(json())
-    .action(async (options: { allow?: string[] | true; block?: string[] | true; private?: string[] | true; json?: boolean }) => {
-      const folder = dataFolder();
-      const isAsked = options.allow === undefined && options.block === undefined && options.private === undefined;
-      const settings = isAsked
-        ? folder.readSettings()
-        : await change(folder, {
-            change: 'browser_hosts',
-            ...(options.allow === undefined ? {} : { allowHosts: options.allow === true ? [] : options.allow }),
-            ...(options.block === undefined ? {} : { blockHosts: options.block === true ? [] : options.block }),
-            ...(options.private === undefined ? {} : { privateHosts: options.private === true ? [] : options.private }),
-          });
-      const { allowHosts, blockHosts, privateHosts } = settings.browser;
-      print(
-        { allowHosts, blockHosts, privateHosts },
-        options.json,
-        `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}\nprivate    ${privateHosts.join(', ') || 'none'}`,
-      );
-    });
+    .action(
+      async (options: {
+        allow?: string[] | true;
+        block?: string[] | true;
+        private?: string[] | true;
+        json?: boolean;
+      }) => {
+        const folder = dataFolder();
+        const isAsked = options.allow === undefined && options.block === undefined && options.private === undefined;
+        const settings = isAsked
+          ? folder.readSettings()
+          : await change(folder, {
+              change: 'browser_hosts',
+              ...(options.allow === undefined ? {} : { allowHosts: options.allow === true ? [] : options.allow }),
+              ...(options.block === undefined ? {} : { blockHosts: options.block === true ? [] : options.block }),
+              ...(options.private === undefined
+                ? {}
+                : { privateHosts: options.private === true ? [] : options.private }),
+            });
+        const { allowHosts, blockHosts, privateHosts } = settings.browser;
+        print(
+          { allowHosts, blockHosts, privateHosts },
+          options.json,
+          `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}\nprivate    ${privateHosts.join(', ') || 'none'}`,
+        );
+      },
+    );
 }
 
 const describeRule = ({ id, decision, pattern, exact, until }: ProgramRule) =>

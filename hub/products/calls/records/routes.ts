@@ -25,10 +25,13 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
     getCallSummary: ({ principal }) => calls.summary(principal.tenantId),
     async exportCalls({ principal, query: { format, ...filter }, signal, refused, raw: { request, response } }) {
       assertSpan(filter);
-      const state = await rateLimiter.take(`call-export:${principal.kind === 'token' ? principal.tokenId : principal.user.id}`, {
-        limit: exportsPerMinute,
-        windowSeconds: 60,
-      });
+      const state = await rateLimiter.take(
+        `call-export:${principal.kind === 'token' ? principal.tokenId : principal.user.id}`,
+        {
+          limit: exportsPerMinute,
+          windowSeconds: 60,
+        },
+      );
       if (!state.allowed) {
         const retryAfterSeconds = Math.max(1, Math.ceil((state.resetAt.getTime() - Date.now()) / 1000));
         throw new AppError(
