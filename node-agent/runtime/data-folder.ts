@@ -75,7 +75,11 @@ const usualPath = () => join(homedir(), '.outrigger-companion');
 export const folderSuffix = (path: string): string =>
   path === usualPath() ? '' : `-${createHash('sha256').update(path).digest('hex').slice(0, 8)}`;
 
-/** Everything that the companion keeps on this machine, readable by its owner alone. */
+/**
+ * Everything that the companion keeps on this machine, readable by its owner alone.
+ *
+ * Over 300 lines: settings and pairing are read, locked and written by the same few functions.
+ */
 export class DataFolder {
   readonly path: string;
   #held: HeldSettings | undefined;

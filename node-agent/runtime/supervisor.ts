@@ -41,7 +41,11 @@ const eventPatienceMs = 200;
 /** How often it is looked whether another program paired this machine. */
 const pairingBeatMs = 1_000;
 
-/** The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired. */
+/**
+ * The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired.
+ *
+ * Over 300 lines: each control method changes or shows the same pairing, log, prompts and settings.
+ */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #secrets: DeviceSecrets;

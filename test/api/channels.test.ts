@@ -535,7 +535,7 @@ describe('a channel', () => {
   });
 
   test('is made with config_json as well as config, but not with both, and problems name the field that was sent', async () => {
-    const other = await hub.other();
+    const other = await hub.workspace();
     const put = (body: object) =>
       send(hub.url, 'POST', '/v1/automations/channels', {
         headers: { 'x-api-key': other.key },
