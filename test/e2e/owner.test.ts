@@ -24,7 +24,11 @@ afterAll(async () => {
 
 const settings = () => join(companion.home, 'settings.json');
 const shared = () => JSON.stringify({ sharedFolders: [companion.shared] });
-afterEach(() => writeFileSync(settings(), shared()));
+afterEach(async () => {
+  writeFileSync(settings(), shared());
+  // Another program's edit ends no pause by itself.
+  await cli('settings', 'accept');
+});
 
 /** Starts a workflow of one program, approved at the hub. */
 async function begin(input: { argv: string[] } & Record<string, unknown>): Promise<string> {
