@@ -18,6 +18,8 @@ export interface CallOptions {
   timeoutMs: number;
   /** Instead of the JSON body: bytes, taken from their source as fast as they leave. */
   content?: AsyncIterable<Uint8Array>;
+  /** Instead of the JSON body. */
+  form?: FormData;
 }
 
 /** An answer, and how far the hub's clock is ahead of ours, in milliseconds. */
@@ -56,7 +58,8 @@ export class HubClient {
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), options.timeoutMs);
     const { content } = options;
-    const json = content === undefined && body !== undefined;
+    const form = options.form === undefined ? null : new Response(options.form);
+    const json = content === undefined && form === null && body !== undefined;
     let status: number;
     let headers: Headers;
     let text: string;
@@ -67,8 +70,10 @@ export class HubClient {
           ...(this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` }),
           ...(json ? { 'content-type': 'application/json' } : {}),
           ...(content === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+          ...(form === null ? {} : { 'content-type': form.headers.get('content-type') as string }),
         },
-        body: content === undefined ? (json ? JSON.stringify(body) : null) : eachRefreshing(content, timer),
+        body:
+          content !== undefined ? eachRefreshing(content, timer) : json ? JSON.stringify(body) : (form?.body ?? null),
         signal: AbortSignal.any([options.signal, timeout.signal]),
       });
       // A hub has no reason to redirect its devices, and the secret must not be sent elsewhere.
@@ -101,7 +106,7 @@ export class HubClient {
 }
 
 /** What stands for a request in a channel; null for what a channel does not carry. */
-function channelRequestOf(id: keyof HubAnswers, input: object, { content }: CallOptions): ChannelRequest | null {
+function channelRequestOf(id: keyof HubAnswers, input: object, { content, form }: CallOptions): ChannelRequest | null {
   const { params, query, body } = input as { params?: Record<string, string>; query?: PollQuery; body?: unknown };
   switch (id) {
     case 'pollAutomationNodeCommands': {
@@ -119,7 +124,7 @@ function channelRequestOf(id: keyof HubAnswers, input: object, { content }: Call
       return { type: 'heartbeat', body };
     case 'completeAutomationNodeCommand': {
       const request: ChannelRequest = { type: 'result', commandId: params?.['commandId'] as string, body };
-      return content === undefined && fitsIntoFrame(request) ? request : null;
+      return content === undefined && form === undefined && fitsIntoFrame(request) ? request : null;
     }
     default:
       return null;

@@ -155,7 +155,7 @@ describe('what somebody said on the phone', () => {
     expect([...speech.requests, ...model.requests]).toHaveLength(0);
   });
 
-  test('needs the phone, the agent and a member of the workspace', async () => {
+  test('needs the phone, the agent and a member of the workspace, or a key with ai:voice', async () => {
     const own = await hub.workspace();
     const entitle = (entitlements: Record<string, boolean>) =>
       hub.client(adminKey).call('putEntitlements', { params: { tenantId: own.tenantId }, body: entitlements });
@@ -170,7 +170,9 @@ describe('what somebody said on the phone', () => {
     await entitle({ ai_agent: true });
     expect((await ask({ text: 'x' }, { own })).status).toBe(200);
     expect((await ask({ text: 'x' }, { own, token: workspace.jwt })).status).toBe(404);
-    expect((await ask({ text: 'x' }, { own, token: own.keys.ai as string })).status).toBe(401);
+    expect((await ask({ text: 'x' }, { own, token: own.keys.ai as string })).status).toBe(200);
+    const { key } = await own.createKey({ product: 'ai', permissions: ['ai:invoke'] });
+    expect((await ask({ text: 'x' }, { own, token: key })).status).toBe(403);
   });
 
   test('is an error that says which stage failed, and the stages after it are not asked', async () => {

@@ -41,6 +41,8 @@ const pingTimeoutMs = 5_000;
 const maxTries = 5;
 
 /**
+ * Over 300 lines: transactions and their failures are one state machine.
+ *
  * The way to the database. Every statement runs in a transaction that said whose rows it may see: one workspace's
  * (`workspace`) or, for work that belongs to none, all (`system`). A connection outside both sees no row at all.
  */

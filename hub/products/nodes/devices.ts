@@ -4,7 +4,6 @@ import { hubProofText } from '../../../shared/contract/nodes/device.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { and, eq, gt, isNull, sql } from '../../platform/db/orm.ts';
 import { noteWorkspaceChange } from '../../platform/events/workspace-topic.ts';
@@ -16,7 +15,7 @@ import { Heartbeats } from './heartbeats.ts';
 import type { HeartbeatBody } from './heartbeats.ts';
 import { deviceSecretHash, newDeviceSecret, normalisePairingCode, pairingCodeHash } from './pairing-code.ts';
 import { nodes } from './schema.ts';
-import { unnamedNode } from './store.ts';
+import { lockNodeNames, unnamedNode } from './store.ts';
 import type { KnownDevice } from './store.ts';
 
 export interface DevicesDependencies {
@@ -32,7 +31,6 @@ type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 
 const claimWindowSeconds = 600;
 const wrongClaimsAllowed = 10;
-const maxNameTries = 5;
 
 /** The name of a node that is paired now: its own or its device's, with a number behind it where another paired node has that name. */
 const freeNameSql = (deviceName: string) => sql`coalesce((
@@ -76,7 +74,7 @@ export class Devices {
     }
     const code = normalisePairingCode(body.pairingCode);
     const secret = newDeviceSecret();
-    const claimed = code === null ? null : await this.#claimWithFreeName(code, secret, body);
+    const claimed = code === null ? null : await this.#claim(code, secret, body);
     if (claimed === null) {
       await this.#deps.rateLimiter.take(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
       throw new AppError(
@@ -136,19 +134,16 @@ export class Devices {
     return { pollSeconds: this.#deps.pollSeconds, heartbeatSeconds: this.#deps.heartbeatSeconds };
   }
 
-  /** Two devices with the same name may claim at the same time: the second of them gets the next free name. */
-  async #claimWithFreeName(code: string, secret: string, body: ClaimBody): Promise<string | null> {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#claim(code, secret, body);
-      } catch (error) {
-        if (tries === maxNameTries || violatedConstraint(error) !== 'nodes_name') throw error;
-      }
-    }
-  }
-
   async #claim(code: string, secret: string, body: ClaimBody): Promise<string | null> {
     return this.#deps.db.system(async (tx) => {
+      const hasCode = and(
+        eq(nodes.pairingCodeHash, pairingCodeHash(this.#deps.pairingKey, code)),
+        gt(nodes.pairingExpiresAt, sql`now()`),
+        isNull(nodes.revokedAt),
+      );
+      const [pending] = await tx.select({ tenantId: nodes.tenantId }).from(nodes).where(hasCode);
+      if (pending === undefined) return null;
+      await lockNodeNames(tx, pending.tenantId);
       const [row] = await tx
         .update(nodes)
         .set({
@@ -159,13 +154,7 @@ export class Devices {
           pairedAt: sql`now()`,
           updatedAt: sql`now()`,
         })
-        .where(
-          and(
-            eq(nodes.pairingCodeHash, pairingCodeHash(this.#deps.pairingKey, code)),
-            gt(nodes.pairingExpiresAt, sql`now()`),
-            isNull(nodes.revokedAt),
-          ),
-        )
+        .where(hasCode)
         .returning({ id: nodes.id, tenantId: nodes.tenantId });
       if (row === undefined) return null;
       noteWorkspaceChange(tx, row.tenantId);

@@ -4,7 +4,6 @@ import { notFound } from '../../../shared/errors.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
-import { violatedConstraint } from '../../platform/db/database.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { and, asc, eq, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { Events } from '../../platform/events/events.ts';
@@ -18,7 +17,7 @@ import { nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
 import { isReachable } from './reachability.ts';
 import { nodes } from './schema.ts';
-import { assertNameFree, findNode, isSilentSql, listNodes, nameTaken, presentNode, unnamedNode } from './store.ts';
+import { assertNameFree, findNode, isSilentSql, listNodes, presentNode, unnamedNode } from './store.ts';
 import type { PresentedNode } from './store.ts';
 
 export interface NodesDependencies {
@@ -94,32 +93,27 @@ export class Nodes {
 
   /** @throws AppError `not_found`. */
   async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
-    const presented = await this.#deps.db
-      .workspace(tenantId, async (tx) => {
-        noteWorkspaceChange(tx, tenantId);
-        if (body.name !== undefined) await assertNameFree(tx, tenantId, id, body.name);
-        const updated = await tx
-          .update(nodes)
-          .set({ ...body, updatedAt: sql`now()` })
-          .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
-          .returning({ id: nodes.id });
-        if (updated.length === 0) throw notFound('node', id);
-        await recordAudit(tx, {
-          tenantId,
-          actor,
-          action: 'node.updated',
-          targetType: 'node',
-          targetId: id,
-          details: { ...body },
-        });
-        const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
-        if (found === null) throw notFound('node', id);
-        return presentNode(found.row, found.status);
-      })
-      .catch((error: unknown) => {
-        // Another request may take the name between the check and the write.
-        throw violatedConstraint(error) === 'nodes_name' ? nameTaken(body.name ?? '') : error;
+    const presented = await this.#deps.db.workspace(tenantId, async (tx) => {
+      noteWorkspaceChange(tx, tenantId);
+      if (body.name !== undefined) await assertNameFree(tx, tenantId, id, body.name);
+      const updated = await tx
+        .update(nodes)
+        .set({ ...body, updatedAt: sql`now()` })
+        .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)))
+        .returning({ id: nodes.id });
+      if (updated.length === 0) throw notFound('node', id);
+      await recordAudit(tx, {
+        tenantId,
+        actor,
+        action: 'node.updated',
+        targetType: 'node',
+        targetId: id,
+        details: { ...body },
       });
+      const found = await findNode(tx, tenantId, id, this.#deps.heartbeatSeconds);
+      if (found === null) throw notFound('node', id);
+      return presentNode(found.row, found.status);
+    });
     void this.#deps.events.publish(nodeTopic(id), {});
     return presented;
   }

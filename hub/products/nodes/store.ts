@@ -179,8 +179,16 @@ export async function findNodeByName(tx: Transaction, tenantId: string, name: st
   );
 }
 
+/** Has nodes of a workspace get their names one after the other, until the transaction ends. */
+export async function lockNodeNames(tx: Transaction, tenantId: string): Promise<void> {
+  await tx.query('lock_node_names', `SELECT pg_advisory_xact_lock(hashtextextended('node names ' || $1::text, 0))`, [
+    tenantId,
+  ]);
+}
+
 /** Refuses a name that another node of the workspace has. @throws AppError `node_name_taken`. */
 export async function assertNameFree(tx: Transaction, tenantId: string, nodeId: string, name: string): Promise<void> {
+  await lockNodeNames(tx, tenantId);
   const { rows } = await tx.query<{ id: string }>(
     'find_node_of_name',
     'SELECT id FROM nodes WHERE tenant_id = $1 AND name = $2 AND id <> $3 AND revoked_at IS NULL LIMIT 1',
@@ -190,7 +198,7 @@ export async function assertNameFree(tx: Transaction, tenantId: string, nodeId: 
   if (taken !== undefined) throw nameTaken(name);
 }
 
-export const nameTaken = (name: string) =>
+const nameTaken = (name: string) =>
   new AppError(
     'node_name_taken',
     `A node of this workspace is called "${name}" already; choose another name, or revoke that node.`,

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
 
+// Over 300 lines: the operations of one resource.
+
 const tag = 'Workspaces and people';
 
 const email = z
