@@ -1,7 +1,9 @@
+import { existsSync, realpathSync } from 'node:fs';
 import { app, clipboard, dialog, shell } from 'electron';
 import type { AppState } from '../../shared/companion/app.ts';
 import type { ControlMethodName } from '../../shared/companion/control.ts';
 import { controlMethods } from '../../shared/companion/control.ts';
+import { isWideFolder } from '../runtime/owner-changes.ts';
 import { AppError } from './call-router.ts';
 import type { CallHandlers } from './call-router.ts';
 import type { CompanionWindow } from './companion-window.ts';
@@ -64,7 +66,8 @@ export function createCallHandlers(port: AppPort, keeper: RuntimeKeeper, window:
     },
     'app.chooseFolder': async () => {
       const { filePaths } = await dialog.showOpenDialog(window().browserWindow, { properties: ['openDirectory'] });
-      return { path: filePaths[0] ?? null };
+      const path = filePaths[0] ?? null;
+      return { path, isWide: path !== null && existsSync(path) && isWideFolder(realpathSync(path)) };
     },
     'app.openSystemSettings': async ({ pane }) => {
       const address = panes[process.platform]?.[pane];

@@ -1,10 +1,12 @@
-import { memo } from 'react';
+import { Fragment, memo } from 'react';
+import { describeOrigin } from '../../shared/companion/origin-words.ts';
 import { Badge, Line } from './controls.tsx';
+import { ExactText } from './exact-text.tsx';
 import { PingIcon, SettingsIcon, TickIcon, powerIcons } from './icons.tsx';
 import { describeOutcome, inOwnersWords, isOwnDoing } from './outcome-words.ts';
 import type { PastEntry } from './outcome-words.ts';
 import { Thumbnail } from './pictures.tsx';
-import { describeType, durationOf, powerOfType, timeOf } from './words.ts';
+import { count, describeType, durationOf, powerOfType, timeOf } from './words.ts';
 
 const ownIcons = new Map([
   ['owner.change', SettingsIcon],
@@ -21,18 +23,45 @@ export function TypeIcon({ type }: { type: string }) {
   );
 }
 
-/** What became of a command, in words and with its code. */
+/** What became of a command, in words. */
 function Outcome({ entry }: { entry: PastEntry }) {
   const [words, tone] = describeOutcome(entry);
+  return <Badge tone={tone}>{words}</Badge>;
+}
+
+/** Where a command came from: who started and who approved it, and why. */
+function Origin({ entry: { origin, approvedBy } }: { entry: PastEntry }) {
   return (
-    <span className="outcome">
-      <Badge tone={tone}>{words}</Badge>
-      {entry.outcome !== 'succeeded' && (
-        <code className="code">
-          <Line text={entry.outcome} />
-        </code>
+    <dl className="facts origin-facts">
+      {describeOrigin(origin, approvedBy).map(([name, words]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Line text={words} />
+          </dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+/** The script that ran in a page, closed until its owner opens it. */
+function Script({ script }: { script: NonNullable<PastEntry['script']> }) {
+  return (
+    <details className="help">
+      <summary>Script, {script.characters === 1 ? '1 character' : `${count(script.characters)} characters`}</summary>
+      <pre className="stdin" tabIndex={0} aria-label="Script">
+        <ExactText text={script.text} isMultiLine />
+      </pre>
+      {script.text.length < script.characters && (
+        <p>
+          The log keeps the first {count(script.text.length)} characters. SHA-256 of the whole script:{' '}
+          <code>
+            <Line text={script.sha256} />
+          </code>
+        </p>
       )}
-    </span>
+    </details>
   );
 }
 
@@ -55,7 +84,7 @@ export const CommandRow = memo(function CommandRow({ entry, isShort = false }: C
           </strong>
           {!(isOwn && entry.outcome === 'done') && <Outcome entry={entry} />}
         </div>
-        {entry.summary !== '' && (
+        {entry.summary !== '' && (isShort || entry.script === null) && (
           <div className={`${isOwn ? 'message' : 'summary'} ${isShort ? 'short' : ''}`}>
             <Line text={entry.summary} />
           </div>
@@ -69,12 +98,19 @@ export const CommandRow = memo(function CommandRow({ entry, isShort = false }: C
           <time dateTime={entry.time}>{timeOf(entry.time)}</time>
           {/* What never began took no time worth telling. */}
           {!isOwn && entry.began !== false && <span>{durationOf(entry.durationMs)}</span>}
-          {entry.approvedBy !== null && (
+          {isShort && entry.origin?.workflow !== undefined && (
+            <span>
+              workflow <Line text={entry.origin.workflow.name} />
+            </span>
+          )}
+          {isShort && entry.approvedBy !== null && (
             <span>
               approved by <Line text={entry.approvedBy} />
             </span>
           )}
         </div>
+        {!isShort && !isOwn && (entry.origin !== null || entry.approvedBy !== null) && <Origin entry={entry} />}
+        {!isShort && entry.script !== null && <Script script={entry.script} />}
       </div>
       {entry.hasPicture && !isShort && <Thumbnail entry={entry} />}
     </li>

@@ -1,21 +1,65 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import { wideMeaning } from '../../shared/companion/consent-words.ts';
 import type { Remedy, SystemPermission } from '../../shared/companion/state.ts';
 import { useAction, useStore } from './companion-context.tsx';
 import { ActionError, Button, Line, Lines } from './controls.tsx';
+import { Decision } from './modal.tsx';
 import { partNames } from './words.ts';
 
-/** Asks for a folder by the system's own dialog and shares it; nothing happens when the owner chooses none. */
-export function useShareFolder(): () => Promise<void> {
+/** Opens the folder dialog of the system and shares the chosen folder. A home folder or a drive needs a confirmation first. */
+export function ShareFolder({ children }: { children: ReactNode }) {
   const store = useStore();
-  return async () => {
-    const { path } = await store.call('app.chooseFolder', {});
-    if (path !== null) await store.change({ change: 'share', path });
+  const action = useAction();
+  const [widePath, setWidePath] = useState<string | null>(null);
+  const choose = () =>
+    action.run(async () => {
+      const { path, isWide } = await store.call('app.chooseFolder', {});
+      if (path === null) return;
+      if (isWide) setWidePath(path);
+      else await store.change({ change: 'share', path });
+    });
+  const shareWide = async (path: string) => {
+    if (await action.run(() => store.change({ change: 'share', path, isWide: true }))) setWidePath(null);
   };
+  const cancel = () => {
+    setWidePath(null);
+    action.clear();
+  };
+  return (
+    <>
+      <Button size="small" disabled={action.isBusy} onClick={() => void choose()}>
+        {children}
+      </Button>
+      {widePath === null ? (
+        <ActionError action={action} />
+      ) : (
+        <Decision isOpen title="Share all of this?" onClose={cancel}>
+          <p>
+            <code>
+              <Line text={widePath} />
+            </code>{' '}
+            {wideMeaning}
+          </p>
+          <p>Better share a folder in it.</p>
+          <ActionError action={action} title="It was not shared" />
+          <div className="popup-end">
+            <Button size="big" disabled={action.isBusy} onClick={cancel}>
+              Cancel
+            </Button>
+            <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
+              Share all of it
+            </Button>
+          </div>
+        </Decision>
+      )}
+    </>
+  );
 }
 
 /** What stands in the way of a power, and the one thing to click. */
 export function RemedyLine({ remedy }: { remedy: Remedy }) {
   const store = useStore();
-  const share = useShareFolder();
   const action = useAction();
   const { action: mend } = remedy;
   const part = mend?.kind === 'ask_system' ? partNames.find((name) => name === mend.power) : undefined;
@@ -51,11 +95,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
           Ask the system
         </Button>
       )}
-      {mend?.kind === 'share_folder' && (
-        <Button size="small" disabled={action.isBusy} onClick={() => void action.run(share)}>
-          Share a folder…
-        </Button>
-      )}
+      {mend?.kind === 'share_folder' && <ShareFolder>Share a folder…</ShareFolder>}
       <ActionError action={action} />
     </div>
   );

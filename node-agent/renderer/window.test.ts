@@ -148,7 +148,6 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     for (const part of [
       'Run a program',
       'Ended: took too long',
-      'timeout',
       'argv=["make"]',
       'It was ended.',
       'ben@example.org',
@@ -159,6 +158,49 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     companion.emit({ event: 'command', entry });
     companion.emit({ event: 'command', entry });
     await expect.poll(() => opened.page.locator('.command-row').count()).toBe(3);
+  });
+
+  test('names in Activity where a command came from, opens its script, and shows no code of an outcome', async () => {
+    companion.history = [
+      anEntry({
+        type: 'browser.evaluate',
+        summary: 'document.title',
+        script: { text: `document.title\n// ${hostile}`, characters: 20_000, sha256: 'c'.repeat(64) },
+        outcome: 'denied_by_device',
+        message: 'The owner of this machine does not allow browser.',
+        began: false,
+        origin: {
+          workspace: { id: crypto.randomUUID(), name: 'Acme' },
+          workflow: { id: crypto.randomUUID(), name: 'Nightly check' },
+          run: { id: '01a20753-0000-7000-8000-000000000001', step: { index: 1, name: 'title' } },
+          startedBy: { kind: 'schedule', name: 'every night' },
+          approvedBy: { kind: 'user', id: '1', name: 'ben@example.org', at: minutesAgo(2) },
+          reason: 'To see that the site is up',
+        },
+      }),
+    ];
+    await using opened = await host.open(companion);
+    const { page } = opened;
+    await show(page, 'Activity');
+    const row = page.locator('.command-row');
+    await row.waitFor();
+    for (const part of [
+      'Refused: not allowed on this machine',
+      'WorkspaceAcme',
+      'WorkflowNightly check',
+      'Run01a20753-0000-7000-8000-000000000001, step 2 (title)',
+      'Started byevery night (schedule)',
+      'Approved byben@example.org (user)',
+      'ReasonTo see that the site is up',
+    ])
+      expect(await row.textContent()).toContain(part);
+    expect(await row.textContent()).not.toContain('denied_by_device');
+    const script = row.getByLabel('Script');
+    expect(await script.isVisible()).toBe(false);
+    await row.getByText('Script, 20,000 characters').click();
+    await expect.poll(() => script.textContent()).toBe(`document.title\n// ${hostile}`);
+    expect(await barriers(page)).toEqual([]);
+    expect(await page.locator('img').count()).toBe(0);
   });
 
   test('tells the owner in words for them what became of a command, and what they did themselves', async () => {

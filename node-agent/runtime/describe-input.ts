@@ -42,6 +42,38 @@ function program({ argv, cwd, env, stdin, timeoutMs }: Input): string {
   ].join(', ');
 }
 
+const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+const onTarget = (way: string, value: unknown): string => (value === undefined ? '' : `${way} ${target(value)}`);
+
+/** A single character may be part of a password that is typed key by key. */
+function keyOf(value: unknown): string {
+  const key = textOf(value);
+  return [...key].length === 1 ? 'one character' : key;
+}
+
+function scrolled({ target: to, x, y }: Input): string {
+  const pixels = [
+    ...(typeof x === 'number' ? [`${Math.abs(x)} pixels ${x < 0 ? 'left' : 'right'}`] : []),
+    ...(typeof y === 'number' ? [`${Math.abs(y)} pixels ${y < 0 ? 'up' : 'down'}`] : []),
+  ].join(', ');
+  if (pixels === '') return to === undefined ? '' : `to ${target(to)}`;
+  return `${pixels}${onTarget(' in', to)}`;
+}
+
+const filePaths = (files: unknown): string[] =>
+  (Array.isArray(files) ? files : []).map((file) => textOf(((file ?? {}) as Input)['path']));
+
+function awaited({ target: of, state, text, url, load, download, opened }: Input): string {
+  return [
+    ...(of === undefined ? [] : [`until ${target(of)} is ${textOf(state) || 'visible'}`]),
+    ...(typeof text === 'string' ? [`until it shows a text of ${text.length} characters`] : []),
+    ...(typeof url === 'string' ? [`until its address is ${address(url)}`] : []),
+    ...(typeof load === 'string' ? ['until it has loaded'] : []),
+    ...(download === true ? ['until a download is saved'] : []),
+    ...(opened === true ? ['until it opens another page'] : []),
+  ].join(', ');
+}
+
 const describers: Record<string, (input: Input) => string> = {
   'node.ping': () => '',
   'node.capture_screen': ({ display }) => (typeof display === 'number' && display > 0 ? `display ${display}` : ''),
@@ -66,6 +98,23 @@ const describers: Record<string, (input: Input) => string> = {
     ),
   'browser.evaluate': (input) => withPage(input, textOf(input['expression']).trim()),
   'browser.content': (input) => withPage(input, ''),
+  'browser.select': (input) => {
+    const options = lengthOf(input['options']);
+    return withPage(input, `${options === 1 ? '1 option' : `${options} options`} of ${target(input['target'])}`);
+  },
+  'browser.check': (input) =>
+    withPage(input, `${input['checked'] === false ? 'uncheck ' : ''}${target(input['target'])}`),
+  'browser.press': (input) => withPage(input, `${keyOf(input['key'])}${onTarget(' on', input['target'])}`),
+  'browser.hover': (input) => withPage(input, target(input['target'])),
+  'browser.scroll': (input) => withPage(input, scrolled(input)),
+  'browser.upload': (input) =>
+    withPage(input, `${filePaths(input['files']).join(', ') || 'no file'} into ${target(input['target'])}`),
+  'browser.wait_for': (input) => withPage(input, awaited(input)),
+  'browser.back': (input) => withPage(input, ''),
+  'browser.reload': (input) => withPage(input, ''),
+  'browser.pages': () => '',
+  'browser.switch': (input) => withPage(input, ''),
+  'browser.close': (input) => withPage(input, ''),
 };
 
 /** Fields that may hold a secret or a person's text: only their length is noted. */

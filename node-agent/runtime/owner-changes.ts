@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, relative } from 'node:path';
+import { wideMeaning } from '../../shared/companion/consent-words.ts';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
@@ -64,10 +65,6 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 
   if (settings.system.rules.length > maxRules)
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
 }
-
-/** What it means to share a home folder or a drive. */
-export const wideMeaning =
-  'holds all of your files, or all of this machine: workflows could read everything in it that is not hidden.';
 
 /** Whether a real path is the home folder, a folder around it, or a whole drive. */
 export function isWideFolder(real: string): boolean {

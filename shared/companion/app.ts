@@ -68,7 +68,13 @@ export const appMethods = {
   /** Applies an update that is ready now, rather than when nothing runs. */
   'app.applyUpdate': method(nothing, appState),
   /** Opens the system's own dialog; null when the owner chose nothing. */
-  'app.chooseFolder': method(nothing, z.object({ path: z.string().nullable() })),
+  'app.chooseFolder': method(
+    nothing,
+    z.object({
+      path: z.string().nullable(),
+      isWide: z.boolean().describe('Whether it is the home folder, a folder around it, or a whole drive'),
+    }),
+  ),
   'app.openSystemSettings': method(z.strictObject({ pane: z.enum(['screen', 'camera', 'microphone']) }), nothing),
   'app.copy': method(z.strictObject({ text: z.string().max(2_000) }), nothing),
   'app.openLogFolder': method(nothing, nothing),

@@ -471,6 +471,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           ]);
         // Each way leads there as long as nobody is in it, or that nothing comes proves nothing.
         write({});
+        await companion.cli('settings', 'accept');
         await tryAll();
         expect([...arrived]).toEqual(
           expect.arrayContaining([
@@ -505,6 +506,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           [{ allowed: false }, 'denied_by_device'],
         ] as const) {
           write({ blockHosts: ['localhost'] });
+          await companion.cli('settings', 'accept');
           const { id } = await workspace.api.call('createAutomationWorkflow', {
             body: {
               name: 'x',
@@ -548,6 +550,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       join(companion.home, 'settings.json'),
       JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }),
     );
+    await companion.cli('settings', 'accept');
     await run(companion, [{ ...open, input: { url: `${base}/` } }]);
     const profile = join(companion.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);

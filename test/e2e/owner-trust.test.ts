@@ -43,7 +43,7 @@ async function begin(companion: TestCompanion, skillId: string, input: Record<st
   if (skillId !== 'system.run') return runId;
   expect((await settled(runId)).status).toBe('waiting_approval');
   const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
-  await workspace.api.call('decideAutomationApproval', {
+  await workspace.session.call('decideAutomationApproval', {
     params: { id: data[0]?.id as string },
     body: { decision: 'approved' },
   });
@@ -92,10 +92,13 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     rmSync(folder, { recursive: true });
   });
   const read = () => run(companion, 'node.files_read', { path: join(companion.shared, 'note.txt') });
+  /** Reads that the log holds. The disk may have taken only the entry that is written before a read. */
   const reads = async () =>
-    (await json<{ type: string; outcome: string }[]>(companion, 'audit')).filter(
-      ({ type, outcome }) => type === 'node.files_read' && outcome === 'succeeded',
-    ).length;
+    new Set(
+      (await json<{ commandId: string; type: string; outcome: string }[]>(companion, 'audit'))
+        .filter(({ type, outcome }) => type === 'node.files_read' && ['begun', 'succeeded'].includes(outcome))
+        .map(({ commandId }) => commandId),
+    ).size;
 
   test('leaves no read unlogged: what can not be logged is not done, and doctor says why', async () => {
     expect((await read()).status).toBe('succeeded');
@@ -248,4 +251,48 @@ test('a shared folder does not include hidden files and key stores, and a home f
   expect((await statusOf(companion)).settings).toMatchObject({ sharedFolders: [companion.shared] });
   expect(await companion.cli('share', companion.shared, '--include-hidden')).toMatchObject({ code: 0 });
   expect((await run(companion, 'node.files_read', key)).status).toBe('succeeded');
+});
+
+test('asking is turned off only with a confirmation that says what that means', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  const system = async () =>
+    (await json<{ settings: { system: { allowed: boolean; ask: boolean } } }>(companion, 'status')).settings.system;
+  const meaning = expect.stringContaining('Whoever may approve at the hub has a shell on this machine.') as string;
+  expect(await companion.cli('allow', 'system', '--no-ask')).toMatchObject({ code: 2, stderr: meaning });
+  expect(await system()).toMatchObject({ allowed: false });
+  await companion.cli('allow', 'system');
+  expect(await companion.cli('ask', 'off')).toMatchObject({ code: 2, stderr: meaning });
+  expect(await system()).toMatchObject({ allowed: true, ask: true });
+  expect(await companion.cli('allow', 'system', '--no-ask', '--yes')).toMatchObject({ code: 0 });
+  expect(await system()).toMatchObject({ allowed: true, ask: false });
+});
+
+test('a prompt and the log name workspace, workflow, run, starter, approver and reason as the hub sends them, and a prompt warns of a shell', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: [] });
+  await companion.cli('allow', 'system');
+  const runId = await begin(companion, 'system.run', { argv: ['sh', '-c', 'echo shown'] });
+  await expect.poll(() => json<Prompt[]>(companion, 'prompts')).toHaveLength(1);
+  const [prompt] = await json<Prompt[]>(companion, 'prompts');
+  const origin = {
+    workspace: { id: expect.any(String) as string, name: expect.stringMatching(/./) as string },
+    workflow: { id: expect.any(String) as string, name: 'trust' },
+    run: { id: runId, step: { index: 0 } },
+    startedBy: { kind: 'key', name: expect.stringMatching(/./) as string },
+    approvedBy: { name: expect.stringMatching(/./) as string },
+  };
+  expect(prompt?.origin).toMatchObject(origin);
+  const { stdout } = await companion.cli('prompts');
+  expect(stdout).toContain('WARNING    sh runs code that stands in its arguments: read all of it.');
+  for (const words of [
+    `workspace   ${prompt?.origin?.workspace.name}`,
+    'workflow    trust',
+    `run         ${runId}, step 1`,
+    `started by  ${prompt?.origin?.startedBy?.name} (API key)`,
+    `approved by ${prompt?.origin?.approvedBy?.name}`,
+  ])
+    expect(stdout).toContain(words);
+  await companion.cli('answer', prompt?.id as string, 'once');
+  expect((await settled(runId)).status).toBe('succeeded');
+  const log = await json<{ type: string; outcome: string }[]>(companion, 'audit');
+  expect(log.find(({ type, outcome }) => type === 'system.run' && outcome === 'succeeded')).toMatchObject({ origin });
 });

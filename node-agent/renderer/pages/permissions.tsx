@@ -5,7 +5,7 @@ import { visibleLine } from '../../../shared/visible-text.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
 import { ActionError, Badge, Button, Empty, Line, Section, Toggle } from '../controls.tsx';
 import { CrossIcon, DownIcon, FolderIcon, PlusIcon, TickIcon, powerIcons } from '../icons.tsx';
-import { RemedyLine, describePermission, useShareFolder } from '../remedy.tsx';
+import { RemedyLine, ShareFolder, describePermission } from '../remedy.tsx';
 import type { Tone } from '../words.ts';
 import { momentOf, powerWords } from '../words.ts';
 import { BrowserRules } from './browser-rules.tsx';
@@ -126,17 +126,16 @@ const PowerRow = memo(function PowerRow({ state }: { state: PowerState }) {
 function SharedFolders() {
   const store = useStore();
   const sharedFolders = useCompanionState(({ settings }) => settings.sharedFolders);
-  const share = useShareFolder();
   const action = useAction();
   return (
     <Section
       title="Shared folders"
       about="Workflows may list and read what lies in these folders, and nothing else on this machine. They can't change anything in them."
       end={
-        <Button size="small" disabled={action.isBusy} onClick={() => void action.run(share)}>
+        <ShareFolder>
           <PlusIcon size={16} />
           Share a folder…
-        </Button>
+        </ShareFolder>
       }
     >
       <ActionError action={action} />

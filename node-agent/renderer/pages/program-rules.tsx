@@ -1,9 +1,11 @@
 import { useState } from 'react';
+import { unattendedMeaning } from '../../../shared/companion/consent-words.ts';
 import type { ProgramRule } from '../../../shared/companion/settings.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
 import { ActionError, Badge, Button, Choice, Empty, Field, Line, Section, ToggleRow } from '../controls.tsx';
 import { CrossIcon } from '../icons.tsx';
 import { ListEditor } from '../list-editor.tsx';
+import { Decision } from '../modal.tsx';
 import { momentOf } from '../words.ts';
 
 const decisions = [
@@ -123,24 +125,55 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
   );
 }
 
+/** Turns asking on at once, and off only after a dialog that says what that means. */
+function AskSwitch() {
+  const store = useStore();
+  const ask = useCompanionState(({ settings }) => settings.system.ask);
+  const action = useAction();
+  const [isConfirming, setConfirming] = useState(false);
+  const turn = async (on: boolean) => {
+    if (await action.run(() => store.change({ change: 'ask', ask: on }))) setConfirming(false);
+  };
+  const cancel = () => {
+    setConfirming(false);
+    action.clear();
+  };
+  return (
+    <>
+      <ToggleRow
+        label="Ask me before each program"
+        about="When no rule below decides it. Without your answer it does not run; while this is off, it runs unasked."
+        isOn={ask}
+        isDisabled={action.isBusy}
+        onChange={(on) => (on ? void turn(true) : setConfirming(true))}
+      />
+      {!isConfirming && <ActionError action={action} />}
+      <Decision isOpen={isConfirming} title="Run programs without asking you?" onClose={cancel}>
+        <p>{unattendedMeaning}</p>
+        <ActionError action={action} title="You are still asked" />
+        <div className="popup-end">
+          <Button size="big" disabled={action.isBusy} onClick={cancel}>
+            Keep asking me
+          </Button>
+          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
+            Run without asking
+          </Button>
+        </div>
+      </Decision>
+    </>
+  );
+}
+
 /** Which programs may run: by asking, by rules, and by a list beyond which none may. */
 export function ProgramRules() {
   const store = useStore();
   const system = useCompanionState(({ settings }) => settings.system);
-  const action = useAction();
   return (
     <Section
       title="Programs"
       about="What a person approved at the hub is checked here again, byte for byte, before it runs."
     >
-      <ToggleRow
-        label="Ask me before each program"
-        about="When no rule below decides it. Without your answer it does not run; while this is off, it runs unasked."
-        isOn={system.ask}
-        isDisabled={action.isBusy}
-        onChange={(ask) => void action.run(() => store.change({ change: 'ask', ask }))}
-      />
-      <ActionError action={action} />
+      <AskSwitch />
       {system.rules.length === 0 ? (
         <Empty>There are no rules.</Empty>
       ) : (

@@ -20,7 +20,3 @@ export async function confirm(meaning: string, isConfirmed: boolean): Promise<vo
   }
   throw new CompanionError('Nothing was changed.', { exitCode: usageExitCode });
 }
-
-/** What it means that the owner is not asked before a program runs. */
-export const unattendedMeaning =
-  'Without asking, every program that is approved at the hub runs here at once, as your user: it can read and change all of your files. Whoever may approve at the hub has a shell on this machine.';

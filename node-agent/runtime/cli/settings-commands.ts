@@ -1,13 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument } from 'commander';
+import { unattendedMeaning, wideMeaning } from '../../../shared/companion/consent-words.ts';
 import { powers } from '../../../shared/companion/settings.ts';
 import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { sandboxProblem } from '../commands/browser/sandbox.ts';
 import { CompanionError } from '../data-folder.ts';
-import { isWideFolder, wideMeaning } from '../owner-changes.ts';
-import { confirm, unattendedMeaning } from './consent.ts';
+import { isWideFolder } from '../owner-changes.ts';
+import { confirm } from './consent.ts';
 import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
 import { localTime } from './local-time.ts';
