@@ -68,7 +68,14 @@ test.skipIf(findBrowser(undefined) === null)(
     const { id } = await workspace.api.call('createAutomationWorkflow', {
       body: {
         name: 'look',
-        stepsJson: [{ type: 'skill', skillId: 'browser.screenshot', input: { nodeId: running.nodeId } as never }],
+        stepsJson: [
+          {
+            type: 'skill',
+            skillId: 'browser.navigate',
+            input: { nodeId: running.nodeId, url: hub.url.replace('127.0.0.1', 'localhost') },
+          },
+          { type: 'skill', skillId: 'browser.screenshot', input: { nodeId: running.nodeId } as never },
+        ],
       },
     });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
@@ -76,7 +83,10 @@ test.skipIf(findBrowser(undefined) === null)(
     expect(run).toMatchObject({ status: 'succeeded' });
     using control = (await ControlClient.open(new DataFolder(running.home))) as ControlClient;
     const entries = (await control.call('history', {})).entries.filter(({ type }) => !type.startsWith('owner.'));
-    expect(entries).toMatchObject([{ type: 'browser.screenshot', outcome: 'succeeded', hasPicture: true }]);
+    expect(entries).toMatchObject([
+      { type: 'browser.screenshot', outcome: 'succeeded', hasPicture: true },
+      { type: 'browser.navigate', outcome: 'succeeded', hasPicture: false },
+    ]);
     const commandId = entries[0]?.commandId as string;
     const picture = await control.call('picture', { commandId });
     expect(Buffer.from(picture.base64, 'base64').subarray(1, 4).toString()).toBe('PNG');

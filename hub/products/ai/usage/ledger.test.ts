@@ -49,6 +49,8 @@ const over = (statement: (write: () => Promise<unknown[]>, tries: number) => Pro
 
 test('calls that end while others are written are counted together, each once', async () => {
   await using ledger = new UsageLedger({ db, logger, clock });
+  // A new connection proves its role by a statement of its own.
+  await db.systemStatement('open_connection', 'SELECT 1', []);
   using recorder = new StatementRecorder();
   for (let index = 0; index < 50; index += 1) ledger.add(call(tenantId, index === 0 ? 'http_500' : 'answered'));
   await ledger.written();
