@@ -151,6 +151,8 @@ export class Companion {
       browser: options.browser,
       prompts: options.prompts,
       pictures: options.pictures,
+      // Without an answer of the hub the command fails as it would have.
+      onBrowserFull: () => this.#beat().catch(() => undefined),
       onChange: () => options.onChange?.(),
       onOutcome: (line) => {
         options.onEvent({ event: 'command', type: line.type, outcome: line.outcome, message: line.message });

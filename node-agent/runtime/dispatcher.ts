@@ -82,6 +82,8 @@ export interface DispatcherOptions {
   /** Who asks the owner; without it nobody can, and what would be asked is refused. */
   prompts: Prompts | undefined;
   pictures: PictureKeeper | undefined;
+  /** Called when the browser has as many pages as it may, to close those of runs that are over. */
+  onBrowserFull: () => Promise<void>;
   onChange: () => void;
   onOutcome: (line: AuditLine) => void;
 }
@@ -102,6 +104,7 @@ export class Dispatcher implements AsyncDisposable {
     this.#options = options;
     const { guard, folder } = options;
     this.#browser = options.browser ?? new BrowserSession(folder.browserProfile);
+    this.#browser.onFull = options.onBrowserFull;
     this.#handlers = {
       'node.ping': async () => ({ pong: true, latencyMs: 0, appVersion }),
       ...captureHandlers(guard, options.host ?? undefined),

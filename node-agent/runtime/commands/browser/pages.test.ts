@@ -110,6 +110,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   let session: BrowserSession;
   let dispatcher: Dispatcher;
   let base: string;
+  let onFull: () => Promise<void> = async () => undefined;
 
   const openDispatcher = () => {
     session = new BrowserSession(folder.browserProfile);
@@ -124,6 +125,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       prompts: undefined,
       pictures: undefined,
       onChange: () => undefined,
+      onBrowserFull: () => onFull(),
       onOutcome: () => undefined,
     });
   };
@@ -294,6 +296,26 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         await send(one, 'close');
         expect((await open(other, '/', { newPage: true })).code).toBeUndefined();
       } finally {
+        await settings({ maxPages: 20 });
+      }
+    });
+
+    test('of runs that are over are closed when there is no room for another page, before their next heartbeat', async () => {
+      const [one, other] = [runOf(), runOf()];
+      await settings({ maxPages: 2 });
+      let asked = 0;
+      onFull = async () => {
+        asked += 1;
+        await dispatcher.endRuns([one.run?.id as string]);
+      };
+      try {
+        await open(one, '/');
+        await open(one, '/', { newPage: true });
+        expect(asked).toBe(0);
+        expect((await open(other, '/')).code).toBeUndefined();
+        expect(asked).toBe(1);
+      } finally {
+        onFull = async () => undefined;
         await settings({ maxPages: 20 });
       }
     });

@@ -53,6 +53,9 @@ export class BrowserSession implements AsyncDisposable {
   /** Pages that are being opened. */
   #opening = 0;
   #usedAt = 0;
+  #freeing: Promise<void> | undefined;
+  /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
+  onFull: () => Promise<void> = async () => undefined;
 
   constructor(profile: string) {
     this.#profile = profile;
@@ -177,6 +180,11 @@ export class BrowserSession implements AsyncDisposable {
     if (pageId !== undefined) return this.find(pages.owner, pageId);
     if (!newPage && pages.current !== null) return pages.current;
     if (!newPage && !opens) throw pages.closed();
+    if (this.#limitProblem(pages, settings.maxPages) !== null) {
+      // Pages of runs that ended since the last heartbeat are still open.
+      this.#freeing ??= this.onFull().finally(() => (this.#freeing = undefined));
+      await this.#freeing;
+    }
     const problem = this.#limitProblem(pages, settings.maxPages);
     if (problem !== null) throw new CommandError('too_many_pages', problem);
     this.#opening += 1;
