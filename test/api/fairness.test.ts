@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
@@ -154,4 +155,48 @@ test('thousands of schedules of one workspace that fall due at once starve nobod
   expect(await statuses(quick, id)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(await ended()).toBeLessThan(count);
   await expect.poll(ended, { timeout: 60_000 }).toBe(count);
+});
+
+test('calls of the inbound hook with an Idempotency-Key that wait for a lock leave connections to another workspace', async () => {
+  await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', HOOK_RATE_LIMIT_PER_MINUTE: '100000' });
+  const [blocked, other] = [await hub.workspace(), await hub.workspace()];
+  const token = 'webhook-token-of-the-blocked-workspace';
+  const { id } = await blocked.api.call('createAutomationWorkflow', {
+    body: {
+      name: 'hook',
+      // A start counts the running runs under a lock of the workflow.
+      limits: { maxConcurrentRuns: 5, onLimit: 'drop' },
+      triggerJson: { type: 'webhook', webhook: { token } },
+      stepsJson: [{ type: 'log', message: 'started' }],
+    },
+  });
+  const holder = new Client({ connectionString: hub.database.url });
+  holder.on('error', () => undefined);
+  await holder.connect();
+  await holder.query('BEGIN');
+  await holder.query('SELECT 1 FROM workflows WHERE id = $1 FOR UPDATE', [id]);
+  let answered = 0;
+  const calls = Array.from({ length: 20 }, async (_, n) => {
+    await fetch(`${hub.url}/v1/automations/hooks/inbound`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-service-automation-token': token,
+        'idempotency-key': `call-${n}`,
+      },
+      body: '{"event":"ordered"}',
+    });
+    answered += 1;
+  });
+  const blockedBackends = async () =>
+    (
+      await hub.database.query<{ n: number }>(
+        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+    )[0]?.n;
+  await expect.poll(blockedBackends).toBeGreaterThan(3);
+  for (let n = 0; n < 3; n += 1) await other.api.call('listAutomationRuns', { query: {} });
+  expect(answered).toBe(0);
+  await holder.end();
+  await Promise.all(calls);
 });

@@ -12,25 +12,34 @@ export interface ConnectionSharesOptions {
 
 /** The turn of one transaction. */
 export interface Turn {
+  /** Whether it uses one of the last free connections, so that it must not wait long for locks. */
+  isReserve: boolean;
   /** Does its work; whatever transaction that opens in turn needs no turn of its own, which this one may keep from it. */
   run<Result>(work: () => Promise<Result>): Promise<Result>;
   /** To be called once, when its connection is free. */
   end(): void;
 }
 
-type Begin = () => void;
+type Begin = (isReserve: boolean) => void;
 
 /** For what code runs within a transaction: whether that is under way still, since what it leaves behind goes on in the same context. */
 const within = new AsyncLocalStorage<{ isOpen: boolean }>();
 
-const nested: Turn = { run: (work) => work(), end: () => undefined };
+const nested: Turn = { isReserve: false, run: (work) => work(), end: () => undefined };
+
+/** A workspace uses at most so many times the connections that stay free behind it. */
+const shareOfFree = 3;
 
 /**
- * Shares connections among workspaces: they take turns, and none has all of them, so that what waits for each other in one of them, such
- * as for the lock of a row, keeps nobody else waiting. What belongs to no workspace takes turns, too, and has no such bound.
+ * Shares connections among workspaces, which take turns. A workspace that has connections gets another one only while enough
+ * stay free: alone it uses about three quarters of them, and every further busy workspace uses less. One stays free for a
+ * workspace that has none. Transactions that belong to no workspace share one turn and have the same limit.
+ *
+ * The last quarter of the connections is a reserve. Transactions that use it wait only briefly for locks, so that blocked
+ * transactions of several workspaces cannot occupy all connections for long.
  */
 export class ConnectionShares {
-  readonly #mostOfWorkspace: number;
+  readonly #reserve: number;
   readonly #patienceMs: number;
   readonly #maxWaiting: number;
   readonly #held = new Map<string, number>();
@@ -41,7 +50,7 @@ export class ConnectionShares {
 
   constructor({ connections, patienceMs = 10_000, maxWaiting = 2_000 }: ConnectionSharesOptions) {
     this.#free = connections;
-    this.#mostOfWorkspace = Math.max(1, connections - Math.max(1, Math.floor(connections / 4)));
+    this.#reserve = Math.floor(connections / 4);
     this.#patienceMs = patienceMs;
     this.#maxWaiting = maxWaiting;
   }
@@ -60,10 +69,10 @@ export class ConnectionShares {
     if (within.getStore()?.isOpen === true) return nested;
     const key = tenantId ?? '';
     // Whoever else waits while one is free has as many as they may.
-    if (this.#free > 0 && this.#mayHaveMore(key)) this.#take(key);
-    else await this.#wait(key);
+    const isReserve = this.#free > 0 && this.#mayHaveMore(key) ? this.#take(key) : await this.#wait(key);
     const context = { isOpen: true };
     return {
+      isReserve,
       async run(work) {
         try {
           return await within.run(context, work);
@@ -76,26 +85,29 @@ export class ConnectionShares {
   }
 
   #mayHaveMore(key: string): boolean {
-    return key === '' || (this.#held.get(key) ?? 0) < this.#mostOfWorkspace;
+    const held = this.#held.get(key) ?? 0;
+    return held === 0 || held < shareOfFree * (this.#free - 1);
   }
 
-  #take(key: string): void {
+  /** Returns whether the connection belongs to the reserve. */
+  #take(key: string): boolean {
     this.#free -= 1;
     this.#held.set(key, (this.#held.get(key) ?? 0) + 1);
+    return this.#free < this.#reserve;
   }
 
-  #wait(key: string): Promise<void> {
+  #wait(key: string): Promise<boolean> {
     const line = this.#lines.get(key) ?? new Set();
     if (line.size >= this.#maxWaiting) throw new DatabaseOutage(tooBusy, undefined);
     this.#lines.set(key, line);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => {
       this.#leave(key, line, begin);
       reject(new DatabaseOutage(tooBusy, undefined));
     }, this.#patienceMs);
-    const begin = () => {
+    const begin = (isReserve: boolean) => {
       clearTimeout(timer);
-      resolve();
+      resolve(isReserve);
     };
     line.add(begin);
     this.#waiting += 1;
@@ -122,8 +134,7 @@ export class ConnectionShares {
       const [begin] = line as Iterable<Begin>;
       if (begin === undefined) continue;
       this.#leave(next, line, begin);
-      this.#take(next);
-      begin();
+      begin(this.#take(next));
     }
   }
 }

@@ -349,17 +349,24 @@ test('of statements sent one behind the other the one that failed the transactio
 });
 
 /** A workspace, and what waits in it for a lock that a test holds. */
-async function stuckWorkspace(own: Database, count: number) {
+async function stuckWorkspace(own: Database, count: number, lockId = 4711) {
   const holder = new Client({ connectionString: database.url });
   await holder.connect();
-  await holder.query('SELECT pg_advisory_lock(4711)');
+  await holder.query('SELECT pg_advisory_lock($1)', [lockId]);
   const tenantId = crypto.randomUUID();
-  const lock = (tx: Transaction) => tx.query('lock', 'SELECT pg_advisory_xact_lock(4711)', []);
+  const lock = (tx: Transaction) => tx.query('lock', 'SELECT pg_advisory_xact_lock($1)', [lockId]);
   const done: number[] = [];
-  const waiting = Array.from({ length: count }, (_, n) => own.workspace(tenantId, lock).then(() => done.push(n)));
+  const failed: number[] = [];
+  const waiting = Array.from({ length: count }, (_, n) =>
+    own.workspace(tenantId, lock).then(
+      () => done.push(n),
+      () => failed.push(n),
+    ),
+  );
   return {
     tenantId,
     done,
+    failed,
     async end() {
       await holder.end();
       await Promise.all(waiting);
@@ -388,6 +395,31 @@ test('what waits in one workspace leaves connections to others, and those that w
   held.resolve();
   await holding;
   expect([stuck.done.length, own.load.waiting]).toEqual([40, 0]);
+});
+
+test('while transactions of two workspaces wait for a lock, another workspace and the hub itself get a connection', async () => {
+  await using own = openOwn();
+  const first = await stuckWorkspace(own, 3);
+  const second = await stuckWorkspace(own, 3, 4713);
+  for (let n = 0; n < 5; n += 1) expect((await own.workspace(crypto.randomUUID(), one)).rowCount).toBe(1);
+  expect((await own.system(one)).rowCount).toBe(1);
+  expect([...first.done, ...first.failed]).toEqual([]);
+  await Promise.all([first.end(), second.end()]);
+});
+
+test('transactions of no workspace that wait for a lock leave a connection to a workspace', async () => {
+  await using own = openOwn();
+  const holder = new Client({ connectionString: database.url });
+  await holder.connect();
+  await holder.query('SELECT pg_advisory_lock(4712)');
+  let done = 0;
+  const waiting = Array.from({ length: 40 }, () =>
+    own.system((tx) => tx.query('lock', 'SELECT pg_advisory_xact_lock(4712)', [])).then(() => (done += 1)),
+  );
+  expect((await own.workspace(crypto.randomUUID(), one)).rowCount).toBe(1);
+  expect(done).toBe(0);
+  await holder.end();
+  await Promise.all(waiting);
 });
 
 test('transactions within transactions of the same workspace go through, however many there are', async () => {

@@ -32,6 +32,9 @@ export interface TransactionOptions {
   lockTimeoutMs?: number;
 }
 
+/** How long a transaction waits for a lock while it uses one of the last free connections, in milliseconds. */
+const reserveLockTimeoutMs = 1_000;
+
 const systemScope = 'SET LOCAL ROLE outrigger_system';
 
 /** A connection that does not answer a ping within so long is given up, in milliseconds. */
@@ -50,6 +53,7 @@ export class Database implements AsyncDisposable {
   readonly #pool: Pool;
   readonly #systemPool: Pool;
   readonly #shares: ConnectionShares;
+  readonly #reserveLockTimeoutMs: number;
   #closing = false;
   #tellWritten: (topic: string) => void = () => undefined;
   #isDiskFull = false;
@@ -63,6 +67,7 @@ export class Database implements AsyncDisposable {
     const planner = '-c random_page_cost=1.1';
     this.#pool = open(options.maxConnections - forStatements, 'outrigger_app', planner);
     this.#shares = new ConnectionShares({ connections: options.maxConnections - forStatements });
+    this.#reserveLockTimeoutMs = Math.min(reserveLockTimeoutMs, options.lockTimeoutMs ?? reserveLockTimeoutMs);
     this.#systemPool = open(forStatements, 'outrigger_system', `-c synchronous_commit=off ${planner}`);
   }
 
@@ -197,9 +202,12 @@ export class Database implements AsyncDisposable {
   ): Promise<Result> {
     const settings = [scope.text];
     if (!durable && !readOnly) settings.push('SET LOCAL synchronous_commit = off');
-    if (lockTimeoutMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.round(lockTimeoutMs)}`);
-    const begin = `BEGIN${readOnly ? ' READ ONLY' : ''}; ${settings.join('; ')}`;
-    return this.#repeat(() => this.#once(begin, work, readOnly, scope.tenantId));
+    const beginOf = (isReserve: boolean) => {
+      const most = isReserve ? Math.min(lockTimeoutMs ?? Infinity, this.#reserveLockTimeoutMs) : lockTimeoutMs;
+      const limit = most === undefined ? [] : [`SET LOCAL lock_timeout = ${Math.round(most)}`];
+      return `BEGIN${readOnly ? ' READ ONLY' : ''}; ${[...settings, ...limit].join('; ')}`;
+    };
+    return this.#repeat(() => this.#once(beginOf, work, readOnly, scope.tenantId));
   }
 
   /** Tries again what others got in the way of, a few times, each a little later. */
@@ -219,7 +227,7 @@ export class Database implements AsyncDisposable {
   }
 
   async #once<Result>(
-    begin: string,
+    beginOf: (isReserve: boolean) => string,
     work: (tx: Transaction) => Promise<Result>,
     readOnly: boolean,
     tenantId: string | null,
@@ -244,7 +252,7 @@ export class Database implements AsyncDisposable {
     gatherWrites(client);
     // The first statement goes out right behind it. Should it fail, that one sees no workspace, and so no row; what comes of that is no answer.
     let beginFailure: Error | undefined;
-    const begun = client.query(begin).then(
+    const begun = client.query(beginOf(turn.isReserve)).then(
       () => undefined,
       (error: Error) => {
         beginFailure = error;

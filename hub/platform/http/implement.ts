@@ -43,18 +43,32 @@ export interface Route {
   operation: Operation;
   /** Whether a device that is known from before is served at once: its handler writes nothing before it has confirmed it, or looks at that as it writes. */
   confirms?: boolean;
+  /** Finds the workspace of a caller whose credential names none; null when there is none. */
+  workspaceOf?: (request: OperationRequest<Operation>) => Promise<string | null>;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
-/** Binds the operations of a resource to their handlers; those named as `confirming` confirm their callers for themselves. */
+/**
+ * Binds the operations of a resource to their handlers.
+ * @param options.confirming operations that confirm their callers themselves.
+ * @param options.workspaceOf how an operation finds the workspace of a caller whose credential names none. The connections of
+ *   a request with an `Idempotency-Key` count for this workspace.
+ */
 export function implement<Operations extends Resource>(
   resource: Operations,
   handlers: Handlers<Operations>,
-  { confirming = [] }: { confirming?: readonly (keyof Operations)[] } = {},
+  {
+    confirming = [],
+    workspaceOf = {},
+  }: {
+    confirming?: readonly (keyof Operations)[];
+    workspaceOf?: { [Id in keyof Operations]?: (request: OperationRequest<Operations[Id]>) => Promise<string | null> };
+  } = {},
 ): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({
     operation,
     confirms: confirming.includes(id),
+    workspaceOf: workspaceOf[id] as unknown as Route['workspaceOf'],
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }

@@ -220,13 +220,13 @@ async function carryOut(
     send(response, await answered);
     return;
   }
-  const { tenantId } = idempotent;
+  const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
   const { answer: first, replayed } =
     operation.waitsOutside === true && tenantId !== null
       ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
           answer(options, route, Object.assign(operationRequest, { conclude })),
         )
-      : await options.idempotency.once(idempotent, () => answer(options, route, operationRequest));
+      : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   send(response, first);
 }

@@ -73,10 +73,18 @@ function runIdOf(value: string | string[] | undefined): string | null {
 }
 
 export const hookRoutes = (workflows: Workflows) =>
-  implement(hooks, {
-    inboundAutomationHook: ({ principal, body, headers }) =>
-      workflows.startInbound(principal, body, {
-        depth: depthOf(headers[depthHeader]),
-        runId: runIdOf(headers[runHeader]),
-      }),
-  });
+  implement(
+    hooks,
+    {
+      inboundAutomationHook: ({ principal, body, headers }) =>
+        workflows.startInbound(principal, body, {
+          depth: depthOf(headers[depthHeader]),
+          runId: runIdOf(headers[runHeader]),
+        }),
+    },
+    {
+      workspaceOf: {
+        inboundAutomationHook: ({ principal, body }) => workflows.findWorkspaceOfHook(principal, body.workflowId),
+      },
+    },
+  );

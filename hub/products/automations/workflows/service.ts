@@ -29,8 +29,16 @@ import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts'
 import { KnownStarts } from './known-starts.ts';
 import { payloadOf, startWorkflow } from './start.ts';
 import type { StartedRun, StartRequest } from './start.ts';
+import { webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findWorkflow, listChannelWorkflows, listDerivedIds, listWorkflows, markDeleted } from './store.ts';
+import {
+  findWebhookTokenWorkspace,
+  findWorkflow,
+  listChannelWorkflows,
+  listDerivedIds,
+  listWorkflows,
+  markDeleted,
+} from './store.ts';
 import type { WorkflowRow } from './store.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
@@ -200,6 +208,13 @@ export class Workflows {
   /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */
   startInbound(caller: HookCaller, body: InboundBody, origin: HookOrigin): Promise<Started> {
     return startInbound({ ...this.#deps, known: this.#known }, caller, body, origin);
+  }
+
+  /** Finds the workspace whose workflows a caller of the inbound hook can start; null for an unknown webhook token. */
+  async findWorkspaceOfHook(caller: HookCaller, workflowId: string | undefined): Promise<string | null> {
+    return caller.kind === 'token'
+      ? caller.tenantId
+      : findWebhookTokenWorkspace(this.#deps.db, webhookTokenHash(caller.token), workflowId);
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */

@@ -190,6 +190,21 @@ export async function findByWebhookToken(
   );
 }
 
+/** Finds the workspace of the workflows that `findByWebhookToken` returns; null when it returns none. */
+export async function findWebhookTokenWorkspace(
+  db: Database,
+  tokenHash: Buffer,
+  workflowId: string | undefined,
+): Promise<string | null> {
+  const [row] = await db.systemStatement<{ tenant_id: string }>(
+    'find_webhook_token_workspace',
+    `SELECT tenant_id FROM workflows WHERE webhook_token_hash = $1 AND deleted_at IS NULL AND ($2::uuid IS NULL OR id = $2)
+     ORDER BY coalesce(webhook_token_since, created_at), id LIMIT 1`,
+    [tokenHash, workflowId ?? null],
+  );
+  return row?.tenant_id ?? null;
+}
+
 /** How many workflows of a workspace, other than one, a webhook token opens, and since when it does. */
 export async function readWebhookToken(
   tx: Transaction,
