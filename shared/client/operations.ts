@@ -739,6 +739,8 @@ export interface Channel {
   /** Which secrets are set */
   secretsSet: string[];
   active: boolean;
+  /** Whether inbound messages open Live Chat conversations */
+  conversations: boolean;
   /** Where the provider sends its messages to, under the address of the hub */
   inboundPath: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -2367,6 +2369,8 @@ export interface PutChannel {
   /** Another name of config; send one of the two */
   config_json?: Record<string, unknown>;
   active?: boolean;
+  /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out */
+  conversations?: boolean;
 }
 
 export interface PutKnowledge {
