@@ -102,6 +102,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
       erasers: others.flatMap((product) => product.erasers ?? []),
     },
   );
+  automations.connectConversations(chat.channelConversations);
   const chatReplies = replies.answerIn(chat);
   const products: Product[] = [...others, chat, chatReplies];
   skills.add(products.flatMap((product) => product.skills ?? []));

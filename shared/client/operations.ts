@@ -739,6 +739,8 @@ export interface Channel {
   /** Which secrets are set */
   secretsSet: string[];
   active: boolean;
+  /** Whether inbound messages open Live Chat conversations */
+  conversations: boolean;
   /** Where the provider sends its messages to, under the address of the hub */
   inboundPath: string;
   /** ISO 8601, UTC, with milliseconds */
@@ -2367,6 +2369,8 @@ export interface PutChannel {
   /** Another name of config; send one of the two */
   config_json?: Record<string, unknown>;
   active?: boolean;
+  /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out */
+  conversations?: boolean;
 }
 
 export interface PutKnowledge {
@@ -4601,6 +4605,15 @@ export interface Operations {
     };
     answer: ApprovalPage;
   };
+  /** Show an approval */
+  getAutomationApproval: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Approval;
+  };
   /** Decide an approval */
   decideAutomationApproval: {
     input: {
@@ -4846,6 +4859,19 @@ export interface Operations {
       };
     };
     answer: SessionWithTranscript;
+  };
+  /** Append a message to a session */
+  appendAutomationSessionMessage: {
+    input: {
+      params: {
+        id: string;
+      };
+      body: {
+        role: 'user' | 'assistant';
+        content: string;
+      };
+    };
+    answer: SessionMessage;
   };
   /** Read what is remembered */
   listAutomationMemory: {
@@ -5195,6 +5221,15 @@ export interface Operations {
     answer: {
       proof: string;
     };
+  };
+  /** Show a companion node */
+  getAutomationNode: {
+    input: {
+      params: {
+        id: string;
+      };
+    };
+    answer: Node;
   };
   /** Rename a node, or change what it may do */
   updateAutomationNode: {
@@ -6255,6 +6290,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   getAutomationFlow: ['GET', '/v1/automations/flows/{id}'],
   inboundAutomationHook: ['POST', '/v1/automations/hooks/inbound'],
   listAutomationApprovals: ['GET', '/v1/automations/approvals'],
+  getAutomationApproval: ['GET', '/v1/automations/approvals/{id}'],
   decideAutomationApproval: ['POST', '/v1/automations/approvals/{id}/decide'],
   getAutomationPolicy: ['GET', '/v1/automations/policies'],
   putAutomationPolicy: ['PUT', '/v1/automations/policies'],
@@ -6280,6 +6316,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listAutomationSessions: ['GET', '/v1/automations/sessions'],
   createAutomationSession: ['POST', '/v1/automations/sessions'],
   getAutomationSession: ['GET', '/v1/automations/sessions/{id}'],
+  appendAutomationSessionMessage: ['POST', '/v1/automations/sessions/{id}/messages'],
   listAutomationMemory: ['GET', '/v1/automations/memory'],
   putAutomationMemory: ['PUT', '/v1/automations/memory'],
   listAutomationChannels: ['GET', '/v1/automations/channels'],
@@ -6305,6 +6342,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createAutomationNode: ['POST', '/v1/automations/nodes'],
   claimAutomationNode: ['POST', '/v1/automations/nodes/claim'],
   proveAutomationHub: ['POST', '/v1/automations/nodes/{id}/hub-proof'],
+  getAutomationNode: ['GET', '/v1/automations/nodes/{id}'],
   updateAutomationNode: ['PATCH', '/v1/automations/nodes/{id}'],
   deleteAutomationNode: ['DELETE', '/v1/automations/nodes/{id}'],
   unpairAutomationNode: ['DELETE', '/v1/automations/nodes/{id}/pairing'],

@@ -91,3 +91,56 @@ test('runs of the AI agent are listed newest first and found by their metadata, 
   expect((await call(workspace.key, 'GET', '/v1/ai/runs')).status).toBe(403);
   expect((await call(stranger.keys.ai, 'GET', '/v1/ai/runs')).body).toMatchObject({ data: [] });
 });
+
+test('one node and one approval are read with a narrow key and a session, and only within their workspace', async () => {
+  const { nodeId } = await workspace.api.call('createAutomationNode', { body: { name: 'desk' } });
+  const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'gate', stepsJson: [{ type: 'approval', title: 'May I?' }] },
+  });
+  await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } });
+  const approvals = async () => (await workspace.api.call('listAutomationApprovals', { query: {} })).data;
+  await expect.poll(async () => (await approvals()).length, { timeout: 20_000 }).toBe(1);
+  const [approval] = await approvals();
+  const { data: nodes } = await workspace.api.call('listAutomationNodes', { query: {} });
+  const reader = (await workspace.createKey({ permissions: ['automations:read'] })).key;
+  const runner = (await workspace.createKey({ permissions: ['automations:run'] })).key;
+  const decider = (await workspace.createKey({ permissions: ['approvals:decide'] })).key;
+  for (const [kind, expected] of [
+    ['nodes', nodes.find(({ id }) => id === nodeId)],
+    ['approvals', approval],
+  ] as const) {
+    const path = `/v1/automations/${kind}/${expected?.id}`;
+    expect((await call(reader, 'GET', path)).body).toEqual(expected);
+    const signedIn = await send(hub.url, 'GET', path, { headers: { authorization: `Bearer ${workspace.jwt}` } });
+    expect(signedIn.body).toEqual(expected);
+    expect((await call(reader, 'GET', `/v1/automations/${kind}/nothing`)).status).toBe(400);
+    expect((await call(undefined, 'GET', path)).status).toBe(401);
+    expect((await call(runner, 'GET', path)).status).toBe(403);
+    expect((await call(stranger.key, 'GET', path)).status).toBe(404);
+  }
+  expect((await call(decider, 'GET', `/v1/automations/approvals/${approval?.id}`)).status).toBe(200);
+});
+
+test('a caller appends messages to a session of its workspace, and they come last in the transcript', async () => {
+  const { id } = await workspace.api.call('createAutomationSession', { body: { scope: 'workspace', key: 'notes' } });
+  const path = `/v1/automations/sessions/${id}/messages`;
+  const post = (key: string | undefined, body: object) =>
+    send(hub.url, 'POST', path, { headers: key === undefined ? {} : { 'x-api-key': key }, body });
+  const message = { role: 'user', content: 'The shop is closed on Monday' };
+  const first = await post(workspace.key, message);
+  expect(first).toMatchObject({ status: 200, body: { ...message, runId: null } });
+  await post(workspace.key, { role: 'assistant', content: 'Noted' });
+  const { transcript } = await workspace.api.call('getAutomationSession', { params: { id }, query: {} });
+  expect(transcript.data.map(({ role, content }) => ({ role, content }))).toEqual([
+    message,
+    { role: 'assistant', content: 'Noted' },
+  ]);
+  expect(transcript.data[0]).toEqual(first.body);
+  for (const body of [{ ...message, role: 'system' }, { role: 'user' }, { role: 'user', content: 'x'.repeat(20_001) }])
+    expect((await post(workspace.key, body)).status).toBe(400);
+  expect((await post(undefined, message)).status).toBe(401);
+  expect((await post((await workspace.createKey({ permissions: ['automations:read'] })).key, message)).status).toBe(
+    403,
+  );
+  expect((await post(stranger.key, message)).status).toBe(404);
+});

@@ -4,7 +4,7 @@ import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Route } from '../../platform/http/implement.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { Product } from '../../product.ts';
+import type { ChannelConversations, Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
@@ -78,6 +78,8 @@ export interface Automations extends Product {
   enginePorts: EnginePorts;
   /** For whoever would have a skill called that a person is to approve. */
   approvedSkills: ApprovedSkills;
+  /** Connects Live Chat, which is created after its followers. */
+  connectConversations(conversations: ChannelConversations): void;
 }
 
 export function createAutomations(
@@ -122,7 +124,19 @@ export function createAutomations(
       dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
   });
   const email = new Email({ db, mailer });
-  const channels = new Channels({ db, cursors, secrets, egress, email, runs, workflows, limits, logger });
+  let conversations: ChannelConversations | null = null;
+  const channels = new Channels({
+    db,
+    cursors,
+    secrets,
+    egress,
+    email,
+    runs,
+    workflows,
+    limits,
+    logger,
+    conversations: () => conversations,
+  });
   const insight = new Insight({
     db,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
@@ -178,6 +192,9 @@ export function createAutomations(
   const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
+    connectConversations(given) {
+      conversations = given;
+    },
     approvedSkills: new ApprovedSkills({ skills, runs, workflows }),
     enginePorts: {
       approvals: approvalPort,
@@ -220,7 +237,7 @@ export function createAutomations(
       { name: 'erasure of runs', everyMs: 2_000, run: (stopping) => runErasure.sweep(stopping) },
       { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
     ],
-    followers: [(tx, event) => workflows.follow(tx, event)],
+    followers: [(tx, event) => workflows.follow(tx, event), (tx, event) => channels.follow(tx, event)],
     erasers: [noteErased],
     retention: automationsRetention(settings.retention),
   };

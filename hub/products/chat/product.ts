@@ -1,12 +1,13 @@
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { ChatEventFollower, ConversationEraser, Product } from '../../product.ts';
+import type { ChannelConversations, ChatEventFollower, ConversationEraser, Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { AgentPresences, agentRoutes } from './agents/index.ts';
 import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
 import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { createChatChanges } from './changes/index.ts';
 import type { ChatChanges } from './changes/index.ts';
+import { createChannelConversations } from './channels/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
@@ -32,6 +33,8 @@ export interface Chat extends Product {
   suggestions: Suggestions;
   /** With which others write into conversations. */
   writers: ChatWriters;
+  /** For messages of channels. */
+  channelConversations: ChannelConversations;
 }
 
 export interface ChatWriters {
@@ -115,6 +118,7 @@ export function createChat(
     settings,
     suggestions: new Suggestions({ db, cursors, changes }),
     writers: { conversations: conversationWriter, messages: messageWriter, assignment, handOver, changes },
+    channelConversations: createChannelConversations({ conversationWriter, messageWriter, assignment }),
     routes: [
       ...conversationRoutes(conversations),
       ...inboxRoutes(inbox),

@@ -228,3 +228,21 @@ export const usageEvents = pgTable(
   },
   (table) => [index('usage_events_tenant').on(table.tenantId, table.kind, table.id), ...policies()],
 );
+
+/** Where replies to a visitor of a channel are sent. `channel_id` refers to no row, so that a reply through a deleted channel fails visibly. */
+export const chatVisitorChannels = pgTable(
+  'chat_visitor_channels',
+  {
+    visitorId: uuid('visitor_id')
+      .primaryKey()
+      .references(() => chatVisitors.id, { onDelete: 'cascade' }),
+    tenantId: tenantId(),
+    channelId: uuid('channel_id').notNull(),
+    /** The sender's address, as the provider of the channel names it. */
+    replyTo: text('reply_to').notNull(),
+    /** Replies of workflows and the AI since `countedFrom`. */
+    automaticReplies: integer('automatic_replies').notNull().default(0),
+    countedFrom: instant('counted_from').notNull().defaultNow(),
+  },
+  (table) => [index('chat_visitor_channels_tenant').on(table.tenantId), ...policies()],
+);

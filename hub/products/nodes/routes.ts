@@ -42,6 +42,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
         nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
       claimAutomationNode: ({ body, address }) => devices.claim(body, address),
       proveAutomationHub: ({ params, body, baseUrl }) => devices.proveHub(params.id, body, baseUrl),
+      getAutomationNode: ({ principal, params }) => nodes.get(principal.tenantId, params.id),
       updateAutomationNode: ({ principal, params, body }) =>
         nodes.update(principal.tenantId, params.id, body, actorOf(principal)),
       deleteAutomationNode: ({ principal, params }) => nodes.revoke(principal.tenantId, params.id, actorOf(principal)),

@@ -91,6 +91,13 @@ export class Nodes {
     return { nodeId, pairingCode, pairingUri, expiresAt: expiresAt.toISOString() };
   }
 
+  /** @throws AppError `not_found`, also for a revoked node. */
+  async get(tenantId: string, id: string): Promise<PresentedNode> {
+    const found = await this.#deps.db.read(tenantId, (tx) => findNode(tx, tenantId, id, this.#deps.heartbeatSeconds));
+    if (found === null) throw notFound('node', id);
+    return presentNode(found.row, found.status);
+  }
+
   /** @throws AppError `not_found`. */
   async update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<PresentedNode> {
     const presented = await this.#deps.db.workspace(tenantId, async (tx) => {

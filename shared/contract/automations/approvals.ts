@@ -85,6 +85,16 @@ export const approvals = defineResource({
     query: approvalListQuery,
     response: page(approval),
   },
+  getAutomationApproval: {
+    ...manage,
+    permission: 'automations:read',
+    alsoPermission: 'approvals:decide',
+    method: 'GET',
+    path: '/v1/automations/approvals/{id}',
+    summary: 'Show an approval',
+    params: idParams,
+    response: approval,
+  },
   decideAutomationApproval: {
     ...manage,
     permission: 'approvals:decide',

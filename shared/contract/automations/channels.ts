@@ -89,6 +89,7 @@ export const channel = named(
     config: jsonObject.describe('Without its secrets'),
     secretsSet: z.array(z.string()).describe('Which secrets are set'),
     active: z.boolean(),
+    conversations: z.boolean().describe('Whether inbound messages open Live Chat conversations'),
     inboundPath: z.string().describe('Where the provider sends its messages to, under the address of the hub'),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -110,6 +111,12 @@ export const putChannelBody = named(
         ),
       config_json: jsonObject.optional().describe('Another name of config; send one of the two'),
       active: z.boolean().default(true),
+      conversations: z
+        .boolean()
+        .optional()
+        .describe(
+          'With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out',
+        ),
     })
     .refine((body) => body.config === undefined || body.config_json === undefined, {
       path: ['config_json'],
@@ -135,7 +142,7 @@ export const channels = defineResource({
     summary: 'Create or change a channel',
     body: putChannelBody,
     response: channel,
-    errors: ['not_found', 'workspace_limit_reached'],
+    errors: ['not_found', 'product_not_entitled', 'workspace_limit_reached'],
   },
   getAutomationChannel: {
     ...manage,

@@ -9,6 +9,9 @@ const manage = {
   role: 'agent',
 } as const;
 
+/** A session with more messages accepts no further ones from a caller; channels and agents still write. */
+export const maxSessionMessages = 10_000;
+
 export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;
 export type SessionScope = (typeof sessionScopes)[number];
 const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
@@ -76,5 +79,19 @@ export const sessions = defineResource({
       }),
     ),
     errors: ['invalid_cursor'],
+  },
+  appendAutomationSessionMessage: {
+    ...manage,
+    method: 'POST',
+    path: '/v1/automations/sessions/{id}/messages',
+    summary: 'Append a message to a session',
+    description: `Agents that continue the session read the message. A session that holds ${maxSessionMessages} messages accepts no more (\`conflict\`).`,
+    params: idParams,
+    body: z.strictObject({
+      role: z.enum(['user', 'assistant'], 'must be user or assistant'),
+      content: text(1, 20_000),
+    }),
+    response: sessionMessage,
+    errors: ['conflict'],
   },
 });

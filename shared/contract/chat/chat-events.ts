@@ -13,6 +13,10 @@ export const chatEventTypes = [
 ] as const;
 export type ChatEventType = (typeof chatEventTypes)[number];
 
+/** `widget`: a visitor on a page. `agent`: a reply by a user, an API key, a workflow or the AI. `support`: a conversation that the workspace started. `omnichannel`: a channel. */
+const chatEventOrigins = ['widget', 'agent', 'support', 'omnichannel'] as const;
+export type ChatEventOrigin = (typeof chatEventOrigins)[number];
+
 const entity = z.looseObject({ id: z.string() });
 
 /** What every event tells; each object is the one that its own read operation shows. */
@@ -23,6 +27,8 @@ export const chatEventPayload = z.object({
   environment: z.enum(['live', 'test']),
   /** Who did it: `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
   actor: z.string(),
+  /** Where a message or a conversation comes from; events of other types have no origin. */
+  origin: z.enum(chatEventOrigins).optional(),
   conversation: z.looseObject({ id: z.uuid() }),
   message: entity.optional(),
   visitor: entity.optional(),
@@ -52,7 +58,7 @@ const objects = {
   assignee: ['id', 'email'],
   csat: ['score', 'comment'],
 };
-const plainFields = ['tenantId', 'sequence', 'environment', 'actor'];
+const plainFields = ['tenantId', 'sequence', 'environment', 'actor', 'origin'];
 /** What these hold is the workspace's and the visitors' own. */
 const openFields = ['visitor.attributes', 'message.attachments'];
 

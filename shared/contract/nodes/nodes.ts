@@ -87,6 +87,15 @@ export const nodes = defineResource({
     errors: ['conflict'],
     ipLimit: 'claim',
   },
+  getAutomationNode: {
+    ...manage,
+    permission: 'automations:read',
+    method: 'GET',
+    path: '/v1/automations/nodes/{id}',
+    summary: 'Show a companion node',
+    params: idParams,
+    response: node,
+  },
   updateAutomationNode: {
     ...manage,
     role: 'admin',

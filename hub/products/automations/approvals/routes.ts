@@ -19,6 +19,7 @@ const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>)
 export const approvalRoutes = (approvals: Approvals) =>
   implement(resource, {
     listAutomationApprovals: ({ principal, query }) => approvals.list(principal.tenantId, query),
+    getAutomationApproval: ({ principal, params }) => approvals.get(principal.tenantId, params.id),
     decideAutomationApproval: ({ principal, params, body }) =>
       approvals.decide(principal.tenantId, params.id, body, deciderOf(principal)),
   });

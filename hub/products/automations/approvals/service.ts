@@ -62,6 +62,18 @@ export class Approvals {
     );
   }
 
+  /** @throws AppError `not_found`. */
+  get(tenantId: string, id: string): Promise<Approval> {
+    return this.#deps.db.read(tenantId, async (tx) => {
+      const [row] = await tx
+        .select()
+        .from(approvals)
+        .where(and(eq(approvals.tenantId, tenantId), eq(approvals.id, id)));
+      if (row === undefined) throw notFound('approval', id);
+      return present(row, await listVotes(tx, [id]));
+    });
+  }
+
   async countPending(tenantId: string): Promise<number> {
     const [row] = await this.#deps.db.read(tenantId, (tx) =>
       tx

@@ -3,6 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
+import type { ChannelConversations } from '../../../product.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Email } from '../email/index.ts';
 import type { Runs } from '../runs/index.ts';
@@ -21,4 +22,6 @@ export interface ChannelsDependencies {
   workflows: Workflows;
   limits: WorkspaceLimits;
   logger: Logger;
+  /** Live Chat; null until the hub connects it. */
+  conversations: () => ChannelConversations | null;
 }

@@ -54,6 +54,17 @@ async function claim(tx: Transaction, channel: ChannelRow, messageId: string): P
   return first?.runIds ?? [];
 }
 
+/** Whether a run of this workspace sent a message: a relay that echoes it must not make it a message of a visitor. */
+async function isOwnReply(tx: Transaction, tenantId: string, messageId: string | null): Promise<boolean> {
+  const runId = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+-[0-9]+(?:-[0-9]+)?$/.exec(messageId ?? '')?.[1];
+  if (runId === undefined) return false;
+  const { rowCount } = await tx.query('has_run_of_message', 'SELECT FROM runs WHERE tenant_id = $1 AND id = $2', [
+    tenantId,
+    runId,
+  ]);
+  return rowCount !== 0;
+}
+
 /** What an agent does with a message: it answers, and the answer goes back where the message came from. */
 function answerSteps(channel: ChannelRow, agentId: string, canAnswer: boolean): Step[] {
   const answer: Step = {
@@ -101,11 +112,28 @@ export async function receiveMessages(
     for (const message of messages) {
       const text = toStorableText(message.text).slice(0, 50_000);
       const messageId = message.messageId === null ? null : bounded(message.messageId, 500);
+      if (channel.conversations && (await isOwnReply(tx, tenantId, message.messageId))) {
+        duplicates += 1;
+        continue;
+      }
       const earlier = messageId === null ? null : await claim(tx, channel, messageId);
       if (earlier !== null) {
         duplicates += 1;
         runIds.push(...earlier);
         continue;
+      }
+      if (channel.conversations && text !== '') {
+        // Before any run starts: Live Chat locks a conversation before it starts runs, too.
+        const told = await deps.conversations()?.receive(tx, tenantId, {
+          channelId: channel.id,
+          source: channel.name,
+          environment,
+          sender: toStorableText(message.from),
+          senderName: message.scope === 'dm' ? toStorableText(message.title) : '',
+          replyTo: toStorableText(message.replyTo),
+          text,
+        });
+        if (typeof told === 'function') after.push(told);
       }
       const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
       const session = await ensureSession(tx, deps.limits, tenantId, {
@@ -139,7 +167,8 @@ export async function receiveMessages(
         of: { workflowId: id },
         start: () => deps.workflows.startWithin(tx, tenantId, id, request),
       }));
-      if (starts.length === 0) {
+      // In a conversation, users and the AI agent of Live Chat answer; an agent of automations would answer a second time.
+      if (starts.length === 0 && !channel.conversations) {
         const agent = await routeToAgent(tx, tenantId, {
           channelId: channel.id,
           provider: channel.provider,

@@ -15,6 +15,8 @@ export const channels = pgTable(
     /** The rest of the configuration, sealed as one JSON text. */
     sealedSecrets: text('sealed_secrets').notNull(),
     active: boolean('active').notNull(),
+    /** Whether inbound messages open Live Chat conversations. */
+    conversations: boolean('conversations').notNull().default(false),
     /** Who last changed it, as the audit log names them. */
     changedBy: text('changed_by'),
     createdAt: createdAt(),

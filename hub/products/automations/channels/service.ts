@@ -4,9 +4,11 @@ import type { Channel } from '../../../../shared/contract/automations/channels.t
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
+import type { ChatEvent } from '../../../product.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { openConfig, sealConfig, secretsSet } from './config.ts';
@@ -19,6 +21,7 @@ import { adapters } from './providers/adapters.ts';
 import { equalSecrets, header } from './providers/provider.ts';
 import type { InboundCall } from './providers/provider.ts';
 import { parsePlain } from './providers/webhook.ts';
+import { sendReply } from './replies.ts';
 import { channels } from './schema.ts';
 import { findChannel } from './store.ts';
 
@@ -74,9 +77,22 @@ export class Channels {
           { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
         );
       }
+      const conversations = body.conversations ?? before?.conversations ?? false;
+      if (body.conversations === true && !(await readEntitlements(tx, tenantId)).conversations_suite)
+        throw new AppError(
+          'product_not_entitled',
+          'body.conversations needs the entitlement conversations_suite; leave it out, or ask the operator for the entitlement.',
+        );
       const at = body.config_json === undefined ? 'config' : 'config_json';
       const sealed = sealConfig(this.#deps.secrets, body.provider, body[at] ?? {}, before, `body.${at}`);
-      const values = { provider: body.provider, name: body.name, active: body.active, changedBy: actor, ...sealed };
+      const values = {
+        provider: body.provider,
+        name: body.name,
+        active: body.active,
+        conversations,
+        changedBy: actor,
+        ...sealed,
+      };
       const [row] =
         before === null
           ? await tx
@@ -106,7 +122,12 @@ export class Channels {
   async patch(
     tenantId: string,
     id: string,
-    body: { name?: string | undefined; active?: boolean | undefined; config?: JsonObject | undefined },
+    body: {
+      name?: string | undefined;
+      active?: boolean | undefined;
+      conversations?: boolean | undefined;
+      config?: JsonObject | undefined;
+    },
     actor: string,
   ): Promise<Channel> {
     const before = await this.#deps.db.read(tenantId, (tx) => findChannel(tx, tenantId, id));
@@ -118,6 +139,7 @@ export class Channels {
         provider: before.provider,
         name: body.name ?? before.name,
         active: body.active ?? before.active,
+        conversations: body.conversations,
         config: { ...before.config, ...body.config },
       },
       actor,
@@ -168,12 +190,14 @@ export class Channels {
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
     if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
-    const { automations } = await this.#deps.db.read(channel.tenantId, (tx) => readEntitlements(tx, channel.tenantId));
+    const { automations, conversations_suite: hasChat } = await this.#deps.db.read(channel.tenantId, (tx) =>
+      readEntitlements(tx, channel.tenantId),
+    );
     if (!automations) throw new AppError('product_not_entitled', 'This workspace is not entitled to automations.');
     const messages = adapter === null ? parsePlain(call.body) : adapter.parse(call.body);
     return receiveMessages(
       this.#deps,
-      channel,
+      { ...channel, conversations: channel.conversations && hasChat },
       messages,
       call.body,
       caller ?? { actor: null, environment: 'live' },
@@ -199,6 +223,11 @@ export class Channels {
     return deliver(this.#deps, channel, request, context);
   }
 
+  /** Sends replies of conversations through the channels of their visitors. @throws AppError when a reply cannot be queued. */
+  follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
+    return sendReply(tx, this.#deps, event);
+  }
+
   #canAnswer(channel: ChannelRow): boolean {
     if (channel.provider === 'email') return this.#deps.email.isConfigured;
     return channel.provider !== 'webhook' || typeof channel.config['url'] === 'string';
@@ -219,6 +248,7 @@ export class Channels {
       config: row.config,
       secretsSet: secretsSet(this.#deps.secrets, row),
       active: row.active,
+      conversations: row.conversations,
       inboundPath: `/v1/automations/channels/${row.id}/inbound`,
       createdAt: row.createdAt.toISOString(),
       updatedAt: row.updatedAt.toISOString(),

@@ -39,7 +39,12 @@ type Removal = (
 const someField = <Schema extends z.ZodObject>(schema: Schema) =>
   schema.refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one field');
 const channelBody = someField(
-  z.strictObject({ name: name.optional(), active: z.boolean().optional(), config: jsonObject.optional() }),
+  z.strictObject({
+    name: name.optional(),
+    active: z.boolean().optional(),
+    conversations: z.boolean().optional(),
+    config: jsonObject.optional(),
+  }),
 );
 const sessionBody = z.strictObject({ title: text(1, 200) });
 

@@ -7,4 +7,6 @@ export const sessionRoutes = (sessions: Sessions) =>
     listAutomationSessions: ({ principal, query }) => sessions.list(principal.tenantId, query),
     createAutomationSession: ({ principal, body }) => sessions.create(principal.tenantId, body),
     getAutomationSession: ({ principal, params, query }) => sessions.get(principal.tenantId, params.id, query),
+    appendAutomationSessionMessage: ({ principal, params, body }) =>
+      sessions.append(principal.tenantId, params.id, body),
   });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
+import { maxSessionMessages, sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
-import { notFound } from '../../../../shared/errors.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { ConversationPort } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
@@ -14,6 +14,7 @@ import { automationSessions, sessionMessages } from './schema.ts';
 
 type ListQuery = z.output<typeof resource.listAutomationSessions.query>;
 type CreateBody = z.output<typeof resource.createAutomationSession.body>;
+type AppendBody = z.output<typeof resource.appendAutomationSessionMessage.body>;
 type GetQuery = z.output<typeof resource.getAutomationSession.query>;
 type SessionRow = typeof automationSessions.$inferSelect;
 type SessionMessageRow = typeof sessionMessages.$inferSelect;
@@ -59,12 +60,16 @@ export async function appendMessage(
   tenantId: string,
   sessionId: string,
   message: { role: 'user' | 'assistant' | 'system'; content: string; runId: string | null },
-): Promise<void> {
-  await tx.insert(sessionMessages).values({ id: newId(), tenantId, sessionId, ...message });
+): Promise<SessionMessageRow> {
+  const [row] = await tx
+    .insert(sessionMessages)
+    .values({ id: newId(), tenantId, sessionId, ...message })
+    .returning();
   await tx
     .update(automationSessions)
     .set({ updatedAt: sql`now()` })
     .where(eq(automationSessions.id, sessionId));
+  return row as SessionMessageRow;
 }
 
 /** The messages that a summary does not cover yet, oldest first. */
@@ -153,14 +158,28 @@ export class Sessions {
           .orderBy(asc(sessionMessages.id))
           .limit(limit);
       const page = { limit: query.limit, ...(query.after === undefined ? {} : { cursor: query.after }) };
-      const transcript = await readPage(this.#deps.cursors, `session:${id}`, page, read, (row) => ({
-        id: row.id,
-        role: row.role,
-        content: row.content,
-        runId: row.runId,
-        createdAt: row.createdAt.toISOString(),
-      }));
+      const transcript = await readPage(this.#deps.cursors, `session:${id}`, page, read, presentMessage);
       return { ...present(session), transcript };
+    });
+  }
+
+  /** @throws AppError `not_found`, `conflict` for a full session. */
+  append(tenantId: string, id: string, message: AppendBody) {
+    return this.#deps.db.workspace(tenantId, async (tx) => {
+      if ((await findSession(tx, tenantId, id)) === null) throw notFound('session', id);
+      const [last] = await tx
+        .select({ id: sessionMessages.id })
+        .from(sessionMessages)
+        .where(eq(sessionMessages.sessionId, id))
+        .orderBy(asc(sessionMessages.id))
+        .offset(maxSessionMessages - 1)
+        .limit(1);
+      if (last !== undefined)
+        throw new AppError(
+          'conflict',
+          `The session ${id} holds ${maxSessionMessages} messages, which is the limit; create a session with another key.`,
+        );
+      return presentMessage(await appendMessage(tx, tenantId, id, { ...message, runId: null }));
     });
   }
 
@@ -206,6 +225,14 @@ export class Sessions {
   }
 }
 
+const presentMessage = ({ id, role, content, runId, createdAt }: SessionMessageRow) => ({
+  id,
+  role,
+  content,
+  runId,
+  createdAt: createdAt.toISOString(),
+});
+
 function present(row: SessionRow) {
   return {
     id: row.id,
@@ -222,6 +249,8 @@ function present(row: SessionRow) {
 export const conversationPort: ConversationPort = {
   find: findSession,
   readUnsummarised,
-  append: appendMessage,
+  async append(tx, tenantId, sessionId, message) {
+    await appendMessage(tx, tenantId, sessionId, message);
+  },
   writeSummary,
 };

@@ -46,7 +46,7 @@ export class ConversationWriter {
     tx: Transaction,
     tenantId: string,
     given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null },
-    { actor, environment }: ChatActor,
+    { actor, environment, origin = actor.startsWith('visitor:') ? 'widget' : 'support' }: ChatActor,
     depth = 0,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
     const { rows } = await tx.query<ConversationRow>(
@@ -64,6 +64,7 @@ export class ConversationWriter {
         sequence: 1,
         environment: conversation.environment,
         actor,
+        origin,
         conversation: presentConversation(conversation),
         ...(given.visitor === null ? {} : { visitor: presentVisitor(given.visitor) }),
       },

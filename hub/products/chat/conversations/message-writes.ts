@@ -69,7 +69,7 @@ export class MessageWriter {
     tenantId: string,
     id: string,
     given: NewMessage,
-    { actor, environment }: ChatActor,
+    { actor, environment, origin = 'widget' }: ChatActor,
     depth = 0,
   ): Promise<WrittenMessage> {
     const { content, clientId, senderType, senderId, lastSeenSeq } = given;
@@ -138,6 +138,7 @@ export class MessageWriter {
             sequence: Number(conversation.last_event),
             environment: conversation.environment,
             actor,
+            origin: senderType === 'visitor' ? origin : 'agent',
             conversation: presentConversation(conversation),
             message: presentMessage(row as PublicMessageRow),
             ...(visitor === null ? {} : { visitor: presentVisitor(dated(visitor)) }),

@@ -84,7 +84,12 @@ export class Conversations {
       const name = body.name ?? visitor.display_name ?? visitor.email ?? body.externalId;
       const opened =
         found.rows[0] === undefined
-          ? await this.#open(tx, tenantId, { name, source: body.source, priority: 'normal', visitor }, actor)
+          ? await this.#open(
+              tx,
+              tenantId,
+              { name, source: body.source, priority: 'normal', visitor },
+              { ...actor, origin: 'widget' },
+            )
           : { conversation: found.rows[0], committed: () => undefined };
       const { rows } = await tx.query<{ expires_at: Date }>(
         'mint_chat_link',

@@ -1,0 +1,97 @@
+import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import type { ChannelConversations, ChatEvent } from '../../../product.ts';
+import type { Runs } from '../runs/index.ts';
+import type { Workflows } from '../workflows/index.ts';
+
+/** Replies of workflows and the AI that one visitor of a channel is sent in an hour. Ends a loop with a program that answers each message. */
+const maxAutomaticReplies = 60;
+
+const steps: Step[] = [
+  {
+    type: 'skill',
+    id: 'send',
+    skillId: 'channel.deliver',
+    input: { channelId: '{{payload.channelId}}', to: '{{payload.to}}', text: '{{payload.text}}' },
+    when: '{{payload.isWithinLimit}}',
+    continueOnError: true,
+  },
+  {
+    type: 'skill',
+    skillId: 'chat.post_message',
+    input: {
+      channelId: '{{payload.conversationId}}',
+      private: true,
+      content: `Not sent through the channel: ${maxAutomaticReplies} automatic replies in an hour is the limit.`,
+    },
+    when: '{{payload.isOverLimit}}',
+    continueOnError: true,
+  },
+  {
+    type: 'skill',
+    skillId: 'chat.post_message',
+    input: {
+      channelId: '{{payload.conversationId}}',
+      private: true,
+      content: 'Not sent through the channel ({{steps.send.error.code}}): {{steps.send.error.message}}',
+    },
+    when: '{{steps.send.error.code}}',
+  },
+];
+
+interface Payload {
+  environment: 'live' | 'test';
+  conversation: { id: string };
+  message: { content: string; senderType: string; attachments: { name: string }[] };
+  visitor?: { id: string };
+}
+
+/**
+ * Starts a run that sends a reply through the channel of its visitor, in the transaction that stores the reply: a stored reply is sent once.
+ * @throws AppError when the run cannot start; then the reply is not stored either.
+ */
+export async function sendReply(
+  tx: Transaction,
+  deps: { conversations: () => ChannelConversations | null; workflows: Workflows; runs: Runs },
+  { type, tenantId, payload, depth }: ChatEvent,
+): Promise<() => void> {
+  const nothing = () => undefined;
+  const conversations = deps.conversations();
+  if (type !== 'message.created' || conversations === null) return nothing;
+  const { environment, conversation, message, visitor } = payload as unknown as Payload;
+  if (visitor === undefined || !['agent', 'api', 'ai'].includes(message.senderType)) return nothing;
+  const isAutomatic = depth > 0 || message.senderType === 'ai';
+  const address = await conversations.replyAddress(tx, visitor.id, isAutomatic);
+  if (address === null) return nothing;
+  const isOverLimit = isAutomatic && address.automaticReplies > maxAutomaticReplies;
+  const files = message.attachments.map(({ name }) => `[${name}]`);
+  const started = await deps.workflows.startDerived(
+    tx,
+    tenantId,
+    // Hidden among workflows, as those of single skill calls are.
+    {
+      origin: { kind: 'skill', id: 'channel-replies' },
+      name: 'Replies through channels',
+      steps,
+      changedBy: null,
+    },
+    {
+      trigger: { type: 'event', event: type, channelId: address.channelId },
+      payload: {
+        conversationId: conversation.id,
+        channelId: address.channelId,
+        to: address.replyTo,
+        text: [message.content, ...files].filter((line) => line !== '').join('\n'),
+        isOverLimit,
+        isWithinLimit: !isOverLimit,
+      },
+      environment,
+      depth,
+      subjectId: conversation.id,
+    },
+  );
+  return () => {
+    started.committed();
+    deps.runs.dispatch([started.job]);
+  };
+}

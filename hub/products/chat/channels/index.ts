@@ -1,0 +1,1 @@
+export { createChannelConversations } from './channel-conversations.ts';
