@@ -100,4 +100,25 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByRole('tab', { name: 'Permissions' }).click();
     await page.getByText('Nothing below can be used until you resume.').waitFor();
   });
+
+  test('nothing with a strip of the page beside a dialog, also where the page is scrolled', async () => {
+    await using opened = await host.open(companion, { reducedMotion: 'reduce', colorScheme: 'light' });
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.setViewportSize({ width: 900, height: 400 });
+    await page.evaluate('scrollTo(0, 200)');
+    await page.getByRole('button', { name: 'Unpair…' }).click();
+    await page.getByRole('alertdialog').waitFor();
+    const picture = (await page.screenshot()).toString('base64');
+    // How light the picture is, from 0 to 255, right of the page and in it.
+    const [strip, side] = (await page.evaluate(`(async () => {
+      const image = Object.assign(new Image(), { src: 'data:image/png;base64,${picture}' });
+      await image.decode();
+      const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return [image.width - 4, image.width - 30].map((x) => context.getImageData(x, 300, 1, 1).data[1]);
+    })()`)) as [number, number];
+    expect(Math.abs(strip - side)).toBeLessThan(8);
+  });
 });
