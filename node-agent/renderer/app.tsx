@@ -3,6 +3,7 @@ import { memo, useLayoutEffect, useState } from 'react';
 import type { CompanionState, Prompt } from '../../shared/companion/state.ts';
 import { Away } from './away.tsx';
 import { BrokenFile } from './broken.tsx';
+import { ChangedLog, EditedSettings } from './changed-files.tsx';
 import { useMedia, useSelected } from './companion-context.tsx';
 import { Button, Line, Notice } from './controls.tsx';
 import { ActivityIcon, CheckIcon, LinkIcon, Mark, OverviewIcon, PermissionsIcon, SettingsIcon } from './icons.tsx';
@@ -129,16 +130,8 @@ export function App() {
                 <Line text={inOwnersWords(problem)} />
               </Notice>
             )}
-            {auditProblem !== null && (
-              <Notice tone="bad" title="The log was changed by another program">
-                <Line text={auditProblem} />
-              </Notice>
-            )}
-            {edited !== null && (
-              <Notice tone="warning" title="Your settings were changed by another program">
-                <Line text={edited.detail} />
-              </Notice>
-            )}
+            {auditProblem !== null && <ChangedLog problem={auditProblem} />}
+            {edited !== null && <EditedSettings edited={edited} />}
             {!hasSpoken && <Away />}
             {hasSpoken &&
               pages.map(([name]) => (

@@ -30,6 +30,14 @@ export function useCompanionState<Part>(select: (state: CompanionState) => Part)
   });
 }
 
+/** Name of the workspace, as the newest command since the pairing has it; null until the hub sent a command. */
+export const useWorkspaceName = (): string | null =>
+  useSelected(({ state, history }) => {
+    const pairedAt = Date.parse(state?.paired?.pairedAt ?? '');
+    const newest = history?.find(({ origin, time }) => origin !== null && Date.parse(time) > pairedAt);
+    return newest?.origin?.workspace.name ?? null;
+  });
+
 export interface Action {
   /** Carries a wish out; answers whether it was. While one is under way others are ignored. */
   run: (wish: () => Promise<unknown>) => Promise<boolean>;

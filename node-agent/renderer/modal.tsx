@@ -2,10 +2,34 @@ import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog } from '@base-ui/react/dialog';
 import { createContext, useContext, useRef } from 'react';
 import type { ReactNode } from 'react';
-import { CrossIcon } from './icons.tsx';
+import { useAction, useSelected, useStore } from './companion-context.tsx';
+import { ActionError, Button } from './controls.tsx';
+import { CrossIcon, PauseIcon } from './icons.tsx';
 
 /** Whether something more urgent lies over the window: dialogs with less to say wait until it is gone. */
 export const CoveredContext = createContext(false);
+
+/** Pauses everything from within a dialog, which covers the button of the page. */
+function PauseHere() {
+  const store = useStore();
+  const action = useAction();
+  const isPaused = useSelected(({ state }) => state?.settings.paused ?? true);
+  if (isPaused) return null;
+  return (
+    <>
+      <Button
+        size="small"
+        className="pause"
+        disabled={action.isBusy}
+        onClick={() => void action.run(() => store.change({ change: 'pause' }))}
+      >
+        <PauseIcon size={16} />
+        Pause
+      </Button>
+      <ActionError action={action} title="It was not paused" />
+    </>
+  );
+}
 
 interface ModalProps {
   isOpen: boolean;
@@ -26,6 +50,7 @@ export function Modal({ isOpen, title, onClose, isWide = false, children }: Moda
           <Dialog.Popup className={`popup ${isWide ? 'wide' : ''}`}>
             <div className="popup-head">
               <Dialog.Title className="popup-title">{title}</Dialog.Title>
+              <PauseHere />
               <Dialog.Close className="button quiet icon-only" aria-label="Close">
                 <CrossIcon />
               </Dialog.Close>
@@ -70,7 +95,10 @@ export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = fa
             initialFocus={titleElement}
           >
             {frame === undefined ? (
-              titleLine
+              <div className="popup-head">
+                {titleLine}
+                <PauseHere />
+              </div>
             ) : (
               <div className="frame-head">
                 {titleLine}

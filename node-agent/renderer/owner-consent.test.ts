@@ -59,4 +59,66 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByRole('button', { name: 'Stop sharing /home/ann' }).waitFor();
     expect(companion.of('change')).toEqual([{ change: 'share', path: '/home/ann', isWide: true }]);
   });
+
+  test('edited settings, of which it shows what changed', async () => {
+    companion.state.edited = {
+      needsConsent: true,
+      detail: 'Another program changed settings.json.',
+      changes: ['capture.camera: false → true'],
+    };
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByText('capture.camera: false → true').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Accept these changes' }).click();
+    await page.getByText('Your settings were changed').waitFor({ state: 'detached' });
+    expect(companion.of('change')).toEqual([{ change: 'accept_settings' }]);
+  });
+
+  test('that a changed log is set aside', async () => {
+    companion.state.audit = { problem: 'Entries 9 to 12 are missing.', unwritten: 0 };
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByText('Entries 9 to 12 are missing.').waitFor();
+    await page.getByRole('button', { name: 'Begin a new log…' }).click();
+    expect(companion.of('setAuditAside')).toEqual([]);
+    await page.getByRole('button', { name: 'Begin a new log', exact: true }).click();
+    await page.getByText('Entries 9 to 12 are missing.').waitFor({ state: 'detached' });
+    expect(companion.of('setAuditAside')).toEqual([{}]);
+  });
+
+  test('that everything pauses while a dialog is open, and paused permissions say so', async () => {
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Unpair…' }).click();
+    const dialog = page.getByRole('alertdialog', { name: 'Unpair this machine?' });
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).click();
+    await expect.poll(() => companion.of('change')).toEqual([{ change: 'pause' }]);
+    await dialog.getByRole('button', { name: 'Pause', exact: true }).waitFor({ state: 'detached' });
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('tab', { name: 'Permissions' }).click();
+    await page.getByText('Nothing below can be used until you resume.').waitFor();
+  });
+
+  test('nothing with a strip of the page beside a dialog, also where the page is scrolled', async () => {
+    await using opened = await host.open(companion, { reducedMotion: 'reduce', colorScheme: 'light' });
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await page.setViewportSize({ width: 900, height: 400 });
+    await page.evaluate('scrollTo(0, 200)');
+    await page.getByRole('button', { name: 'Unpair…' }).click();
+    await page.getByRole('alertdialog').waitFor();
+    const picture = (await page.screenshot()).toString('base64');
+    // How light the picture is, from 0 to 255, right of the page and in it.
+    const [strip, side] = (await page.evaluate(`(async () => {
+      const image = Object.assign(new Image(), { src: 'data:image/png;base64,${picture}' });
+      await image.decode();
+      const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+      const context = canvas.getContext('2d');
+      context.drawImage(image, 0, 0);
+      return [image.width - 4, image.width - 30].map((x) => context.getImageData(x, 300, 1, 1).data[1]);
+    })()`)) as [number, number];
+    expect(Math.abs(strip - side)).toBeLessThan(8);
+  });
 });

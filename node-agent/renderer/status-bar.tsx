@@ -1,4 +1,4 @@
-import { useAction, useSelected, useStore } from './companion-context.tsx';
+import { useAction, useSelected, useStore, useWorkspaceName } from './companion-context.tsx';
 import { ActionError, Button, Line } from './controls.tsx';
 import { PauseIcon, PlayIcon } from './icons.tsx';
 import { inOwnersWords } from './outcome-words.ts';
@@ -29,6 +29,7 @@ function useStatus(): Status {
   const paired = useSelected(({ state }) => state?.paired ?? null);
   const problem = useSelected(({ state }) => state?.problem ?? null);
   const connection = useSelected(({ state }) => state?.connection ?? null);
+  const workspace = useWorkspaceName();
   if (!hasSpoken || connection === null || unreachable !== null)
     return {
       tone: unreachable === null || runtime?.state === 'starting' ? 'plain' : 'bad',
@@ -37,8 +38,8 @@ function useStatus(): Status {
     };
   if (isPaused) return { tone: 'warning', title: 'Paused', detail: 'The hub may do nothing here until you resume.' };
   if (paired === null) return { tone: 'plain', title: 'Not paired', detail: 'No hub can reach this machine.' };
-  const hub = hostOf(paired.hub);
-  if (problem !== null) return { tone: 'bad', title: 'Not working', detail: `Paired with ${hub}` };
+  const hub = `${hostOf(paired.hub)}${workspace === null ? '' : `, workspace “${workspace}”,`}`;
+  if (problem !== null) return { tone: 'bad', title: 'Not working', detail: `Paired with ${hostOf(paired.hub)}` };
   if (!connection.isUp) {
     const { lastError } = connection;
     return {
@@ -46,7 +47,7 @@ function useStatus(): Status {
       title: 'Not connected',
       detail:
         lastError === null
-          ? `Trying to reach ${hub}.`
+          ? `Trying to reach ${hostOf(paired.hub)}.`
           : `${sentence(inOwnersWords(lastError))} It tries again by itself.`,
     };
   }

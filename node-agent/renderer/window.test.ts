@@ -195,6 +195,9 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     ])
       expect(await row.textContent()).toContain(part);
     expect(await row.textContent()).not.toContain('denied_by_device');
+    expect(await page.getByRole('status').first().textContent()).toContain(
+      'hub.example.org, workspace “Acme”, by channel',
+    );
     const script = row.getByLabel('Script');
     expect(await script.isVisible()).toBe(false);
     await row.getByText('Script, 20,000 characters').click();

@@ -27,7 +27,10 @@ test('an edit of another program counts at once where it denies more, and where 
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
   // A companion that starts anew does not find it either.
   expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
-  expect(data.held?.edited).toMatchObject({ needsConsent: true });
+  expect(data.held?.edited).toMatchObject({
+    needsConsent: true,
+    changes: expect.arrayContaining(['capture.camera: false → true']) as string[],
+  });
   await changeSettings(data, { change: 'accept_settings' });
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: true });
   expect(data.held?.edited).toBeNull();

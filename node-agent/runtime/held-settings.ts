@@ -14,6 +14,30 @@ export const hashOfSettings = (settings: LocalSettings): string =>
 export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
   textOf(stricterOf(than, settings)) === textOf(settings);
 
+const maxChanges = 50;
+const maxValueLength = 200;
+
+/** Names each setting that differs, with both values. */
+function differences(own: LocalSettings, proposed: LocalSettings): string[] {
+  const shorten = (value: unknown) => {
+    const text = JSON.stringify(value) ?? 'not set';
+    return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+  };
+  const isGroup = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const compare = (path: string, before: unknown, after: unknown): string[] => {
+    if (isGroup(before) && isGroup(after)) {
+      const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+      return [...new Set([...old.keys(), ...next.keys()])].flatMap((name) =>
+        compare(path === '' ? name : `${path}.${name}`, old.get(name), next.get(name)),
+      );
+    }
+    const [old, next] = [shorten(before), shorten(after)];
+    return JSON.stringify(before) === JSON.stringify(after) ? [] : [`${path}: ${old} → ${next}`];
+  };
+  return compare('', own, proposed).slice(0, maxChanges);
+}
+
 /** What a data folder does for the settings that are held of it. */
 interface SettingsFile {
   /** Tells one writing of the file from another. */
@@ -86,12 +110,14 @@ export class HeldSettings {
     if (this.#proposed !== undefined)
       return {
         needsConsent: true,
+        changes: this.#own === null ? [] : differences(this.#own, this.#proposed),
         detail:
           'Another program changed settings.json. What it denies counts already; what it allows does not count unless you accept it. The next change of a setting drops it.',
       };
     return this.#foundEdited
       ? {
           needsConsent: false,
+          changes: [],
           detail:
             'settings.json was changed while the companion did not run, and counts as it is now: look through your permissions.',
         }

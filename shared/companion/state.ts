@@ -156,6 +156,11 @@ export const companionState = z.object({
     .object({
       needsConsent: z.boolean().describe('Whether it allows more than the owner did: that part does not count yet'),
       detail: z.string().describe('What to know of it, as sentences'),
+      changes: z
+        .array(z.string())
+        .max(50)
+        .default([])
+        .describe('Settings that do not count yet, with the value in force and the value in the file'),
     })
     .nullable()
     .default(null),

@@ -3,7 +3,7 @@ import { memo } from 'react';
 import type { PowerState } from '../../../shared/companion/state.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
-import { ActionError, Badge, Button, Empty, Line, Section, Toggle } from '../controls.tsx';
+import { ActionError, Badge, Button, Empty, Line, Notice, Section, Toggle } from '../controls.tsx';
 import { CrossIcon, DownIcon, FolderIcon, PlusIcon, TickIcon, powerIcons } from '../icons.tsx';
 import { RemedyLine, ShareFolder, describePermission } from '../remedy.tsx';
 import type { Tone } from '../words.ts';
@@ -172,12 +172,18 @@ function SharedFolders() {
 /** What the hub may do, with the three that must agree: the owner, the hub, the system. */
 export function PermissionsPage() {
   const powers = useCompanionState((state) => state.powers);
+  const isPaused = useCompanionState(({ settings }) => settings.paused);
   return (
     <>
       <div className="page-head">
         <h1>Permissions</h1>
         <p>You, the hub and your system must all agree before anything happens. What you switch off ends at once.</p>
       </div>
+      {isPaused && (
+        <Notice tone="warning" title="Paused">
+          Nothing below can be used until you resume.
+        </Notice>
+      )}
       <div className="card">
         <ul className="rows">
           {powers.map((state) => (

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { UpdateState } from '../../../shared/companion/app.ts';
-import { useAction, useCompanionState, useSelected, useStore } from '../companion-context.tsx';
+import { useAction, useCompanionState, useSelected, useStore, useWorkspaceName } from '../companion-context.tsx';
 import { ActionError, Button, Line, Lines, Row, Section, ToggleRow } from '../controls.tsx';
 import { Decision } from '../modal.tsx';
 import { dateTimeOf } from '../words.ts';
@@ -64,6 +64,7 @@ function Updates({ update }: { update: UpdateState }) {
 function Unpair() {
   const store = useStore();
   const paired = useCompanionState((state) => state.paired);
+  const workspace = useWorkspaceName();
   const keyStore = useCompanionState((state) => state.keyStore.name);
   const action = useAction();
   const [isAsked, setAsked] = useState(false);
@@ -90,6 +91,7 @@ function Unpair() {
       ) : (
         <>
           <Row title="Hub" about={<Line text={paired.hub} />} />
+          {workspace !== null && <Row title="Workspace" about={<Line text={workspace} />} />}
           {paired.name === null ? (
             <Row title="Node" about={<Line text={paired.nodeId} />} />
           ) : (

@@ -39,7 +39,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
   program
     .command('allow')
     .description(`allow ${powers.join(', ')}`)
-    .addArgument(new Argument('<power>').choices(powers))
+    .addArgument(new Argument('<power>', 'what workflows may use').choices(powers))
     .option('--for <time>', 'only for so long, such as 30m, 8h or 2d; for good when left out')
     .option('--program <path...>', 'with system: only these programs')
     .option('--ask', 'with system: ask you before each program that no rule decides (the default)')
@@ -76,7 +76,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
   program
     .command('deny')
     .description(`deny ${powers.join(', ')}`)
-    .addArgument(new Argument('<power>').choices(powers))
+    .addArgument(new Argument('<power>', 'what workflows may use').choices(powers))
     .addOption(json())
     .action(async (power: Power, options: { json?: boolean }) => {
       print(
@@ -185,7 +185,7 @@ function addRules({ program, dataFolder, print }: CliContext): void {
   program
     .command('ask')
     .description('whether you are asked before each program that no rule decides')
-    .addArgument(new Argument('<switch>').choices(['on', 'off']))
+    .addArgument(new Argument('<switch>', 'ask, or do not ask').choices(['on', 'off']))
     .option('--yes', 'with off: confirm it without a question')
     .addOption(json())
     .action(async (given: string, options: { json?: boolean; yes?: boolean }) => {

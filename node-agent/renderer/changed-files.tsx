@@ -1,0 +1,73 @@
+import { useState } from 'react';
+import type { CompanionState } from '../../shared/companion/state.ts';
+import { useAction, useStore } from './companion-context.tsx';
+import { ActionError, Button, Line, Notice } from './controls.tsx';
+import { Decision } from './modal.tsx';
+
+/** Settings that another program edited: what differs, and a button that lets it count. */
+export function EditedSettings({ edited }: { edited: NonNullable<CompanionState['edited']> }) {
+  const store = useStore();
+  const action = useAction();
+  const { needsConsent, detail, changes } = edited;
+  return (
+    <Notice
+      tone="warning"
+      title="Your settings were changed by another program"
+      end={
+        <Button
+          disabled={action.isBusy}
+          onClick={() => void action.run(() => store.change({ change: 'accept_settings' }))}
+        >
+          {needsConsent ? 'Accept these changes' : 'I have looked'}
+        </Button>
+      }
+    >
+      <p>
+        <Line text={detail} />
+      </p>
+      {changes.length > 0 && (
+        <ul className="changes" aria-label="What changed">
+          {changes.map((change) => (
+            <li key={change}>
+              <code>
+                <Line text={change} />
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+      <ActionError action={action} title="The changes do not count yet" />
+    </Notice>
+  );
+}
+
+/** A log that another program changed: what does not fit, and the way to a new log. */
+export function ChangedLog({ problem }: { problem: string }) {
+  const store = useStore();
+  const action = useAction();
+  const [isConfirming, setConfirming] = useState(false);
+  const setAside = async () => {
+    if (await action.run(async () => store.setState(await store.call('setAuditAside', {})))) setConfirming(false);
+  };
+  return (
+    <Notice
+      tone="bad"
+      title="The log was changed by another program"
+      end={<Button onClick={() => setConfirming(true)}>Begin a new log…</Button>}
+    >
+      <Line text={problem} />
+      <Decision isOpen={isConfirming} title="Begin a new log?" onClose={() => setConfirming(false)}>
+        <p>The old log stays beside the new one, under another name. Activity begins empty.</p>
+        <ActionError action={action} title="The log was not set aside" />
+        <div className="popup-end">
+          <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
+            Cancel
+          </Button>
+          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+            Begin a new log
+          </Button>
+        </div>
+      </Decision>
+    </Notice>
+  );
+}
