@@ -20,7 +20,13 @@ import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
 import { Suggestions } from './suggestions/index.ts';
 import { conversationRoutes, Conversations } from './token-api/index.ts';
-import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
+import {
+  SessionOpenings,
+  VisitorChat,
+  VisitorEntry,
+  visitorPageRoutes,
+  VisitorSessions,
+} from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
@@ -70,6 +76,7 @@ export function createChat(
   const entry = new VisitorEntry({
     db,
     rateLimiter,
+    openings: new SessionOpenings(rateLimiter),
     sessions: visitors,
     conversationWriter,
     messageWriter,
