@@ -37,6 +37,7 @@ import { originResource } from './core/allowed-origins.ts';
 import { audit } from './core/audit.ts';
 import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
+import { passwordResetResource } from './core/password-resets.ts';
 import { system } from './core/system.ts';
 import type { Operation } from './define.ts';
 import { marketing } from './marketing/marketing.ts';
@@ -92,6 +93,7 @@ export const api = {
   ...marketing,
   ...identity,
   ...originResource,
+  ...passwordResetResource,
   ...system,
 };
 

@@ -154,6 +154,11 @@ interface OperationShape {
    * With `tokenInQuery` a session may be named by the query's `token`.
    */
   socket?: { protocol: string | null; maxFrameBytes: number; tokenInQuery?: boolean };
+  /**
+   * Whether a GET may be answered compressed. Only for answers without secrets and without text that people outside the workspace can choose: together with
+   * such text, the compressed length could show the rest (BREACH).
+   */
+  compressible?: true;
   /** Content type of an answer that is bytes rather than JSON, or those that it may have; the handler writes it. */
   binaryResponse?: string | readonly string[];
   /** What the data of each event of a stream holds. */

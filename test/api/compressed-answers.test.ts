@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { operations } from '../../shared/contract/api.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 
@@ -29,7 +30,7 @@ const get = (path: string, headers: Record<string, string>) =>
       .end();
   });
 
-test.each(['/openapi.json', '/assets/scalar.js'])(
+test.each(['/openapi.json', '/assets/scalar.js', '/assets/docs.js', '/assets/page.css'])(
   '%s is sent compressed, with a tag that saves sending it again',
   async (path) => {
     const plain = await get(path, {});
@@ -41,9 +42,71 @@ test.each(['/openapi.json', '/assets/scalar.js'])(
       const answer = await get(path, { 'accept-encoding': encoding });
       expect(answer).toMatchObject({ status: 200, headers: { 'content-encoding': encoding, vary: 'Accept-Encoding' } });
       expect(unpack(answer.bytes).equals(plain.bytes)).toBe(true);
-      expect(answer.bytes.length).toBeLessThan(plain.bytes.length / 2);
+      expect(answer.bytes.length).toBeLessThan(plain.bytes.length * 0.7);
       const again = await get(path, { 'accept-encoding': encoding, 'if-none-match': String(answer.headers['etag']) });
       expect([again.status, again.bytes.length]).toEqual([304, 0]);
     }
   },
 );
+
+describe('An answer of the API', () => {
+  const catalog = '/v1/automations/skills/catalog';
+
+  test('without secrets is compressed for keys and bearer tokens that accept it, and for nobody else', async () => {
+    const { key, jwt } = await hub.workspace();
+    const callers: Record<string, string>[] = [
+      { 'x-api-key': key },
+      { authorization: `Bearer ${key}` },
+      { authorization: `Bearer ${jwt}` },
+    ];
+    for (const caller of callers) {
+      const plain = await get(catalog, caller);
+      expect(plain.status).toBe(200);
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      expect(String(plain.headers['vary'])).toContain('Accept-Encoding');
+      const answer = await get(catalog, { ...caller, 'accept-encoding': 'br, gzip' });
+      expect(answer.headers).toMatchObject({
+        'content-encoding': 'gzip',
+        'content-length': String(answer.bytes.length),
+      });
+      expect(gunzipSync(answer.bytes).equals(plain.bytes)).toBe(true);
+      expect(answer.bytes.length).toBeLessThan(plain.bytes.length / 3);
+    }
+    // Any site can have a browser send the cookie.
+    const byCookie = await get(catalog, { cookie: `outrigger_session=${jwt}`, 'accept-encoding': 'gzip' });
+    expect(byCookie.status).toBe(200);
+    expect(byCookie.headers['content-encoding']).toBeUndefined();
+    const refused = await get(catalog, { 'x-api-key': 'nonsense', 'accept-encoding': 'gzip' });
+    expect(refused.status).toBe(401);
+    expect(refused.headers['content-encoding']).toBeUndefined();
+  });
+
+  test('that can hold secrets or text of outsiders is never compressed', async () => {
+    const { key, keys, jwt, tenantId } = await hub.workspace();
+    const name = 'w'.repeat(200);
+    for (let count = 0; count < 8; count += 1)
+      await hub
+        .client(key)
+        .call('createAutomationWorkflow', { body: { name, stepsJson: [{ type: 'log', message: 'x' }] as never } });
+    const asked: [path: string, headers: Record<string, string>][] = [
+      ['/v1/automations/workflows', { 'x-api-key': key }],
+      ['/v1/chat/conversations', { 'x-api-key': keys.chat as string }],
+      [`/tenants/${tenantId}/audit`, { authorization: `Bearer ${jwt}` }],
+    ];
+    for (const [path, headers] of asked) {
+      const answer = await get(path, { ...headers, 'accept-encoding': 'gzip, br' });
+      expect([path, answer.status, answer.headers['content-encoding']]).toEqual([path, 200, undefined]);
+    }
+  });
+
+  test('is declared compressible only where it reads', () => {
+    const declared = operations.filter((operation) => operation.compressible === true);
+    expect(declared.map(({ id }) => id).toSorted()).toEqual([
+      'getAiUsage',
+      'getAutomationSkillSdk',
+      'listAutomationSkillCatalog',
+      'listAutomationSkills',
+    ]);
+    expect(new Set(declared.map(({ method }) => method))).toEqual(new Set(['GET']));
+  });
+});

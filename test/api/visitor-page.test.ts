@@ -117,6 +117,31 @@ describe('a link token', () => {
     expect(await count()).toEqual(before);
   });
 
+  test('counts for its visitor and not for its address, while refused tokens count for their address', async () => {
+    await forgetLimits();
+    // A process of its own remembers which address is over its limit.
+    await using office = await startHub({}, hub.database);
+    const own = await chatScene(hub);
+    const statuses = async (token: string, count: number) => {
+      const found: number[] = [];
+      for (let index = 0; index < count; index += 1)
+        found.push(
+          (await send(office.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey, token } })).status,
+        );
+      return found;
+    };
+    const [ann, ben] = [await own.mint('ann'), await own.mint('ben')];
+    // Two people of one office: together more than one address may try wrong tokens.
+    const ofAnn = await statuses(ann.token, 121);
+    expect(new Set(ofAnn.slice(0, 120))).toEqual(new Set([200]));
+    expect(ofAnn.at(-1)).toBe(429);
+    expect(await statuses(ben.token, 1)).toEqual([200]);
+    const wrong = await statuses('made-up', 121);
+    expect(new Set(wrong.slice(0, 120))).toEqual(new Set([401]));
+    expect(wrong.at(-1)).toBe(429);
+    await forgetLimits();
+  });
+
   test('of a visitor whom an agent blocked is refused as that, as are their sessions, until they are unblocked', async () => {
     const own = await chatScene(hub);
     await own.set({ allowAnonymous: true });

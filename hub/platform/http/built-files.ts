@@ -91,7 +91,7 @@ function readList(folder: string): BuiltFiles {
 }
 
 /** Whether a caller takes an encoding, by its `Accept-Encoding`. */
-const takes = (accepted: string, encoding: string) =>
+export const takes = (accepted: string, encoding: string) =>
   accepted.split(',').some((part) => {
     const [name, ...parameters] = part
       .trim()

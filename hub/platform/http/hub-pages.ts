@@ -79,23 +79,22 @@ export function createHubPages(options: HubPagesOptions): express.Router {
     sendCompressed(request, response, 'application/json; charset=utf-8', () => Buffer.from(document));
   });
 
-  router.get('/docs', (_request, response) => {
+  router.get('/docs', (request, response) => {
     // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
-    response
-      .set(
-        'Content-Security-Policy',
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
-      )
-      .type('html')
-      .send(renderReferencePage());
+    response.set(
+      'Content-Security-Policy',
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+    );
+    sendCompressed(request, response, 'text/html; charset=utf-8', () => Buffer.from(renderReferencePage()));
   });
 
   const asset = (path: string, type: string, content: string) =>
-    router.get(path, (_request, response) => {
-      response.set('Cache-Control', 'public, max-age=300').type(type).send(content);
+    router.get(path, (request, response) => {
+      response.set('Cache-Control', 'public, max-age=300');
+      sendCompressed(request, response, type, () => Buffer.from(content));
     });
-  asset('/assets/page.css', 'css', pageStyle);
-  asset('/assets/docs.js', 'js', referenceScript);
+  asset('/assets/page.css', 'text/css; charset=utf-8', pageStyle);
+  asset('/assets/docs.js', 'text/javascript; charset=utf-8', referenceScript);
   router.get('/assets/scalar.js', (request, response) => {
     response.set('Cache-Control', 'public, max-age=86400');
     sendCompressed(request, response, 'text/javascript; charset=utf-8', () => readFileSync(scalarScript));

@@ -14,6 +14,7 @@ import type { BodyWatch } from './body-watch.ts';
 import { mediaType, readJsonBody } from './body.ts';
 import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
+import { sendCompressedJson } from './compressed-json.ts';
 import { admitPage } from './cross-origin.ts';
 import type { DeviceLimiter } from './device-limits.ts';
 import { parsePart } from './errors.ts';
@@ -217,7 +218,10 @@ async function carryOut(
       if (!isDeepStrictEqual(now, principal))
         return carryOut(options, route, request, response, arrival, { ...caller, principal: now, confirmed: null });
     }
-    send(response, await answered);
+    const done = await answered;
+    if (response.headersSent || response.writableEnded) return;
+    if (done.status === 200 && (await sendCompressedJson(response, operation, principal, done.body))) return;
+    send(response, done);
     return;
   }
   const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;

@@ -20,10 +20,11 @@ export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu
   const who =
     signedIn === null
       ? `<h2>Sign in</h2>
-<p><a href="/sign-in">Sign in by a password</a>, or make a one-time link at the command line:</p>
+<p><a href="/sign-in">Sign in by a password</a> (<a href="/forgot-password">Forgot your password?</a>), or make a one-time link at the command line:</p>
 ${shownCommands('npm run outrigger -- link')}`
       : `<h2>Signed in</h2>
 <p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>
+<p><a href="/password">Change your password</a></p>
 <form method="post" action="/sign-out"><p><button class="quiet">Sign out</button></p></form>`;
   const links = menu.map(({ path, label }) => `<a href="${escapeHtml(path)}">${escapeHtml(label)}</a>`).join('');
   return pageOf(

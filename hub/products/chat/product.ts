@@ -21,7 +21,13 @@ import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
 import { Suggestions } from './suggestions/index.ts';
 import { conversationRoutes, Conversations } from './token-api/index.ts';
-import { VisitorChat, VisitorEntry, visitorPageRoutes, VisitorSessions } from './visitor-page/index.ts';
+import {
+  SessionOpenings,
+  VisitorChat,
+  VisitorEntry,
+  visitorPageRoutes,
+  VisitorSessions,
+} from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
@@ -73,6 +79,7 @@ export function createChat(
   const entry = new VisitorEntry({
     db,
     rateLimiter,
+    openings: new SessionOpenings(rateLimiter),
     sessions: visitors,
     conversationWriter,
     messageWriter,

@@ -8,7 +8,9 @@ import { keptEvents, trimWorkspaceEvents, WorkspaceEvents } from './events/index
 import { eventRoutes } from './events/routes.ts';
 import { Identity } from './identity/index.ts';
 import { signInPages } from './identity/pages.ts';
-import { identityRoutes, originRoutes } from './identity/routes.ts';
+import { passwordPages } from './identity/password-pages.ts';
+import { PasswordResets } from './identity/password-resets.ts';
+import { identityRoutes, originRoutes, passwordResetRoutes } from './identity/routes.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
 
@@ -19,6 +21,7 @@ export interface CoreSettings {
     allowedOrigins: readonly string[];
     defaultEntitlements: readonly Entitlement[];
   };
+  http: { publicUrl: string | null };
   limits: { signIn: number };
   retention: { audit: number };
 }
@@ -32,7 +35,7 @@ export interface Core extends Product {
 
 /** @param maxPerWorkspace other limits than the declared ones; for tests. */
 export function createCore(
-  { db, events, live, cursors, rateLimiter, secrets }: Platform,
+  { db, events, live, cursors, rateLimiter, secrets, mailer, logger }: Platform,
   settings: CoreSettings,
   maxPerWorkspace?: Partial<Record<LimitedKind, number>>,
 ): Core {
@@ -45,6 +48,8 @@ export function createCore(
     sessionKey: secrets.subkey('sessions'),
     ...settings.identity,
   });
+  const { publicUrl } = settings.http;
+  const resets = new PasswordResets({ db, events, rateLimiter, logger, mailer, publicUrl });
   const workspaceEvents = new WorkspaceEvents({ db, live });
   return {
     identity,
@@ -53,6 +58,7 @@ export function createCore(
     routes: [
       ...identityRoutes(identity),
       ...originRoutes(identity),
+      ...passwordResetRoutes(resets),
       ...auditRoutes(new Audit({ db, cursors })),
       ...eventRoutes(workspaceEvents),
     ],
@@ -63,7 +69,7 @@ export function createCore(
         run: (stopping) => trimWorkspaceEvents(db, keptEvents, stopping),
       },
     ],
-    pages: signInPages(identity),
+    pages: [...signInPages(identity), ...passwordPages(identity, resets)],
     retention: coreRetention(settings.retention),
   };
 }
@@ -73,6 +79,7 @@ export const coreRetention = (days: CoreSettings['retention']): RowRetention => 
   expiring: [
     { table: 'sessions' },
     { table: 'sign_in_codes' },
+    { table: 'password_resets' },
     { table: 'sign_in_addresses', column: 'used_at', days: 180 },
   ],
 });

@@ -177,6 +177,7 @@ export const aiUsageResource = defineResource({
     ...member,
     method: 'GET',
     path: '/tenants/{tenantId}/ai/usage',
+    compressible: true,
     summary: 'Show what models were used for, by day and model',
     description: `Every call of a model, whatever it was for: runs, the phone, replies and suggestions in chats, steps of workflows and agents. Up to ${maxUsageDays} days at once, of the last ${aiUsageDays}. Tokens are as the provider counts them; where it does not say, because the call was broken off or its server counts none, as the hub estimates them, rather too many. Cost is that of the prices that held at the time, rounded to a millionth for each call. Vectors of the knowledge are not counted.`,
     params: inWorkspace,

@@ -116,6 +116,7 @@ export const packs = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills',
+    compressible: true,
     summary: 'List skill packs',
     query: listQuery,
     response: page(pack),
@@ -160,6 +161,7 @@ export const packs = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills/sdk',
+    compressible: true,
     summary: 'The schema of packs, and every skill that they may use',
     response: z.object({
       schemaVersion: z.literal(1),

@@ -34,6 +34,7 @@ export const skills = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/skills/catalog',
+    compressible: true,
     summary: 'Every skill of this hub',
     description: 'What a step, an agent or a call of its own can use, in the order of their ids.',
     response: z.object({ skills: z.array(skill) }),

@@ -98,12 +98,13 @@ export const visitorPage = defineResource({
     errors: ['not_found', 'product_not_entitled'],
   },
   openVisitorSession: {
-    ...anybody,
+    tag: anybody.tag,
+    callers: anybody.callers,
     method: 'POST',
     path: '/widget/v1/token',
     summary: 'Exchange a link token for a session token, or begin as nobody',
     description:
-      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one. With a link token and `anonymousSession`, the conversations of that anonymous visitor become those of the identified visitor, and the sessions of the anonymous visitor end. Nothing is carried over when the session is expired, of an identified visitor, of another workspace or environment, or was carried over before: `carriedOver` is false then.',
+      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one. With a link token and `anonymousSession`, the conversations of that anonymous visitor become those of the identified visitor, and the sessions of the anonymous visitor end. Nothing is carried over when the session is expired, of an identified visitor, of another workspace or environment, or was carried over before: `carriedOver` is false then. A valid link token counts for its visitor (120 a minute), anonymous visitors and refused tokens count for their address (120 a minute).',
     body: z.strictObject({
       siteKey,
       token: text(1, 200).optional().describe('Of the link, or of `boot`'),
@@ -114,7 +115,14 @@ export const visitorPage = defineResource({
       email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
     }),
     response: visitorSession,
-    errors: ['chat_token_invalid', 'chat_token_expired', 'visitor_blocked', 'unauthenticated', 'product_not_entitled'],
+    errors: [
+      'chat_token_invalid',
+      'chat_token_expired',
+      'visitor_blocked',
+      'unauthenticated',
+      'product_not_entitled',
+      'rate_limited',
+    ],
   },
   renewVisitorSession: {
     ...visitorOnly,

@@ -6,11 +6,11 @@ import { defineResource, entitlementNames, permissions, products, roles } from '
 
 const tag = 'Workspaces and people';
 
-const email = z
+export const email = z
   .email('must be an email address')
   .max(254)
   .transform((value) => value.toLowerCase());
-const password = text(12, 256).describe('At least 12 characters');
+export const password = text(12, 256).describe('At least 12 characters');
 const role = z.enum(roles, 'must be admin or agent');
 
 export const session = named(

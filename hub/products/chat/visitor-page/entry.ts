@@ -15,6 +15,7 @@ import { conversationColumns, visitorColumns } from '../conversations/index.ts';
 import type { ConversationRow, ConversationWriter, MessageWriter, VisitorRow } from '../conversations/index.ts';
 import { completeSettings } from '../settings/index.ts';
 import { carryOver } from './carry-over.ts';
+import type { SessionOpenings } from './session-openings.ts';
 import { hashOf, tokenInvalid, visitorBlocked } from './sessions.ts';
 import type { VisitorSessions } from './sessions.ts';
 import { presentPage, readVisitorView } from './view.ts';
@@ -30,6 +31,7 @@ const overlapSeconds = 60;
 export interface VisitorEntryDependencies {
   db: Database;
   rateLimiter: RateLimiter;
+  openings: SessionOpenings;
   sessions: VisitorSessions;
   conversationWriter: ConversationWriter;
   messageWriter: MessageWriter;
@@ -75,12 +77,17 @@ export class VisitorEntry {
    * Begins a session: of the link whose token is given, or else, where the workspace allows that, of a new visitor of whom nothing is known.
    * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`, `unauthenticated`, `validation_failed`, `rate_limited`.
    */
-  open(body: OpenBody, address: string) {
+  async open(body: OpenBody, address: string) {
+    const { openings } = this.#deps;
     if (body.token === undefined && body.anonymousSession !== undefined)
       throw invalidBody('anonymousSession', 'needs the link token of the visitor who signs in, as `token`');
-    return body.token === undefined
-      ? this.#beginAsNobody(body, address)
-      : this.#openLink(body.siteKey, { token: body.token, anonymousSession: body.anonymousSession }, address);
+    openings.assertOpen(address);
+    if (body.token === undefined) {
+      await openings.countAddress(address);
+      return this.#beginAsNobody(body, address);
+    }
+    const { token, anonymousSession } = body;
+    return openings.countingRefusals(address, () => this.#openLink(body.siteKey, { token, anonymousSession }, address));
   }
 
   /** Begins another session beside this one, which ends soon. @throws AppError `chat_token_invalid`. */
@@ -171,6 +178,7 @@ export class VisitorEntry {
     if (link.is_blocked) throw visitorBlocked();
     if (link.is_over) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
     assertEntitled(link);
+    await this.#deps.openings.countVisitor(link.visitor_id);
     const { keepAddresses } = completeSettings(link.settings);
     const { tenant_id: tenantId, visitor_id: visitorId, conversation_id: conversationId } = link;
     const { answer, carried, committed } = await db.workspace(tenantId, async (tx) => {

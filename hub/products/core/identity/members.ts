@@ -11,7 +11,7 @@ import { and, eq } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../audit/index.ts';
-import { sessions, signInAddresses, signInCodes, users } from './schema.ts';
+import { passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
 import { namingTaken } from './taken.ts';
 import { presentToken } from './tokens.ts';
@@ -186,6 +186,7 @@ export class Members {
       if (user === undefined) throw noMember(email);
       await tx.delete(sessions).where(eq(sessions.userId, user.id));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, user.id));
+      await tx.delete(passwordResets).where(eq(passwordResets.userId, user.id));
       await tx.delete(signInAddresses).where(eq(signInAddresses.userId, user.id));
       await recordAudit(tx, {
         tenantId,

@@ -7,9 +7,10 @@ import type { Identity } from './service.ts';
 /** Where a person is led once they are signed in: one of the hub's own pages. */
 const ownPage = /^\/[a-z][a-z-]{0,60}$/;
 const destinationOf = (given: unknown) => (typeof given === 'string' && ownPage.test(given) ? given : '/');
-const textOf = (given: unknown) => (typeof given === 'string' ? given : '');
+export const textOf = (given: unknown) => (typeof given === 'string' ? given : '');
 
-const hidden = (name: string, value: string) => `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
+export const hidden = (name: string, value: string) =>
+  `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
 
 /** The page that a sign-in link opens. Following the link changes nothing, so that a mail scanner can't use it up. */
 function renderSignInPage(code: string, to: string): string {
@@ -31,6 +32,7 @@ ${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p
 <p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
 <p><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required></p>
 <p><button>Sign in</button></p></form>
+<p><a href="/forgot-password">Forgot your password?</a></p>
 <h2>Without a password</h2>
 <p>A link that works once signs you in, too. Make one at the command line of the hub:</p>
 ${shownCommands('npm run outrigger -- link')}

@@ -6,7 +6,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import type { SessionIdentity } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../audit/index.ts';
-import { sessions, signInCodes, users } from './schema.ts';
+import { passwordResets, sessions, signInCodes, users } from './schema.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import { findUserByEmail } from './store.ts';
 
@@ -22,7 +22,7 @@ export class Passwords {
     this.#deps = dependencies;
   }
 
-  /** Ends all other sessions and the sign-in links of the user. @throws AppError `invalid_credentials`, `rate_limited`. */
+  /** Ends all other sessions, the sign-in links and the password reset links of the user. @throws AppError `invalid_credentials`, `rate_limited`. */
   async change(
     { tenantId, sessionId, user: { id, email } }: SessionIdentity,
     { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
@@ -43,6 +43,7 @@ export class Passwords {
       if (changed.length === 0) throw new AppError('invalid_credentials', 'The current password is wrong.');
       await tx.delete(sessions).where(and(eq(sessions.userId, id), sql`${sessions.id} <> ${sessionId}`));
       await tx.delete(signInCodes).where(eq(signInCodes.userId, id));
+      await tx.delete(passwordResets).where(eq(passwordResets.userId, id));
       await recordAudit(tx, {
         tenantId,
         actor: `user:${id}`,

@@ -1,8 +1,10 @@
 import { originResource } from '../../../../shared/contract/core/allowed-origins.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
+import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf } from '../../../platform/http/principal.ts';
 import type { Identity } from './index.ts';
+import type { PasswordResets } from './password-resets.ts';
 
 export const identityRoutes = (identity: Identity) =>
   implement(resource, {
@@ -35,4 +37,10 @@ export const originRoutes = (identity: Identity) =>
     getAllowedOrigins: ({ principal }) => identity.origins.list(principal.tenantId),
     putAllowedOrigins: ({ principal, body }) =>
       identity.origins.set(principal.tenantId, body.origins, actorOf(principal)),
+  });
+
+export const passwordResetRoutes = (resets: PasswordResets) =>
+  implement(passwordResetResource, {
+    requestPasswordReset: ({ body }) => resets.request(body.email),
+    resetPassword: ({ body }) => resets.reset(body),
   });

@@ -57,6 +57,25 @@ export const signInCodes = pgTable(
   ],
 );
 
+/** Links that were mailed to set another password. A row is deleted when its token, or any other of its user, is used. */
+export const passwordResets = pgTable(
+  'password_resets',
+  {
+    tokenHash: bytea('token_hash').primaryKey(),
+    tenantId: tenantId(),
+    userId: uuid('user_id')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [
+    index('password_resets_expiry').on(table.expiresAt),
+    index('password_resets_user').on(table.userId),
+    ...policies(),
+  ],
+);
+
 /** Addresses from which a person signed in: from these they may try on while strangers try too often. */
 export const signInAddresses = pgTable(
   'sign_in_addresses',
