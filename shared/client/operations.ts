@@ -2321,6 +2321,16 @@ export interface PageMeta {
   nextCursor: string | null;
 }
 
+export interface PasswordReset {
+  /** Always true */
+  changed: true;
+}
+
+export interface PasswordResetRequested {
+  /** Always true: it does not show whether the account exists */
+  requested: true;
+}
+
 export interface Policy {
   /** Reaches every agent's prompt */
   standingOrders: string;
@@ -2494,11 +2504,23 @@ export interface RemovedMember {
   }[];
 }
 
+export interface RequestPasswordReset {
+  /** The address with which the user signs in */
+  email: string;
+}
+
 export interface ResetEvent {
   type: 'reset';
   /** When it happened */
   at: string;
   message: string;
+}
+
+export interface ResetPassword {
+  /** The `token` in the address of the mailed link */
+  token: string;
+  /** The new password, with at least 12 characters */
+  password: string;
 }
 
 export interface Retention {
@@ -6161,6 +6183,20 @@ export interface Operations {
     };
     answer: AllowedOrigins;
   };
+  /** Request a password reset by mail */
+  requestPasswordReset: {
+    input: {
+      body: RequestPasswordReset;
+    };
+    answer: PasswordResetRequested;
+  };
+  /** Set a new password with the token of a mailed link */
+  resetPassword: {
+    input: {
+      body: ResetPassword;
+    };
+    answer: PasswordReset;
+  };
   /** Whether this process lives */
   readHealth: {
     input?: Record<string, never>;
@@ -6423,6 +6459,8 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   putEntitlements: ['PUT', '/tenants/{tenantId}/entitlements'],
   getAllowedOrigins: ['GET', '/tenants/{tenantId}/allowed-origins'],
   putAllowedOrigins: ['PUT', '/tenants/{tenantId}/allowed-origins'],
+  requestPasswordReset: ['POST', '/auth/password/reset-request'],
+  resetPassword: ['POST', '/auth/password/reset'],
   readHealth: ['GET', '/healthz'],
   readReadiness: ['GET', '/readyz'],
 };

@@ -233,6 +233,7 @@ test('a message of a blocked visitor is in no conversation, and a workspace with
     code: 'product_not_entitled',
   });
   expect(
-    (await send(hub.url, 'POST', '/v1/automations/channels', { headers, body: { ...body, conversations: 'yes' } })).body,
+    (await send(hub.url, 'POST', '/v1/automations/channels', { headers, body: { ...body, conversations: 'yes' } }))
+      .body,
   ).toMatchObject({ statusCode: 400, details: [{ path: 'body.conversations' }] });
 });
