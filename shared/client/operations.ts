@@ -3401,6 +3401,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'open' | 'pending' | 'resolved' | 'closed';
         /** Compared exactly, including upper and lower case */
         source?: string;
@@ -3433,6 +3434,7 @@ export interface Operations {
   listChatMessages: {
     input: {
       params: {
+        /** Id of the conversation */
         id: string;
       };
       query?: {
@@ -3447,6 +3449,7 @@ export interface Operations {
   sendChatMessage: {
     input: {
       params: {
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3474,12 +3477,14 @@ export interface Operations {
   listInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only the conversations of this view of the inbox */
         view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed' | 'unread' | 'assigned' | 'visitor';
         /** With the view `assigned`: whose */
         userId?: string;
@@ -3493,6 +3498,7 @@ export interface Operations {
   countInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3502,6 +3508,7 @@ export interface Operations {
   changeInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: InboxBulk;
@@ -3512,7 +3519,9 @@ export interface Operations {
   getInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
     };
@@ -3522,7 +3531,9 @@ export interface Operations {
   updateInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3539,7 +3550,9 @@ export interface Operations {
   assignInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3555,12 +3568,16 @@ export interface Operations {
   listInboxMessages: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       query?: {
         limit?: number;
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
+        /** Returns only messages before this `seq` (in the inbox: position) */
         before?: string;
       };
     };
@@ -3570,7 +3587,9 @@ export interface Operations {
   sendInboxMessage: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3589,7 +3608,9 @@ export interface Operations {
   readInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3603,7 +3624,9 @@ export interface Operations {
   showInboxActivity: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3617,7 +3640,9 @@ export interface Operations {
   putInboxDraft: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3631,7 +3656,9 @@ export interface Operations {
   revokeInboxLinks: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
     };
@@ -3641,6 +3668,7 @@ export interface Operations {
   listCannedReplies: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -3659,6 +3687,7 @@ export interface Operations {
   createCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -3673,7 +3702,9 @@ export interface Operations {
   updateCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the canned reply */
         id: string;
       };
       body: {
@@ -3688,7 +3719,9 @@ export interface Operations {
   deleteCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the canned reply */
         id: string;
       };
     };
@@ -3698,6 +3731,7 @@ export interface Operations {
   listChatAgents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3707,6 +3741,7 @@ export interface Operations {
   setChatPresence: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -3719,10 +3754,13 @@ export interface Operations {
   uploadInboxFile: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       query: {
+        /** Name of the file */
         name: string;
       };
     };
@@ -3732,7 +3770,9 @@ export interface Operations {
   getInboxFile: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the file */
         id: string;
       };
     };
@@ -3742,6 +3782,7 @@ export interface Operations {
   uploadVisitorFile: {
     input: {
       query: {
+        /** Name of the file */
         name: string;
       };
     };
@@ -3751,6 +3792,7 @@ export interface Operations {
   getVisitorFile: {
     input: {
       params: {
+        /** Id of the file */
         id: string;
       };
     };
@@ -3760,13 +3802,16 @@ export interface Operations {
   searchInbox: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** The words to search for */
         q: string;
+        /** `true` returns only notes, `false` only messages */
         private?: 'true' | 'false';
       };
     };
@@ -3776,12 +3821,14 @@ export interface Operations {
   listInboxVisitors: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only blocked visitors, `false` only others */
         blocked?: 'true' | 'false';
       };
     };
@@ -3791,7 +3838,9 @@ export interface Operations {
   getInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3801,7 +3850,9 @@ export interface Operations {
   updateInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
       body: {
@@ -3818,7 +3869,9 @@ export interface Operations {
   eraseInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3828,7 +3881,9 @@ export interface Operations {
   blockInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3838,7 +3893,9 @@ export interface Operations {
   unblockInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3848,7 +3905,9 @@ export interface Operations {
   exportInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3858,6 +3917,7 @@ export interface Operations {
   listChatRatings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -3872,6 +3932,7 @@ export interface Operations {
   getChatSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3881,6 +3942,7 @@ export interface Operations {
   putChatSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: ChatSettingsPatch;
@@ -3891,6 +3953,7 @@ export interface Operations {
   getChatAiSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3900,6 +3963,7 @@ export interface Operations {
   putChatAiSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: ChatAiSettingsPatch;
@@ -3910,6 +3974,7 @@ export interface Operations {
   listAiSuggestions: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
@@ -3926,6 +3991,7 @@ export interface Operations {
   createAiSuggestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
@@ -3937,9 +4003,11 @@ export interface Operations {
   acceptAiSuggestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
+        /** Id of the suggestion */
         id: string;
       };
     };
@@ -3997,7 +4065,9 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
+        /** Returns only messages before this `seq` (in the inbox: position) */
         before?: string;
       };
     };
@@ -4053,6 +4123,7 @@ export interface Operations {
   streamVisitorEvents: {
     input?: {
       query?: {
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
       };
     };
@@ -4062,6 +4133,7 @@ export interface Operations {
   streamInboxEvents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4071,6 +4143,7 @@ export interface Operations {
   listWebhooks: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4085,6 +4158,7 @@ export interface Operations {
   createWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -4105,7 +4179,9 @@ export interface Operations {
   getWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
     };
@@ -4115,7 +4191,9 @@ export interface Operations {
   updateWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body: {
@@ -4133,7 +4211,9 @@ export interface Operations {
   deleteWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
     };
@@ -4143,7 +4223,9 @@ export interface Operations {
   rotateWebhookSecret: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body?: {
@@ -4156,7 +4238,9 @@ export interface Operations {
   testWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body?: {
@@ -4169,7 +4253,9 @@ export interface Operations {
   replayWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body: {
@@ -4184,14 +4270,18 @@ export interface Operations {
   listWebhookDeliveries: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+        /** Returns only deliveries of this event */
         event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
       };
     };
@@ -4201,8 +4291,11 @@ export interface Operations {
   getWebhookDelivery: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
+        /** Id of the delivery */
         deliveryId: string;
       };
     };
@@ -4212,8 +4305,11 @@ export interface Operations {
   redeliverWebhookDelivery: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
+        /** Id of the delivery */
         deliveryId: string;
       };
     };
@@ -4233,7 +4329,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'succeeded' | 'failed';
+        /** Returns only items of this environment */
         environment?: 'live' | 'test';
         /** A JSON object of texts: only runs whose metadata have all of them */
         metadata?: string;
@@ -4245,6 +4343,7 @@ export interface Operations {
   getAiRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4254,6 +4353,7 @@ export interface Operations {
   cancelAiRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4263,6 +4363,7 @@ export interface Operations {
   speak: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: Speak;
@@ -4273,6 +4374,7 @@ export interface Operations {
   streamSpeak: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: Speak;
@@ -4283,6 +4385,7 @@ export interface Operations {
   answerVoice: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body?: VoiceRequest;
@@ -4296,6 +4399,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -4312,6 +4416,7 @@ export interface Operations {
   getAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
     };
@@ -4321,6 +4426,7 @@ export interface Operations {
   updateAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       body: {
@@ -4338,6 +4444,7 @@ export interface Operations {
   deleteAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
     };
@@ -4347,6 +4454,7 @@ export interface Operations {
   listAutomationWorkflowVersions: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
@@ -4361,7 +4469,9 @@ export interface Operations {
   getAutomationWorkflowVersion: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
+        /** Number of the version */
         version: number;
       };
     };
@@ -4371,7 +4481,9 @@ export interface Operations {
   restoreAutomationWorkflowVersion: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
+        /** Number of the version */
         version: number;
       };
     };
@@ -4381,9 +4493,11 @@ export interface Operations {
   runAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
+        /** `true` shows what the run would do, and runs nothing */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
@@ -4411,6 +4525,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -4445,6 +4560,7 @@ export interface Operations {
   getAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
     };
@@ -4454,6 +4570,7 @@ export interface Operations {
   updateAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
       body: UpdateSequence;
@@ -4464,6 +4581,7 @@ export interface Operations {
   deleteAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
     };
@@ -4473,6 +4591,7 @@ export interface Operations {
   runAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
       body?: RunInput;
@@ -4490,7 +4609,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -4518,6 +4639,7 @@ export interface Operations {
   getAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       query?: {
@@ -4531,6 +4653,7 @@ export interface Operations {
   cancelAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4540,6 +4663,7 @@ export interface Operations {
   retryAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       query?: {
@@ -4553,6 +4677,7 @@ export interface Operations {
   replayAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       body?: {
@@ -4565,6 +4690,7 @@ export interface Operations {
   streamAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4577,6 +4703,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
       };
     };
@@ -4586,6 +4713,7 @@ export interface Operations {
   getAutomationFlow: {
     input: {
       params: {
+        /** Id of the flow */
         id: string;
       };
     };
@@ -4617,7 +4745,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
         runId?: string;
       };
     };
@@ -4627,6 +4757,7 @@ export interface Operations {
   decideAutomationApproval: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
       body: DecideApproval;
@@ -4667,6 +4798,7 @@ export interface Operations {
   getAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
     };
@@ -4676,6 +4808,7 @@ export interface Operations {
   updateAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
       body: UpdateAgent;
@@ -4686,6 +4819,7 @@ export interface Operations {
   deleteAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
     };
@@ -4713,6 +4847,7 @@ export interface Operations {
   getAutomationToolProfile: {
     input: {
       params: {
+        /** Id of the tool profile */
         id: string;
       };
     };
@@ -4722,6 +4857,7 @@ export interface Operations {
   deleteAutomationToolProfile: {
     input: {
       params: {
+        /** Id of the tool profile */
         id: string;
       };
     };
@@ -4743,6 +4879,7 @@ export interface Operations {
   getKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4752,6 +4889,7 @@ export interface Operations {
   putKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: PutKnowledge;
@@ -4762,6 +4900,7 @@ export interface Operations {
   searchKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -4777,6 +4916,7 @@ export interface Operations {
   listUnansweredQuestions: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4791,7 +4931,9 @@ export interface Operations {
   dismissUnansweredQuestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the unanswered question */
         id: string;
       };
     };
@@ -4801,6 +4943,7 @@ export interface Operations {
   getAiUsage: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4816,6 +4959,7 @@ export interface Operations {
   getAiBudget: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4825,6 +4969,7 @@ export interface Operations {
   putAiBudget: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: PutAiBudget;
@@ -4838,7 +4983,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Returns only items with this key */
         key?: string;
       };
     };
@@ -4859,6 +5006,7 @@ export interface Operations {
   getAutomationSession: {
     input: {
       params: {
+        /** Id of the session */
         id: string;
       };
       query?: {
@@ -4876,7 +5024,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items with this key */
         key?: string;
+        /** Returns only items of this session */
         sessionId?: string;
       };
     };
@@ -4901,6 +5051,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
       };
     };
@@ -4917,6 +5068,7 @@ export interface Operations {
   getAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
     };
@@ -4926,6 +5078,7 @@ export interface Operations {
   deleteAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
     };
@@ -4935,6 +5088,7 @@ export interface Operations {
   receiveAutomationChannelMessage: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
       body: Record<string, unknown>;
@@ -4952,11 +5106,15 @@ export interface Operations {
   verifyAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
       query: {
+        /** Sent by WhatsApp when it verifies the address: `subscribe` */
         "hub.mode": string;
+        /** Sent by WhatsApp when it verifies the address: the verify token of the channel */
         "hub.verify_token": string;
+        /** Sent by WhatsApp when it verifies the address: the text to answer */
         "hub.challenge": string;
       };
     };
@@ -4969,9 +5127,13 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only messages sent through this channel */
         channel?: string;
+        /** Returns only items in this status */
         status?: 'delivered' | 'simulated' | 'failed';
         /** At this time or later */
         from?: string;
@@ -4988,8 +5150,11 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only lines of this level */
         level?: 'debug' | 'info' | 'warn' | 'error';
         /** At this time or later */
         from?: string;
@@ -5003,9 +5168,13 @@ export interface Operations {
   streamAutomationMessages: {
     input?: {
       query?: {
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only messages sent through this channel */
         channel?: string;
+        /** Returns only items in this status */
         status?: 'delivered' | 'simulated' | 'failed';
       };
     };
@@ -5015,8 +5184,11 @@ export interface Operations {
   streamAutomationLogs: {
     input?: {
       query?: {
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only lines of this level */
         level?: 'debug' | 'info' | 'warn' | 'error';
       };
     };
@@ -5033,6 +5205,7 @@ export interface Operations {
   runAutomationSkill: {
     input: {
       params: {
+        /** Id of the skill, as the skill catalog has it */
         skillId: string;
       };
       body?: {
@@ -5088,6 +5261,7 @@ export interface Operations {
   createAutomationSkillWorkflow: {
     input: {
       params: {
+        /** Id of the pack */
         packId: string;
       };
       body?: {
@@ -5147,6 +5321,7 @@ export interface Operations {
   getAutomationSlo: {
     input?: {
       query?: {
+        /** The time before now that is measured */
         window?: '1h' | '24h' | '7d' | '30d';
       };
     };
@@ -5164,6 +5339,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'online' | 'offline' | 'revoked';
       };
     };
@@ -5206,6 +5382,7 @@ export interface Operations {
   proveAutomationHub: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5222,6 +5399,7 @@ export interface Operations {
   updateAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5236,6 +5414,7 @@ export interface Operations {
   deleteAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
     };
@@ -5245,6 +5424,7 @@ export interface Operations {
   unpairAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
     };
@@ -5254,12 +5434,14 @@ export interface Operations {
   listAutomationNodeCommands: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
         /** Such as node.ping */
         type?: string;
@@ -5271,6 +5453,7 @@ export interface Operations {
   listAutomationNodeFacts: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
@@ -5285,6 +5468,7 @@ export interface Operations {
   heartbeatAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5321,6 +5505,7 @@ export interface Operations {
   pollAutomationNodeCommands: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
@@ -5343,7 +5528,9 @@ export interface Operations {
   completeAutomationNodeCommand: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
       };
       body: CommandResult;
@@ -5359,8 +5546,11 @@ export interface Operations {
   readAutomationNodeUpload: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
+        /** Name of the artifact */
         name: string;
       };
     };
@@ -5370,8 +5560,11 @@ export interface Operations {
   uploadAutomationNodeArtifact: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
+        /** Name of the artifact */
         name: string;
       };
       query: {
@@ -5381,6 +5574,7 @@ export interface Operations {
         bytes: number;
         /** Of the whole artefact */
         sha256: string;
+        /** Media type of the artifact, such as `image/png` */
         contentType: string;
       };
     };
@@ -5390,6 +5584,7 @@ export interface Operations {
   getAutomationArtifact: {
     input: {
       params: {
+        /** Id of the artifact */
         id: string;
       };
     };
@@ -5402,7 +5597,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5416,6 +5613,7 @@ export interface Operations {
   getVoiceCall: {
     input: {
       params: {
+        /** Id of the call */
         id: string;
       };
     };
@@ -5438,7 +5636,9 @@ export interface Operations {
         limit?: number;
         /** `nextCursor` of the page before: the id of its last call */
         cursor?: string;
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5457,8 +5657,11 @@ export interface Operations {
   exportCalls: {
     input?: {
       query?: {
+        /** Format of the export */
         format?: 'json' | 'csv';
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5495,6 +5698,7 @@ export interface Operations {
   getCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
     };
@@ -5504,6 +5708,7 @@ export interface Operations {
   updateCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
       body: {
@@ -5522,6 +5727,7 @@ export interface Operations {
   deleteCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
     };
@@ -5531,6 +5737,7 @@ export interface Operations {
   rotateCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
       body?: {
@@ -5547,7 +5754,9 @@ export interface Operations {
   receiveCarrierEvent: {
     input: {
       params: {
+        /** The carrier */
         provider: 'twilio' | 'telnyx' | 'kamailio';
+        /** Id of the connection */
         connectionId: string;
       };
       body: Record<string, unknown>;
@@ -5593,6 +5802,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -5609,9 +5819,11 @@ export interface Operations {
   growthRunWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
+        /** `true` shows what the run would do, and runs nothing */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
@@ -5658,6 +5870,7 @@ export interface Operations {
   growthDecideApproval: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
       body: DecideApproval;
@@ -5678,7 +5891,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -5695,7 +5910,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Returns only items with this key */
         key?: string;
       };
     };
@@ -5708,7 +5925,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
         runId?: string;
       };
     };
@@ -5721,6 +5940,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
       };
     };
@@ -5752,6 +5972,7 @@ export interface Operations {
   growthCreateApprovalLinks: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
     };
@@ -5766,7 +5987,9 @@ export interface Operations {
   growthUpdateResource: {
     input: {
       params: {
+        /** The kind of resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        /** Id of the resource */
         id: string;
       };
       body: Record<string, unknown>;
@@ -5779,7 +6002,9 @@ export interface Operations {
   growthDeleteResource: {
     input: {
       params: {
+        /** The kind of resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        /** Id of the resource */
         id: string;
       };
     };
@@ -5789,14 +6014,18 @@ export interface Operations {
   listAuditLog: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only entries of this actor, such as `user:ID` */
         actor?: string;
+        /** Returns only entries about this type of target, such as `workflow` */
         targetType?: string;
+        /** Returns only entries about the target with this id */
         targetId?: string;
       };
     };
@@ -5806,6 +6035,7 @@ export interface Operations {
   streamWorkspaceEvents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -5835,6 +6065,7 @@ export interface Operations {
   deleteContactList: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
     };
@@ -5844,6 +6075,7 @@ export interface Operations {
   listContacts: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
       query?: {
@@ -5858,6 +6090,7 @@ export interface Operations {
   addContacts: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
       body: {
@@ -5877,6 +6110,7 @@ export interface Operations {
   deleteContact: {
     input: {
       params: {
+        /** Id of the contact */
         id: string;
       };
     };
@@ -5910,6 +6144,7 @@ export interface Operations {
   updateCampaign: {
     input: {
       params: {
+        /** Id of the campaign */
         id: string;
       };
       body: {
@@ -5926,6 +6161,7 @@ export interface Operations {
   deleteCampaign: {
     input: {
       params: {
+        /** Id of the campaign */
         id: string;
       };
     };
@@ -6003,6 +6239,7 @@ export interface Operations {
   addMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -6024,6 +6261,7 @@ export interface Operations {
   listMembers: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -6038,7 +6276,9 @@ export interface Operations {
   changeMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the member */
         userId: string;
       };
       body: {
@@ -6058,10 +6298,13 @@ export interface Operations {
   removeMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the member */
         userId: string;
       };
       query?: {
+        /** `true` also revokes the API keys that the member created */
         revokeKeys?: 'true' | 'false';
       };
     };
@@ -6076,6 +6319,7 @@ export interface Operations {
   createApiToken: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: CreateApiToken;
@@ -6086,6 +6330,7 @@ export interface Operations {
   listApiTokens: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -6100,7 +6345,9 @@ export interface Operations {
   deleteApiToken: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the API token */
         id: string;
       };
     };
@@ -6115,6 +6362,7 @@ export interface Operations {
   putEntitlements: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -6133,6 +6381,7 @@ export interface Operations {
   getAllowedOrigins: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -6142,6 +6391,7 @@ export interface Operations {
   putAllowedOrigins: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: AllowedOriginsInput;

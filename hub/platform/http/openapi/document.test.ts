@@ -24,7 +24,16 @@ const document = JSON.parse(source) as {
   tags: { name: string; description?: string }[];
   paths: Record<
     string,
-    Record<string, { operationId: string; description: string; requestBody?: Body; responses: Record<string, Body> }>
+    Record<
+      string,
+      {
+        operationId: string;
+        description: string;
+        parameters?: { $ref?: string; name?: string; description?: string }[];
+        requestBody?: Body;
+        responses: Record<string, Body>;
+      }
+    >
   >;
   components: { schemas: Record<string, Schema> };
 };
@@ -89,6 +98,18 @@ describe('the OpenAPI document', () => {
       '/v1/automations/nodes/{id}/channel',
       '/widget/v1/live',
     ]);
+  });
+
+  test('describes every operation and every parameter', () => {
+    const bare = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { description = '', parameters = [] }]) => [
+        ...(description === '' ? [`${method} ${path}`] : []),
+        ...parameters
+          .filter((parameter) => parameter.$ref === undefined && !parameter.description)
+          .map(({ name }) => `${method} ${path}: ${name}`),
+      ]),
+    );
+    expect(bare).toEqual([]);
   });
 
   test('gives the linters nothing to say', { timeout: 240_000 }, async () => {
@@ -162,7 +183,7 @@ describe('the OpenAPI document', () => {
       ),
     );
     expect(inline.filter(([, length]) => length > 2_000)).toEqual([]);
-    expect(source.length).toBeLessThan(850_000);
+    expect(source.length).toBeLessThan(900_000);
   });
 
   test('lets answers grow: no answer is closed to fields that a later version may add, and every request is', () => {
