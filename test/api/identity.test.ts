@@ -292,7 +292,10 @@ describe('people', () => {
   });
 
   test('have a session cookie that only this host can set where the hub is reached by https; of two, none counts', async () => {
-    await using secure = await startHub({ PUBLIC_URL: 'https://hub.example.org' }, hub.database);
+    await using secure = await startHub(
+      { PUBLIC_URL: 'https://hub.example.org', SIGN_IN_RATE_LIMIT_PER_MINUTE: '1000' },
+      hub.database,
+    );
     const { email, password, jwt } = await hub.workspace();
     const entered = await send(secure.url, 'POST', '/sign-in', {
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin: secure.url },
