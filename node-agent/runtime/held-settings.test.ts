@@ -37,6 +37,17 @@ test('an edit of another program counts at once where it denies more, and where 
   expect(JSON.parse(readFileSync(file(), 'utf8'))).toMatchObject({ capture: { camera: true } });
 });
 
+test('the owner accepts the newest edit only, not an earlier one that it replaced', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  data.holdSettings({ onEdit });
+  write({ capture: { camera: true } });
+  expect(data.settingsInForce().capture).toMatchObject({ camera: false });
+  write({ capture: { screen: false, camera: false } });
+  expect(data.settingsInForce().capture).toMatchObject({ camera: false });
+  await changeSettings(data, { change: 'accept_settings' });
+  expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
+});
+
 test.each([
   ['a power', { capture: { screen: true, camera: true } }],
   ['more time', { capture: { screen: true }, until: { screen: '2999-01-01T00:00:00.000Z' } }],

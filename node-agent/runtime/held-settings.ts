@@ -190,8 +190,9 @@ export class HeldSettings {
     if (stamp === this.#seen || !this.#isWritten) return this.#own;
     const found = this.#file.read();
     this.#seen = stamp;
+    // The newest edit replaces an earlier one that still waits for the owner.
+    this.#proposed = allowsNoMore(found, this.#own) ? undefined : found;
     if (textOf(found) === textOf(this.#own)) return this.#own;
-    if (!allowsNoMore(found, this.#own)) this.#proposed = found;
     this.#own = stricterOf(this.#own, found);
     if (this.#proposed !== undefined) {
       this.#isWritten = false;

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
 
-// Over 300 lines: the operations of one resource.
-
+/** Over 300 lines: accounts, members, API tokens and entitlements share the schemas of roles and sessions. */
 const tag = 'Workspaces and people';
 
 export const email = z

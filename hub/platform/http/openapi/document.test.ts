@@ -24,7 +24,16 @@ const document = JSON.parse(source) as {
   tags: { name: string; description?: string }[];
   paths: Record<
     string,
-    Record<string, { operationId: string; description: string; requestBody?: Body; responses: Record<string, Body> }>
+    Record<
+      string,
+      {
+        operationId: string;
+        description: string;
+        parameters?: { $ref?: string; name?: string; description?: string }[];
+        requestBody?: Body;
+        responses: Record<string, Body>;
+      }
+    >
   >;
   components: { schemas: Record<string, Schema> };
 };
@@ -89,6 +98,18 @@ describe('the OpenAPI document', () => {
       '/v1/automations/nodes/{id}/channel',
       '/widget/v1/live',
     ]);
+  });
+
+  test('describes every operation and every parameter', () => {
+    const bare = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { description = '', parameters = [] }]) => [
+        ...(description === '' ? [`${method} ${path}`] : []),
+        ...parameters
+          .filter((parameter) => parameter.$ref === undefined && !parameter.description)
+          .map(({ name }) => `${method} ${path}: ${name}`),
+      ]),
+    );
+    expect(bare).toEqual([]);
   });
 
   test('gives the linters nothing to say', { timeout: 240_000 }, async () => {

@@ -1,9 +1,10 @@
-import type { z } from 'zod';
-import { listQuery } from '../../../../shared/contract/common.ts';
+import { z } from 'zod';
+import { id, listQuery } from '../../../../shared/contract/common.ts';
 import { takes } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { SchemaComponents } from './components.ts';
 import type { Json } from './components.ts';
+import { parameterDescription } from './parameter-descriptions.ts';
 
 const idempotencyKey: Json = {
   name: 'Idempotency-Key',
@@ -33,6 +34,7 @@ const lastEventId: Json = {
 export const sharedParameters: Record<string, Json> = {
   IdempotencyKey: idempotencyKey,
   IfMatch: ifMatch,
+  TenantId: parametersIn('path', z.strictObject({ tenantId: id }))[0] as Json,
   ...Object.fromEntries(
     ['Limit', 'Cursor'].map((name) => [
       name,
@@ -44,14 +46,14 @@ const sharedParameterNames = new Map(
   Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
 );
 
-function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined): Json[] {
+function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined, operationPath = ''): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
     properties?: Record<string, Json>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = property;
+    const { description = parameterDescription(place, name, operationPath), ...rest } = property;
     return {
       name,
       in: place,
@@ -74,8 +76,8 @@ export const takesIdempotencyKey = (operation: Operation) =>
 
 export function parametersOf(operation: Operation): Json[] {
   const parameters = [
-    ...parametersIn('path', operation.params),
-    ...parametersIn('query', operation.query),
+    ...parametersIn('path', operation.params, operation.path),
+    ...parametersIn('query', operation.query, operation.path),
     ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === undefined ? [] : [ifMatch]),
     ...(operation.resumable === true ? [lastEventId] : []),
