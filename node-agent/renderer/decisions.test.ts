@@ -272,7 +272,7 @@ describe.skipIf(browser === null)('a decision in the window (needs Chromium)', (
       await using opened = await host.open(companion);
       const dialog = opened.page.getByRole('alertdialog', { name: "This link can't be used" });
       await dialog.getByText('The link names no hub.').waitFor();
-      expect(await dialog.getByRole('button').allTextContents()).toEqual(['Close']);
+      expect(await dialog.getByRole('button').allTextContents()).toEqual(['Pause', 'Close']);
     });
 
     test('asks for each word that it needs: no encryption, another hub, no key store', async () => {

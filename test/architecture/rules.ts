@@ -329,6 +329,12 @@ export const rules: Rule[] = [
     forbids: { from: 'node-agent/main/main.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'start of the app from the project',
+    from: 'node-agent/start-app.ts',
+    allowed: ['electron', node],
+    forbids: { from: 'node-agent/start-app.ts', target: 'node-agent/main/main.ts' },
+  },
+  {
     name: 'the bundler of the app',
     from: 'node-agent/build.ts',
     allowed: ['vite', 'node-agent/package/build-values.ts', node],

@@ -407,6 +407,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await run(companion, [browser('navigate', { url: `${base}/` }), browser('evaluate', { expression: '1' })]),
     ).toMatchObject({ error: { code: 'denied_by_device' } });
     write({});
+    await companion.cli('settings', 'accept');
   });
 
   test(

@@ -16,10 +16,9 @@ const linuxOpenPath = 0o10000000;
 const maxArtifactBytes = 256 * 1024 * 1024;
 
 /**
- * Over 300 lines: every check of a path stands beside the calls that it protects.
+ * Lists and reads files, only under the folders that the owner shares.
+ * Over 300 lines: each check of a path and the read after it use the same handle, so they are read together.
  */
-
-/** Lists and reads files, only under the folders that the owner shares. */
 export function fileHandlers(): Pick<CommandHandlers, 'node.files_list' | 'node.files_read'> {
   return { 'node.files_list': list, 'node.files_read': read };
 }
