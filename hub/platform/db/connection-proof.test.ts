@@ -44,6 +44,19 @@ describe.each(['session', 'transaction'] as const)('behind PgBouncer in %s mode'
   });
 });
 
+test.each(['lockTimeoutMs', 'statementTimeoutMs'] as const)('a connection without %s is refused', async (limit) => {
+  const db = new Database({
+    url: database.url,
+    maxConnections: 3,
+    applicationName: 'test',
+    onError: () => undefined,
+    // The value 0 is not sent, as if a pooler had dropped the setting.
+    [limit]: 0,
+  });
+  onTestFinished(() => db[Symbol.asyncDispose]());
+  await expect(db.prove()).rejects.toThrow('has no time-outs');
+});
+
 test('a transaction works under the role that it sets, whatever role its connection was left with', async () => {
   const db = open(database.url);
   onTestFinished(() => db[Symbol.asyncDispose]());

@@ -26,7 +26,7 @@ export async function proveConnection(client: ClientBase, role: WorkRole): Promi
   }>(
     `SELECT current_user AS role, (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS is_exempt,
        row_security_active('public.tenants') AS is_isolated,
-       current_setting('statement_timeout') <> '0' AND current_setting('idle_in_transaction_session_timeout') <> '0' AS has_limits`,
+       current_setting('statement_timeout') <> '0' AND current_setting('lock_timeout') <> '0' AND current_setting('idle_in_transaction_session_timeout') <> '0' AS has_limits`,
   );
   const [proof] = rows;
   if (proof?.role !== role)

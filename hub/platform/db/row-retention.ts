@@ -222,38 +222,30 @@ export async function removeLeftovers(db: Database, tables: readonly string[], s
   }
 }
 
-/** Removes rows whose time is over, in small batches; part of the sweep. */
+/** Removes expired rows, one batch of each table in turn; part of the sweep. Rows that another transaction has locked wait for the next sweep. */
 export async function removeExpired(
   db: Database,
   tables: readonly ExpiringTable[],
   stopping?: AbortSignal,
 ): Promise<void> {
-  for (const { table, column = 'expires_at', days } of tables) {
+  const removals = tables.map(({ table, column = 'expires_at', days }) => {
     const isOver =
       days === undefined ? `${column} < now() - interval '1 hour'` : `${column} < now() - make_interval(days => $2)`;
-    await removeWhere(db, table, column, isOver, days === undefined ? [] : [days], stopping);
-  }
-}
-
-/** What others hold now is left to the next sweep: nobody waits for this one, and this one for nobody. */
-async function removeWhere(
-  db: Database,
-  table: string,
-  column: string,
-  isOver: string,
-  values: number[],
-  stopping: AbortSignal | undefined,
-): Promise<void> {
-  while (stopping?.aborted !== true) {
-    const { rowCount } = await db.system(
-      (tx) =>
-        tx.query(
-          `prune_expired_${table}`,
-          `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${isOver} ORDER BY ${column} LIMIT $1 FOR UPDATE SKIP LOCKED))`,
-          [batch, ...values],
-        ),
-      { durable: false },
-    );
-    if ((rowCount ?? 0) < batch) break;
-  }
+    return {
+      name: table,
+      runBatch: async () => {
+        const { rowCount } = await db.system(
+          (tx) =>
+            tx.query(
+              `prune_expired_${table}`,
+              `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ${isOver} ORDER BY ${column} LIMIT $1 FOR UPDATE SKIP LOCKED))`,
+              days === undefined ? [batch] : [batch, days],
+            ),
+          { durable: false },
+        );
+        return rowCount === batch;
+      },
+    };
+  });
+  await runInTurns(newTurn(stopping), removals);
 }

@@ -231,7 +231,7 @@ export function createAutomations(
       ...insightSkills(insight),
     ],
     tasks: [
-      { name: 'approvals', everyMs: 1_000, run: () => approvals.settleExpired() },
+      { name: 'approvals', everyMs: 1_000, run: (stopping) => approvals.settleExpired(stopping) },
       { name: 'approval mails', everyMs: 2_000, run: () => approvalLinks.mailNew() },
       { name: 'schedules', everyMs: 500, run: () => schedules.fireDue() },
       { name: 'erasure of runs', everyMs: 2_000, run: (stopping) => runErasure.sweep(stopping) },

@@ -163,7 +163,8 @@ interface Outcome {
   overdue?: boolean;
 }
 
-async function markEnded(
+/** Ends a command whose run is locked; undefined when the command had ended before. The caller wakes the run. */
+export async function markEnded(
   tx: Transaction,
   commandId: string,
   status: 'succeeded' | 'failed',

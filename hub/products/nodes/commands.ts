@@ -2,13 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { deviceTimeMs } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import { lockRuns } from '../../engine/index.ts';
+import { lockRuns, wakeRuns } from '../../engine/index.ts';
 import type { CommandOutcome, CommandRequest, PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
+import { inBatches, newTurn } from '../../platform/db/row-retention.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { originOf } from './command-origin.ts';
-import { endCommand, lockOpen } from './command-rows.ts';
+import { lockOpen, markEnded } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
 import type { HandOut, HandOutRequest, Lease } from './hand-out.ts';
@@ -202,17 +203,22 @@ export class NodeCommands {
   }
 
   /**
-   * Ends commands whose time is over; part of the sweep. One that only reads, and whose device fell silent or late, is given to the
+   * Ends commands whose time is over, in batches, until none is left or the turn is over. One that only reads, and whose device fell silent or late, is given to the
    * node again; one that acts has failed, and nobody knows how far it came. While no device could reach this hub nothing ends.
    */
-  async sweep(): Promise<number> {
+  sweep(stopping?: AbortSignal): Promise<number> {
+    return inBatches(newTurn(stopping), 1, () => this.#sweepBatch());
+  }
+
+  /** Returns how many commands were due and not locked by another transaction. */
+  async #sweepBatch(): Promise<number> {
     const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
     const isDue = and(
       inArray(nodeCommands.status, ['pending', 'leased']),
       sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
     );
-    const { jobs, announced } = await this.#deps.db.system(async (tx) => {
-      if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>() };
+    const { jobs, announced, count } = await this.#deps.db.system(async (tx) => {
+      if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>(), count: 0 };
       const found = await tx
         .select({ runId: nodeCommands.runId })
         .from(nodeCommands)
@@ -234,7 +240,7 @@ export class NodeCommands {
               .where(and(isDue, inArray(nodeCommands.runId, runIds)))
               .orderBy(nodeCommands.id)
               .for('update', { skipLocked: true });
-      const woken: PromisedJob[] = [];
+      const ended: string[] = [];
       for (const { row, isOver } of due) {
         if (row.status === 'leased' && !row.acts && !isOver) {
           await tx
@@ -247,13 +253,15 @@ export class NodeCommands {
             .where(eq(nodeCommands.id, row.id));
           continue;
         }
-        woken.push(...(await endCommand(tx, row.id, 'failed', { error: overdueError(row), overdue: true })));
+        const failed = await markEnded(tx, row.id, 'failed', { error: overdueError(row), overdue: true });
+        if (failed !== undefined) ended.push(failed.run_id);
       }
-      return { jobs: woken, announced: new Set(due.map(({ row }) => row.nodeId)) };
+      const nodeIds = new Set(due.map(({ row }) => row.nodeId));
+      return { jobs: await wakeRuns(tx, ended), announced: nodeIds, count: due.length };
     });
     this.#deps.dispatch(jobs);
     for (const nodeId of announced) this.announce(nodeId);
-    return announced.size;
+    return count;
   }
 }
 

@@ -81,7 +81,7 @@ export function createNodes(
     waits: [pollRoute(polls)],
     skills: nodeSkills(),
     tasks: [
-      { name: 'node commands', everyMs: 1_000, run: () => commands.sweep() },
+      { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },
       { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
       { name: 'room of artefacts', everyMs: 60_000, run: (stopping) => foldArtifactRoom(db, stopping) },

@@ -2,12 +2,13 @@ import type { z } from 'zod';
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
 import type { Approval } from '../../../../shared/contract/automations/approvals.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { lockRuns, wakeRun } from '../../../engine/index.ts';
+import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } from './deciders.ts';
@@ -145,19 +146,16 @@ export class Approvals {
     return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
   }
 
-  /** Settles approvals whose time is over; part of the sweep. Answers how many. */
-  async settleExpired(): Promise<number> {
-    const jobs = await this.#deps.db.system(async (tx) => {
-      const settled = await settleExpired(tx, 100);
-      const woken: PromisedJob[] = [];
-      for (const runId of settled) {
-        const job = await wakeRun(tx, runId);
-        if (job !== null) woken.push(job);
-      }
-      return woken;
+  /** Settles approvals that have expired, in batches, until none is left or the turn is over. Returns how many runs continue. */
+  settleExpired(stopping?: AbortSignal): Promise<number> {
+    return inBatches(newTurn(stopping), 1, async () => {
+      const { settled, jobs } = await this.#deps.db.system(async (tx) => {
+        const runIds = await settleExpired(tx, 100);
+        return { settled: runIds.length, jobs: await wakeRuns(tx, runIds) };
+      });
+      if (jobs.length > 0) this.#deps.dispatch(jobs);
+      return settled;
     });
-    if (jobs.length > 0) this.#deps.dispatch(jobs);
-    return jobs.length;
   }
 }
 

@@ -213,6 +213,16 @@ test('a sweep waits for nobody: what somebody holds now is left to the next one'
   expect(await left()).toEqual([[], 0]);
 });
 
+test('a table whose expired rows cannot be removed does not keep expired rows of other tables', async () => {
+  const id = newId();
+  await database.query(
+    `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`,
+    [id, workspaces.plain, id],
+  );
+  await expect(removeExpired(db, [{ table: 'no_such_table' }, ...expiringTables()])).rejects.toThrow('no_such_table');
+  expect(await database.query('select id from memory_entries where id = $1', [id])).toEqual([]);
+});
+
 test('a turn ends with the batch under way when the process stops', async () => {
   await database.query(
     `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`,
