@@ -82,6 +82,7 @@ export const agents = defineResource({
   },
   getAutomationAgent: {
     ...agentTag,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/agents/{id}',
     summary: 'Show an agent',
@@ -163,6 +164,7 @@ export const toolProfiles = defineResource({
   },
   getAutomationToolProfile: {
     ...profileTag,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/tool-profiles/{id}',
     summary: 'Show a tool profile',

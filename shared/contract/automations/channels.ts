@@ -146,6 +146,7 @@ export const channels = defineResource({
   },
   getAutomationChannel: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/channels/{id}',
     summary: 'Show a channel',

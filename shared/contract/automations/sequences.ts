@@ -61,6 +61,7 @@ export const sequences = defineResource({
   },
   getAutomationSequence: {
     ...manage,
+    permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/sequences/{id}',
     summary: 'Show a sequence',
