@@ -37,7 +37,8 @@ const running = [
 ];
 function expected({ id, method }: Operation): Permission[] {
   if (id === 'decideAutomationApproval') return ['automations:manage', 'approvals:decide'];
-  if (id === 'listAutomationApprovals') return ['automations:manage', 'automations:read', 'approvals:decide'];
+  if (id === 'listAutomationApprovals' || id === 'getAutomationApproval')
+    return ['automations:manage', 'automations:read', 'approvals:decide'];
   if (running.includes(id)) return ['automations:manage', 'automations:run'];
   // It computes the next fires and changes nothing.
   if (method === 'GET' || id === 'previewAutomationSchedule') return ['automations:manage', 'automations:read'];

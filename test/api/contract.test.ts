@@ -181,6 +181,7 @@ describe('another workspace', () => {
     updateAutomationWorkflow: { name: 'x' },
     runAutomationWorkflow: {},
     decideAutomationApproval: { decision: 'approved' },
+    appendAutomationSessionMessage: { role: 'user', content: 'x' },
     updateAutomationNode: { name: 'x' },
     updateAutomationSequence: { name: 'x' },
     updateAutomationAgent: { name: 'x' },
