@@ -3405,6 +3405,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'open' | 'pending' | 'resolved' | 'closed';
         /** Compared exactly, including upper and lower case */
         source?: string;
@@ -3437,6 +3438,7 @@ export interface Operations {
   listChatMessages: {
     input: {
       params: {
+        /** Id of the conversation */
         id: string;
       };
       query?: {
@@ -3451,6 +3453,7 @@ export interface Operations {
   sendChatMessage: {
     input: {
       params: {
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3478,12 +3481,14 @@ export interface Operations {
   listInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only the conversations of this view of the inbox */
         view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed' | 'unread' | 'assigned' | 'visitor';
         /** With the view `assigned`: whose */
         userId?: string;
@@ -3497,6 +3502,7 @@ export interface Operations {
   countInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3506,6 +3512,7 @@ export interface Operations {
   changeInboxConversations: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: InboxBulk;
@@ -3516,7 +3523,9 @@ export interface Operations {
   getInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
     };
@@ -3526,7 +3535,9 @@ export interface Operations {
   updateInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3543,7 +3554,9 @@ export interface Operations {
   assignInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3559,12 +3572,16 @@ export interface Operations {
   listInboxMessages: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       query?: {
         limit?: number;
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
+        /** Returns only messages before this `seq` (in the inbox: position) */
         before?: string;
       };
     };
@@ -3574,7 +3591,9 @@ export interface Operations {
   sendInboxMessage: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3593,7 +3612,9 @@ export interface Operations {
   readInboxConversation: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3607,7 +3628,9 @@ export interface Operations {
   showInboxActivity: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3621,7 +3644,9 @@ export interface Operations {
   putInboxDraft: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       body: {
@@ -3635,7 +3660,9 @@ export interface Operations {
   revokeInboxLinks: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
     };
@@ -3645,6 +3672,7 @@ export interface Operations {
   listCannedReplies: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -3663,6 +3691,7 @@ export interface Operations {
   createCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -3677,7 +3706,9 @@ export interface Operations {
   updateCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the canned reply */
         id: string;
       };
       body: {
@@ -3692,7 +3723,9 @@ export interface Operations {
   deleteCannedReply: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the canned reply */
         id: string;
       };
     };
@@ -3702,6 +3735,7 @@ export interface Operations {
   listChatAgents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3711,6 +3745,7 @@ export interface Operations {
   setChatPresence: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -3723,10 +3758,13 @@ export interface Operations {
   uploadInboxFile: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the conversation */
         id: string;
       };
       query: {
+        /** Name of the file */
         name: string;
       };
     };
@@ -3736,7 +3774,9 @@ export interface Operations {
   getInboxFile: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the file */
         id: string;
       };
     };
@@ -3746,6 +3786,7 @@ export interface Operations {
   uploadVisitorFile: {
     input: {
       query: {
+        /** Name of the file */
         name: string;
       };
     };
@@ -3755,6 +3796,7 @@ export interface Operations {
   getVisitorFile: {
     input: {
       params: {
+        /** Id of the file */
         id: string;
       };
     };
@@ -3764,13 +3806,16 @@ export interface Operations {
   searchInbox: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** The words to search for */
         q: string;
+        /** `true` returns only notes, `false` only messages */
         private?: 'true' | 'false';
       };
     };
@@ -3780,12 +3825,14 @@ export interface Operations {
   listInboxVisitors: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only blocked visitors, `false` only others */
         blocked?: 'true' | 'false';
       };
     };
@@ -3795,7 +3842,9 @@ export interface Operations {
   getInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3805,7 +3854,9 @@ export interface Operations {
   updateInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
       body: {
@@ -3822,7 +3873,9 @@ export interface Operations {
   eraseInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3832,7 +3885,9 @@ export interface Operations {
   blockInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3842,7 +3897,9 @@ export interface Operations {
   unblockInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3852,7 +3909,9 @@ export interface Operations {
   exportInboxVisitor: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the visitor */
         id: string;
       };
     };
@@ -3862,6 +3921,7 @@ export interface Operations {
   listChatRatings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -3876,6 +3936,7 @@ export interface Operations {
   getChatSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3885,6 +3946,7 @@ export interface Operations {
   putChatSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: ChatSettingsPatch;
@@ -3895,6 +3957,7 @@ export interface Operations {
   getChatAiSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -3904,6 +3967,7 @@ export interface Operations {
   putChatAiSettings: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: ChatAiSettingsPatch;
@@ -3914,6 +3978,7 @@ export interface Operations {
   listAiSuggestions: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
@@ -3930,6 +3995,7 @@ export interface Operations {
   createAiSuggestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
@@ -3941,9 +4007,11 @@ export interface Operations {
   acceptAiSuggestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
         /** The conversation */
         channelId: string;
+        /** Id of the suggestion */
         id: string;
       };
     };
@@ -4001,7 +4069,9 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
+        /** Returns only messages before this `seq` (in the inbox: position) */
         before?: string;
       };
     };
@@ -4057,6 +4127,7 @@ export interface Operations {
   streamVisitorEvents: {
     input?: {
       query?: {
+        /** Returns only messages after this `seq` (in the inbox: position), oldest first */
         after?: string;
       };
     };
@@ -4066,6 +4137,7 @@ export interface Operations {
   streamInboxEvents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4075,6 +4147,7 @@ export interface Operations {
   listWebhooks: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4089,6 +4162,7 @@ export interface Operations {
   createWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -4109,7 +4183,9 @@ export interface Operations {
   getWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
     };
@@ -4119,7 +4195,9 @@ export interface Operations {
   updateWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body: {
@@ -4137,7 +4215,9 @@ export interface Operations {
   deleteWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
     };
@@ -4147,7 +4227,9 @@ export interface Operations {
   rotateWebhookSecret: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body?: {
@@ -4160,7 +4242,9 @@ export interface Operations {
   testWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body?: {
@@ -4173,7 +4257,9 @@ export interface Operations {
   replayWebhook: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       body: {
@@ -4188,14 +4274,18 @@ export interface Operations {
   listWebhookDeliveries: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+        /** Returns only deliveries of this event */
         event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
       };
     };
@@ -4205,8 +4295,11 @@ export interface Operations {
   getWebhookDelivery: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
+        /** Id of the delivery */
         deliveryId: string;
       };
     };
@@ -4216,8 +4309,11 @@ export interface Operations {
   redeliverWebhookDelivery: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the webhook */
         id: string;
+        /** Id of the delivery */
         deliveryId: string;
       };
     };
@@ -4237,7 +4333,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'succeeded' | 'failed';
+        /** Returns only items of this environment */
         environment?: 'live' | 'test';
         /** A JSON object of texts: only runs whose metadata have all of them */
         metadata?: string;
@@ -4249,6 +4347,7 @@ export interface Operations {
   getAiRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4258,6 +4357,7 @@ export interface Operations {
   cancelAiRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4267,6 +4367,7 @@ export interface Operations {
   speak: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: Speak;
@@ -4277,6 +4378,7 @@ export interface Operations {
   streamSpeak: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: Speak;
@@ -4287,6 +4389,7 @@ export interface Operations {
   answerVoice: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body?: VoiceRequest;
@@ -4300,6 +4403,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -4316,6 +4420,7 @@ export interface Operations {
   getAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
     };
@@ -4325,6 +4430,7 @@ export interface Operations {
   updateAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       body: {
@@ -4342,6 +4448,7 @@ export interface Operations {
   deleteAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
     };
@@ -4351,6 +4458,7 @@ export interface Operations {
   listAutomationWorkflowVersions: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
@@ -4365,7 +4473,9 @@ export interface Operations {
   getAutomationWorkflowVersion: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
+        /** Number of the version */
         version: number;
       };
     };
@@ -4375,7 +4485,9 @@ export interface Operations {
   restoreAutomationWorkflowVersion: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
+        /** Number of the version */
         version: number;
       };
     };
@@ -4385,9 +4497,11 @@ export interface Operations {
   runAutomationWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
+        /** `true` shows what the run would do, and runs nothing */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
@@ -4415,6 +4529,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -4449,6 +4564,7 @@ export interface Operations {
   getAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
     };
@@ -4458,6 +4574,7 @@ export interface Operations {
   updateAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
       body: UpdateSequence;
@@ -4468,6 +4585,7 @@ export interface Operations {
   deleteAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
     };
@@ -4477,6 +4595,7 @@ export interface Operations {
   runAutomationSequence: {
     input: {
       params: {
+        /** Id of the sequence */
         id: string;
       };
       body?: RunInput;
@@ -4494,7 +4613,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -4522,6 +4643,7 @@ export interface Operations {
   getAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       query?: {
@@ -4535,6 +4657,7 @@ export interface Operations {
   cancelAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4544,6 +4667,7 @@ export interface Operations {
   retryAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       query?: {
@@ -4557,6 +4681,7 @@ export interface Operations {
   replayAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
       body?: {
@@ -4569,6 +4694,7 @@ export interface Operations {
   streamAutomationRun: {
     input: {
       params: {
+        /** Id of the run */
         id: string;
       };
     };
@@ -4581,6 +4707,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
       };
     };
@@ -4590,6 +4717,7 @@ export interface Operations {
   getAutomationFlow: {
     input: {
       params: {
+        /** Id of the flow */
         id: string;
       };
     };
@@ -4621,7 +4749,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
         runId?: string;
       };
     };
@@ -4631,6 +4761,7 @@ export interface Operations {
   getAutomationApproval: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
     };
@@ -4640,6 +4771,7 @@ export interface Operations {
   decideAutomationApproval: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
       body: DecideApproval;
@@ -4680,6 +4812,7 @@ export interface Operations {
   getAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
     };
@@ -4689,6 +4822,7 @@ export interface Operations {
   updateAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
       body: UpdateAgent;
@@ -4699,6 +4833,7 @@ export interface Operations {
   deleteAutomationAgent: {
     input: {
       params: {
+        /** Id of the agent */
         id: string;
       };
     };
@@ -4726,6 +4861,7 @@ export interface Operations {
   getAutomationToolProfile: {
     input: {
       params: {
+        /** Id of the tool profile */
         id: string;
       };
     };
@@ -4735,6 +4871,7 @@ export interface Operations {
   deleteAutomationToolProfile: {
     input: {
       params: {
+        /** Id of the tool profile */
         id: string;
       };
     };
@@ -4756,6 +4893,7 @@ export interface Operations {
   getKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4765,6 +4903,7 @@ export interface Operations {
   putKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: PutKnowledge;
@@ -4775,6 +4914,7 @@ export interface Operations {
   searchKnowledge: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -4790,6 +4930,7 @@ export interface Operations {
   listUnansweredQuestions: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4804,7 +4945,9 @@ export interface Operations {
   dismissUnansweredQuestion: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the unanswered question */
         id: string;
       };
     };
@@ -4814,6 +4957,7 @@ export interface Operations {
   getAiUsage: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -4829,6 +4973,7 @@ export interface Operations {
   getAiBudget: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -4838,6 +4983,7 @@ export interface Operations {
   putAiBudget: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: PutAiBudget;
@@ -4851,7 +4997,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Returns only items with this key */
         key?: string;
       };
     };
@@ -4872,6 +5020,7 @@ export interface Operations {
   getAutomationSession: {
     input: {
       params: {
+        /** Id of the session */
         id: string;
       };
       query?: {
@@ -4886,6 +5035,7 @@ export interface Operations {
   appendAutomationSessionMessage: {
     input: {
       params: {
+        /** Id of the session */
         id: string;
       };
       body: {
@@ -4902,7 +5052,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items with this key */
         key?: string;
+        /** Returns only items of this session */
         sessionId?: string;
       };
     };
@@ -4927,6 +5079,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
       };
     };
@@ -4943,6 +5096,7 @@ export interface Operations {
   getAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
     };
@@ -4952,6 +5106,7 @@ export interface Operations {
   deleteAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
     };
@@ -4961,6 +5116,7 @@ export interface Operations {
   receiveAutomationChannelMessage: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
       body: Record<string, unknown>;
@@ -4978,11 +5134,15 @@ export interface Operations {
   verifyAutomationChannel: {
     input: {
       params: {
+        /** Id of the channel */
         id: string;
       };
       query: {
+        /** Sent by WhatsApp when it verifies the address: `subscribe` */
         "hub.mode": string;
+        /** Sent by WhatsApp when it verifies the address: the verify token of the channel */
         "hub.verify_token": string;
+        /** Sent by WhatsApp when it verifies the address: the text to answer */
         "hub.challenge": string;
       };
     };
@@ -4995,9 +5155,13 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only messages sent through this channel */
         channel?: string;
+        /** Returns only items in this status */
         status?: 'delivered' | 'simulated' | 'failed';
         /** At this time or later */
         from?: string;
@@ -5014,8 +5178,11 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only lines of this level */
         level?: 'debug' | 'info' | 'warn' | 'error';
         /** At this time or later */
         from?: string;
@@ -5029,9 +5196,13 @@ export interface Operations {
   streamAutomationMessages: {
     input?: {
       query?: {
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only messages sent through this channel */
         channel?: string;
+        /** Returns only items in this status */
         status?: 'delivered' | 'simulated' | 'failed';
       };
     };
@@ -5041,8 +5212,11 @@ export interface Operations {
   streamAutomationLogs: {
     input?: {
       query?: {
+        /** Returns only items of this run */
         runId?: string;
+        /** Returns only items of this workflow */
         workflowId?: string;
+        /** Returns only lines of this level */
         level?: 'debug' | 'info' | 'warn' | 'error';
       };
     };
@@ -5059,6 +5233,7 @@ export interface Operations {
   runAutomationSkill: {
     input: {
       params: {
+        /** Id of the skill, as the skill catalog has it */
         skillId: string;
       };
       body?: {
@@ -5114,6 +5289,7 @@ export interface Operations {
   createAutomationSkillWorkflow: {
     input: {
       params: {
+        /** Id of the pack */
         packId: string;
       };
       body?: {
@@ -5173,6 +5349,7 @@ export interface Operations {
   getAutomationSlo: {
     input?: {
       query?: {
+        /** The time before now that is measured */
         window?: '1h' | '24h' | '7d' | '30d';
       };
     };
@@ -5190,6 +5367,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'online' | 'offline' | 'revoked';
       };
     };
@@ -5232,6 +5410,7 @@ export interface Operations {
   proveAutomationHub: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5248,6 +5427,7 @@ export interface Operations {
   getAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
     };
@@ -5257,6 +5437,7 @@ export interface Operations {
   updateAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5271,6 +5452,7 @@ export interface Operations {
   deleteAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
     };
@@ -5280,6 +5462,7 @@ export interface Operations {
   unpairAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
     };
@@ -5289,12 +5472,14 @@ export interface Operations {
   listAutomationNodeCommands: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
         /** Such as node.ping */
         type?: string;
@@ -5306,6 +5491,7 @@ export interface Operations {
   listAutomationNodeFacts: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
@@ -5320,6 +5506,7 @@ export interface Operations {
   heartbeatAutomationNode: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       body: {
@@ -5356,6 +5543,7 @@ export interface Operations {
   pollAutomationNodeCommands: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
       };
       query?: {
@@ -5378,7 +5566,9 @@ export interface Operations {
   completeAutomationNodeCommand: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
       };
       body: CommandResult;
@@ -5394,8 +5584,11 @@ export interface Operations {
   readAutomationNodeUpload: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
+        /** Name of the artifact */
         name: string;
       };
     };
@@ -5405,8 +5598,11 @@ export interface Operations {
   uploadAutomationNodeArtifact: {
     input: {
       params: {
+        /** Id of the node */
         id: string;
+        /** Id of the command */
         commandId: string;
+        /** Name of the artifact */
         name: string;
       };
       query: {
@@ -5416,6 +5612,7 @@ export interface Operations {
         bytes: number;
         /** Of the whole artefact */
         sha256: string;
+        /** Media type of the artifact, such as `image/png` */
         contentType: string;
       };
     };
@@ -5425,6 +5622,7 @@ export interface Operations {
   getAutomationArtifact: {
     input: {
       params: {
+        /** Id of the artifact */
         id: string;
       };
     };
@@ -5437,7 +5635,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5451,6 +5651,7 @@ export interface Operations {
   getVoiceCall: {
     input: {
       params: {
+        /** Id of the call */
         id: string;
       };
     };
@@ -5473,7 +5674,9 @@ export interface Operations {
         limit?: number;
         /** `nextCursor` of the page before: the id of its last call */
         cursor?: string;
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5492,8 +5695,11 @@ export interface Operations {
   exportCalls: {
     input?: {
       query?: {
+        /** Format of the export */
         format?: 'json' | 'csv';
+        /** Returns only calls in this direction */
         direction?: CallDirection;
+        /** Returns only calls with this result */
         result?: CallResult;
         /** Calls that began then or later */
         from?: string;
@@ -5530,6 +5736,7 @@ export interface Operations {
   getCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
     };
@@ -5539,6 +5746,7 @@ export interface Operations {
   updateCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
       body: {
@@ -5557,6 +5765,7 @@ export interface Operations {
   deleteCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
     };
@@ -5566,6 +5775,7 @@ export interface Operations {
   rotateCallConnection: {
     input: {
       params: {
+        /** Id of the connection */
         id: string;
       };
       body?: {
@@ -5582,7 +5792,9 @@ export interface Operations {
   receiveCarrierEvent: {
     input: {
       params: {
+        /** The carrier */
         provider: 'twilio' | 'telnyx' | 'kamailio';
+        /** Id of the connection */
         connectionId: string;
       };
       body: Record<string, unknown>;
@@ -5628,6 +5840,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
       };
     };
@@ -5644,9 +5857,11 @@ export interface Operations {
   growthRunWorkflow: {
     input: {
       params: {
+        /** Id of the workflow */
         id: string;
       };
       query?: {
+        /** `true` shows what the run would do, and runs nothing */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
@@ -5693,6 +5908,7 @@ export interface Operations {
   growthDecideApproval: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
       body: DecideApproval;
@@ -5713,7 +5929,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+        /** Returns only items of this workflow */
         workflowId?: string;
         /** Queued at this time or later */
         from?: string;
@@ -5730,7 +5948,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Returns only items with this key */
         key?: string;
       };
     };
@@ -5743,7 +5963,9 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
+        /** Returns only items of this run */
         runId?: string;
       };
     };
@@ -5756,6 +5978,7 @@ export interface Operations {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
       };
     };
@@ -5787,6 +6010,7 @@ export interface Operations {
   growthCreateApprovalLinks: {
     input: {
       params: {
+        /** Id of the approval */
         id: string;
       };
     };
@@ -5801,7 +6025,9 @@ export interface Operations {
   growthUpdateResource: {
     input: {
       params: {
+        /** The kind of resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        /** Id of the resource */
         id: string;
       };
       body: Record<string, unknown>;
@@ -5814,7 +6040,9 @@ export interface Operations {
   growthDeleteResource: {
     input: {
       params: {
+        /** The kind of resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
+        /** Id of the resource */
         id: string;
       };
     };
@@ -5824,14 +6052,18 @@ export interface Operations {
   listAuditLog: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
         limit?: number;
         /** `meta.nextCursor` of the page before */
         cursor?: string;
+        /** Returns only entries of this actor, such as `user:ID` */
         actor?: string;
+        /** Returns only entries about this type of target, such as `workflow` */
         targetType?: string;
+        /** Returns only entries about the target with this id */
         targetId?: string;
       };
     };
@@ -5841,6 +6073,7 @@ export interface Operations {
   streamWorkspaceEvents: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -5870,6 +6103,7 @@ export interface Operations {
   deleteContactList: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
     };
@@ -5879,6 +6113,7 @@ export interface Operations {
   listContacts: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
       query?: {
@@ -5893,6 +6128,7 @@ export interface Operations {
   addContacts: {
     input: {
       params: {
+        /** Id of the list */
         id: string;
       };
       body: {
@@ -5912,6 +6148,7 @@ export interface Operations {
   deleteContact: {
     input: {
       params: {
+        /** Id of the contact */
         id: string;
       };
     };
@@ -5945,6 +6182,7 @@ export interface Operations {
   updateCampaign: {
     input: {
       params: {
+        /** Id of the campaign */
         id: string;
       };
       body: {
@@ -5961,6 +6199,7 @@ export interface Operations {
   deleteCampaign: {
     input: {
       params: {
+        /** Id of the campaign */
         id: string;
       };
     };
@@ -6038,6 +6277,7 @@ export interface Operations {
   addMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -6059,6 +6299,7 @@ export interface Operations {
   listMembers: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -6073,7 +6314,9 @@ export interface Operations {
   changeMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the member */
         userId: string;
       };
       body: {
@@ -6093,10 +6336,13 @@ export interface Operations {
   removeMember: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the member */
         userId: string;
       };
       query?: {
+        /** `true` also revokes the API keys that the member created */
         revokeKeys?: 'true' | 'false';
       };
     };
@@ -6111,6 +6357,7 @@ export interface Operations {
   createApiToken: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: CreateApiToken;
@@ -6121,6 +6368,7 @@ export interface Operations {
   listApiTokens: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       query?: {
@@ -6135,7 +6383,9 @@ export interface Operations {
   deleteApiToken: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
+        /** Id of the API token */
         id: string;
       };
     };
@@ -6150,6 +6400,7 @@ export interface Operations {
   putEntitlements: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: {
@@ -6168,6 +6419,7 @@ export interface Operations {
   getAllowedOrigins: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
     };
@@ -6177,6 +6429,7 @@ export interface Operations {
   putAllowedOrigins: {
     input: {
       params: {
+        /** Id of the workspace */
         tenantId: string;
       };
       body: AllowedOriginsInput;
