@@ -21,7 +21,7 @@ afterAll(async () => {
 test.each([3_600_000, -3_600_000])(
   'a device gets the time that a command has left by the clock of the database, although the process is off by %i ms',
   async (offsetMs) => {
-    const [tenantId, nodeId, runId] = [newId(), newId(), newId()];
+    const [tenantId, nodeId, runId, id] = [newId(), newId(), newId(), newId()];
     await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
     await database.query(
       `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
@@ -40,7 +40,7 @@ test.each([3_600_000, -3_600_000])(
     });
     await db.workspace(tenantId, (tx) =>
       commands.dispatch(tx, {
-        id: newId(),
+        id,
         tenantId,
         nodeId,
         runId,

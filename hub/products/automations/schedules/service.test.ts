@@ -235,7 +235,8 @@ test('a fire for whose run the worker of this process has room is held by that, 
   expect(kept()).toBe(0);
 });
 
-test.each([86_400_000, -86_400_000])(
+// A clock that is ahead would leave the ids of this worker's later tests ahead, too.
+test.each([-86_400_000, -3_600_000])(
   'a process whose clock is off by %i ms fires a due schedule once, and the next time is one interval later',
   async (offsetMs) => {
     const tenantId = await dueSchedules(1);
