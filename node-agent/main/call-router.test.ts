@@ -11,7 +11,7 @@ const noted = (answer: unknown) => async (params: unknown) => {
 };
 const handlers = {
   ...Object.fromEntries(Object.keys(windowMethods).map((name) => [name, noted({})])),
-  'app.chooseFolder': noted({ path: null, secret: 'x' }),
+  'app.chooseFolder': noted({ path: null, isWide: false, secret: 'x' }),
   'app.copy': async () => {
     throw new AppError('denied', 'Not now.');
   },
@@ -30,7 +30,9 @@ const ours = { address: 'ours', isWindow: true };
 
 describe('a call of a page', () => {
   test('is answered by what is declared, and by no more', async () => {
-    expect(await route(ours, { method: 'app.chooseFolder', params: {} })).toEqual({ result: { path: null } });
+    expect(await route(ours, { method: 'app.chooseFolder', params: {} })).toEqual({
+      result: { path: null, isWide: false },
+    });
   });
 
   test.each([

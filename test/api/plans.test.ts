@@ -71,6 +71,10 @@ const exceptions = new Map([
     'count_ended',
     'all ended runs once a day, 500,000 of them in one statement, in the one process that sweeps, for each workspace that keeps a number of runs; otherwise only those that ended since',
   ],
+  [
+    'trim_workspace_events',
+    'the 10,000 events that are kept of one workspace, by the primary key alone, once a minute',
+  ],
   ['count_contact', 'up to the limit of contacts, in an index alone, once for up to a thousand that are added'],
   ['list_admins_for_mail', 'the people of one workspace, once for what its admins are told by mail'],
   ['find_messages_near', 'the newest 5,000 messages, by the primary key alone, once for a page of a search'],

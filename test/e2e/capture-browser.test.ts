@@ -536,6 +536,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         }
       } finally {
         write({});
+        await companion.cli('settings', 'accept');
         datagrams.close();
         blocked.closeAllConnections();
         blocked.close();
@@ -552,7 +553,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       JSON.stringify({ ...settings.settings, browser: { ...settings.settings.browser, idleSeconds: 5 } }),
     );
     await companion.cli('settings', 'accept');
-    await run(companion, [{ ...open, input: { url: `${base}/` } }]);
+    expect(await run(companion, [{ ...open, input: { url: `${base}/` } }])).toMatchObject({ status: 'succeeded' });
     const profile = join(companion.home, 'browser-profile');
     expect(processesWith(`--user-data-dir=${profile}`).length).toBeGreaterThan(0);
     await expect.poll(() => processesWith(`--user-data-dir=${profile}`)).toEqual([]);
