@@ -39,6 +39,7 @@ const longest = [
   'test/chaos/workspace-events.test.ts',
   'test/e2e/command-line.test.ts',
   'test/e2e/dev.test.ts',
+  'test/e2e/demo.test.ts',
   'test/e2e/sleep.test.ts',
   'test/chaos/backlog.test.ts',
   'test/chaos/quiet-log.test.ts',

@@ -29,6 +29,9 @@ an approval, a command. The pictures stay in .outrigger/demo.
   --help
 `;
 
+/** The longest time in which no step of the run changes its status before the demo gives up. Approvals do not count. */
+const stepDeadlineMs = 120_000;
+
 /** Pairs a companion of the demo's own and starts it. */
 async function startCompanion(
   stack: AsyncDisposableStack,
@@ -108,11 +111,23 @@ async function runWorkflow(
     steps.map(({ title }) => title),
     process.stdout.isTTY && (noColor === undefined || noColor === ''),
   );
+  let progress = '';
+  let progressAt = performance.now();
   for (;;) {
     demo.signal.throwIfAborted();
     const run = await api.call('getAutomationRun', { params: { id: runId } }, { signal: demo.signal });
     timeline.update(run);
     if (run.status === 'waiting_approval') await decide(approvals, run, demo);
+    const now = run.stepsResultJson.map(({ status }) => status).join();
+    if (run.status === 'waiting_approval' || now !== progress) {
+      progress = now;
+      progressAt = performance.now();
+    } else if (performance.now() - progressAt > stepDeadlineMs) {
+      const current = steps[run.stepsResultJson.findIndex(({ status }) => status === 'running')]?.title ?? 'The run';
+      throw new DemoError(
+        `"${current}" made no progress for ${stepDeadlineMs / 1000} s (log: ${relative('.', join(demo.home, 'companion.log'))})`,
+      );
+    }
     if (['succeeded', 'failed', 'cancelled'].includes(run.status)) return run;
     await new Promise((done) => setTimeout(done, 150));
   }
