@@ -290,6 +290,8 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     caller.request('INVITE', `sip:${callee.user}@${domain}`);
     const [invite] = [await callee.wait('INVITE'), await second.wait('INVITE')];
     second.answer('INVITE', '180 Ringing');
+    // Kamailio cancels only branches that have rung: the 200 of the other softphone must not overtake this 180.
+    await caller.wait(180);
     callee.answer('INVITE', '200 OK', { 'Record-Route': headerOf(invite, 'record-route') ?? '' });
     const ok = await caller.wait(200);
     const inDialog = { To: headerOf(ok, 'to') ?? '', Route: headerOf(ok, 'record-route') ?? '' };
