@@ -91,9 +91,11 @@ export function dispatch(
     status: 'running',
     wakeInSeconds: (waitMs + timeoutMs) / 1000 + commandGraceSeconds,
     begin: async (tx) => {
-      const usable = deps.nodes.assertUsable(tx, run.tenant_id, nodeId, skill.command).catch((error: unknown) => {
-        throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
-      });
+      const usable = deps.nodes
+        .assertUsable(tx, run.tenant_id, nodeId, skill.command, { lock: true })
+        .catch((error: unknown) => {
+          throw error instanceof AppError && error.code !== 'unavailable' ? toStepFailure(error) : error;
+        });
       // Without waiting for the answer: a command of a node that can't be used is undone with all that is written here.
       const dispatched = deps.nodes.dispatch(tx, request());
       dispatched.catch(() => undefined);

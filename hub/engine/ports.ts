@@ -103,7 +103,13 @@ export interface NodePort {
   /** The id of the node with a name. @throws AppError `not_found` that lists the names there are. */
   findByName(tx: Transaction, tenantId: string, name: string): Promise<string>;
   /** @throws AppError when a node can't be sent such a command. */
-  assertUsable(tx: Transaction, tenantId: string, nodeId: string, command: CommandDefinition): Promise<void>;
+  assertUsable(
+    tx: Transaction,
+    tenantId: string,
+    nodeId: string,
+    command: CommandDefinition,
+    options?: { lock: boolean },
+  ): Promise<void>;
   /** Writes a command, once for each try of each call of a step; `committed` sends it on its way, after the commit. */
   dispatch(tx: Transaction, request: CommandRequest): Promise<{ commandId: string; committed: () => void }>;
   /**

@@ -185,6 +185,9 @@ export async function markEnded(
   return rows[0];
 }
 
+/** The error of commands whose node was revoked before they ended. */
+export const nodeRevoked = { code: 'node_revoked', message: 'The node was revoked.' };
+
 /** Ends every open command of a node. */
 export async function failNodeCommands(
   tx: Transaction,

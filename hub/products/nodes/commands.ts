@@ -9,7 +9,7 @@ import { and, eq, inArray, sql } from '../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../platform/db/row-retention.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { originOf } from './command-origin.ts';
-import { lockOpen, markEnded } from './command-rows.ts';
+import { lockOpen, markEnded, nodeRevoked } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './hand-out.ts';
 import type { HandOut, HandOutRequest, Lease } from './hand-out.ts';
@@ -235,14 +235,18 @@ export class NodeCommands {
         runIds.length === 0
           ? []
           : await tx
-              .select({ row: nodeCommands, isOver: sql<boolean>`${latest} <= now()` })
+              .select({
+                row: nodeCommands,
+                isOver: sql<boolean>`${latest} <= now()`,
+                isRevoked: sql<boolean>`EXISTS (SELECT FROM nodes WHERE nodes.id = ${nodeCommands.nodeId} AND nodes.revoked_at IS NOT NULL)`,
+              })
               .from(nodeCommands)
               .where(and(isDue, inArray(nodeCommands.runId, runIds)))
               .orderBy(nodeCommands.id)
               .for('update', { skipLocked: true });
       const ended: string[] = [];
-      for (const { row, isOver } of due) {
-        if (row.status === 'leased' && !row.acts && !isOver) {
+      for (const { row, isOver, isRevoked } of due) {
+        if (row.status === 'leased' && !row.acts && !isOver && !isRevoked) {
           await tx
             .update(nodeCommands)
             .set({
@@ -253,7 +257,9 @@ export class NodeCommands {
             .where(eq(nodeCommands.id, row.id));
           continue;
         }
-        const failed = await markEnded(tx, row.id, 'failed', { error: overdueError(row), overdue: true });
+        // Remains only if the hub crashed between the two transactions of a revocation.
+        const error = isRevoked ? nodeRevoked : overdueError(row);
+        const failed = await markEnded(tx, row.id, 'failed', { error, overdue: !isRevoked });
         if (failed !== undefined) ended.push(failed.run_id);
       }
       const nodeIds = new Set(due.map(({ row }) => row.nodeId));

@@ -12,7 +12,7 @@ import { newId } from '../../platform/ids.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { channelTopic } from './channel.ts';
-import { failNodeCommands } from './command-rows.ts';
+import { failNodeCommands, nodeRevoked } from './command-rows.ts';
 import { nodeTopic } from './commands.ts';
 import { newPairingCode, pairingCodeHash } from './pairing-code.ts';
 import { isReachable } from './reachability.ts';
@@ -125,9 +125,16 @@ export class Nodes {
     return presented;
   }
 
-  /** Revokes a node: its secret and its code are forgotten and its open commands fail. @throws AppError `not_found`. */
+  /**
+   * Revokes a node: deletes its secret and its pairing code, and fails its open commands.
+   *
+   * Two transactions. The first one waits for the transactions that write commands for the node, which lock it. After it no command can be
+   * added, so the second one finds all of them. The second one locks their runs first, as every transaction does that ends commands.
+   * @throws AppError `not_found`.
+   */
   async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    const jobs = await this.#deps.db.workspace(tenantId, async (tx) => {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      await tx.select({ id: nodes.id }).from(nodes).where(eq(nodes.id, id)).for('update');
       noteWorkspaceChange(tx, tenantId);
       const revoked = await tx
         .update(nodes)
@@ -136,11 +143,10 @@ export class Nodes {
         .returning({ id: nodes.id });
       if (revoked.length === 0) throw notFound('node', id);
       await recordAudit(tx, { tenantId, actor, action: 'node.revoked', targetType: 'node', targetId: id, details: {} });
-      return failNodeCommands(tx, id, { code: 'node_revoked', message: 'The node was revoked.' });
     });
-    this.#deps.dispatch(jobs);
     void this.#deps.events.publish(nodeTopic(id), {});
     void this.#deps.events.publish(channelTopic(id), { revoked: true });
+    this.#deps.dispatch(await this.#deps.db.workspace(tenantId, (tx) => failNodeCommands(tx, id, nodeRevoked)));
     return { id, deleted: true };
   }
 

@@ -117,6 +117,7 @@ export function gateProblem(
 
 /**
  * Refuses a command that a node can't get: an unknown, foreign, unpaired or revoked node, or one whose switch is off.
+ * @param lock keeps the node from being revoked until the transaction ends. Required before a command is written.
  * @throws AppError `not_found`, `node_flag_off`.
  */
 export async function assertNodeUsable(
@@ -124,10 +125,11 @@ export async function assertNodeUsable(
   tenantId: string,
   nodeId: string,
   command: CommandDefinition,
+  { lock = false }: { lock?: boolean } = {},
 ): Promise<void> {
   const { rows } = await tx.query<{ allow_system: boolean; allow_browser: boolean; paired: boolean }>(
-    'read_usable_node',
-    'SELECT allow_system, allow_browser, paired_at IS NOT NULL AS paired FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL',
+    lock ? 'lock_usable_node' : 'read_usable_node',
+    `SELECT allow_system, allow_browser, paired_at IS NOT NULL AS paired FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL${lock ? ' FOR KEY SHARE' : ''}`,
     [tenantId, nodeId],
   );
   const row = rows[0];
@@ -138,7 +140,7 @@ export async function assertNodeUsable(
   if (problem !== null) throw new AppError('node_flag_off', problem);
 }
 
-/** The same, sent without waiting for anything: fails the transaction, as `isAssertionFailed` knows. */
+/** The same check and lock, sent without waiting for the answer: fails the transaction, as `isAssertionFailed` recognizes. */
 export async function requireUsableNode(
   tx: Transaction,
   tenantId: string,
@@ -147,8 +149,9 @@ export async function requireUsableNode(
 ): Promise<void> {
   await tx.query(
     'require_usable_node',
-    `SELECT ${assertedText('count(*) = 1')} FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL AND paired_at IS NOT NULL
-       AND (allow_system OR $3 <> 'system') AND (allow_browser OR $3 <> 'browser')`,
+    `SELECT ${assertedText('count(*) = 1')} FROM (
+       SELECT FROM nodes WHERE tenant_id = $1 AND id = $2 AND revoked_at IS NULL AND paired_at IS NOT NULL
+         AND (allow_system OR $3 <> 'system') AND (allow_browser OR $3 <> 'browser') FOR KEY SHARE) usable`,
     [tenantId, nodeId, gate ?? 'none'],
   );
 }
