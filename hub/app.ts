@@ -16,7 +16,7 @@ import { PeriodicTasks } from './platform/periodic-tasks.ts';
 import type { Product } from './product.ts';
 import { createAi, createReplies } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
-import type { Workflows } from './products/automations/index.ts';
+import type { HubPacks, Workflows } from './products/automations/index.ts';
 import { createCalls } from './products/calls/index.ts';
 import type { CallsProduct } from './products/calls/index.ts';
 import { createChat } from './products/chat/index.ts';
@@ -39,6 +39,7 @@ export interface App extends AsyncDisposable {
   identity: Identity;
   nodes: Nodes;
   workflows: Workflows;
+  hubPacks: HubPacks;
   calls: Pick<CallsProduct, 'importCsv' | 'reconcile'>;
   chat: Pick<Chat, 'conversations' | 'inbox' | 'settings'>;
   /** Through which Live Chat tells what happened. */
@@ -107,8 +108,8 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const products: Product[] = [...others, chat, chatReplies];
   skills.add(products.flatMap((product) => product.skills ?? []));
 
-  const { workflows } = automations;
-  const parts = { identity, nodes: nodes.nodes, workflows, calls, chat, chatEvents: chat.events, db };
+  const { workflows, hubPacks } = automations;
+  const parts = { identity, nodes: nodes.nodes, workflows, hubPacks, calls, chat, chatEvents: chat.events, db };
   if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 

@@ -118,7 +118,7 @@ const settings = {
   PLATFORM_ADMIN_KEY: {
     schema: z.string().min(24, 'must have at least 24 characters'),
     default: '',
-    description: 'Key of the operator, for entitlements; off when left out',
+    description: 'Key of the operator, for entitlements and for packs of all workspaces; off when left out',
     secret: true,
   },
   DEFAULT_ENTITLEMENTS: {

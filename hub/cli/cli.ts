@@ -7,6 +7,7 @@ import { addChatCommands } from './chat.ts';
 import { ArgumentError, explain } from './context.ts';
 import { addInstallationCommands } from './installation.ts';
 import { addNodeCommands } from './nodes.ts';
+import { addPackCommands } from './packs.ts';
 import { addPeopleCommands } from './people.ts';
 import { addLoginCommands } from './remote-hub.ts';
 import { addTokenCommands } from './tokens.ts';
@@ -34,6 +35,7 @@ for (const add of [
   addPeopleCommands,
   addNodeCommands,
   addWorkflowCommands,
+  addPackCommands,
   addChatCommands,
   addCallCommands,
   addLoginCommands,

@@ -1587,6 +1587,46 @@ export interface HubPace {
   heartbeatSeconds: number;
 }
 
+export interface HubPack {
+  id: string;
+  packId: string;
+  version: string;
+  manifest: {
+    id: string;
+    name: string;
+    version: string;
+    publisher: string;
+    summary: string;
+    inputsSchema: {
+      type: 'object';
+      properties: JsonObject;
+      required: string[];
+    };
+    /** Every skill that its graph uses */
+    skills: string[];
+    /** Hosts that it calls or opens: a name, with its port unless that is its scheme's own, or `inputs.<name>` for the host of an input of format uri */
+    hosts: string[];
+    /** Names of inputs that hold a secret */
+    secrets: string[];
+    /** What it does on a companion node */
+    nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+    graph: {
+      /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
+      trigger: JsonObject;
+      /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
+      steps: JsonObject[];
+    };
+  };
+  createdAt: string;
+  /** Since then workspaces can no longer install this version; null while they can */
+  withdrawnAt: string | null;
+}
+
+export interface HubPackPage {
+  data: HubPack[];
+  meta: PageMeta;
+}
+
 export interface InboxActivity {
   viewers: string[];
 }
@@ -2294,7 +2334,9 @@ export interface Pack {
     /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
     steps: JsonObject[];
   };
-  source: 'shipped' | 'published';
+  /** `shipped` comes with Outrigger, `hub` was published by the operator for all workspaces, `published` by this workspace */
+  source: 'shipped' | 'hub' | 'published';
+  /** Version that is installed in this workspace */
   installedVersion: string | null;
 }
 
@@ -5345,6 +5387,42 @@ export interface Operations {
       } | null;
     };
   };
+  /** List the packs published for all workspaces (platform admin key) */
+  listHubPacks: {
+    input?: {
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+      };
+    };
+    answer: HubPackPage;
+  };
+  /** Publish a pack for all workspaces (platform admin key) */
+  publishHubPack: {
+    input: {
+      body: {
+        /** As `manifest` of `POST /v1/automations/skills/sdk` */
+        manifest: Record<string, unknown>;
+      };
+    };
+    answer: {
+      pack: HubPack;
+      grants: PackGrants;
+    };
+  };
+  /** Withdraw a version of a pack from all workspaces (platform admin key) */
+  withdrawHubPack: {
+    input: {
+      params: {
+        /** Id of the pack */
+        packId: string;
+        /** Number of the version */
+        version: string;
+      };
+    };
+    answer: HubPack;
+  };
   /** How runs, nodes, deliveries and models did */
   getAutomationSlo: {
     input?: {
@@ -6625,6 +6703,9 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   createAutomationSkillWorkflow: ['POST', '/v1/automations/skills/{packId}/workflow'],
   getAutomationSkillSdk: ['GET', '/v1/automations/skills/sdk'],
   postAutomationSkillSdk: ['POST', '/v1/automations/skills/sdk'],
+  listHubPacks: ['GET', '/platform/packs'],
+  publishHubPack: ['POST', '/platform/packs'],
+  withdrawHubPack: ['DELETE', '/platform/packs/{packId}/versions/{version}'],
   getAutomationSlo: ['GET', '/v1/automations/slo'],
   getAutomationOnboarding: ['GET', '/v1/automations/onboarding'],
   listAutomationNodes: ['GET', '/v1/automations/nodes'],

@@ -1,2 +1,3 @@
+export type { HubPacks } from './packs/index.ts';
 export { createAutomations } from './product.ts';
 export type { Workflows } from './workflows/index.ts';

@@ -30,7 +30,7 @@ import { logSkills } from './logs/skills.ts';
 import { Memory } from './memory/index.ts';
 import { memoryRoutes } from './memory/routes.ts';
 import { memorySkills } from './memory/skills.ts';
-import { Packs } from './packs/index.ts';
+import { HubPacks, Packs } from './packs/index.ts';
 import { packRoutes } from './packs/routes.ts';
 import { Policies, readPolicy } from './policies/index.ts';
 import { policyRoutes } from './policies/routes.ts';
@@ -75,6 +75,7 @@ const settleSeconds = 3;
 /** Workflows, what starts them, and all that they do. */
 export interface Automations extends Product {
   workflows: Workflows;
+  hubPacks: HubPacks;
   enginePorts: EnginePorts;
   /** For whoever would have a skill called that a person is to approve. */
   approvedSkills: ApprovedSkills;
@@ -164,13 +165,9 @@ export function createAutomations(
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
   const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
-  const packs = new Packs({
-    db,
-    workflows,
-    limits,
-    rules: { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf },
-    sdkSkills: () => describeSkills(skills),
-  });
+  const packRules = { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf };
+  const packs = new Packs({ db, workflows, limits, rules: packRules, sdkSkills: () => describeSkills(skills) });
+  const hubPacks = new HubPacks({ db, cursors, rules: packRules });
   const routes: Route[] = [
     ...workflowRoutes(workflows),
     ...sequenceRoutes(sequences),
@@ -185,13 +182,14 @@ export function createAutomations(
     ...channelRoutes(channels),
     ...logRoutes(logs),
     ...skillRoutes(new Skills({ db, skills, runs, workflows, readPolicy: (tenantId) => policies.get(tenantId) })),
-    ...packRoutes(packs),
+    ...packRoutes(packs, hubPacks),
     ...insightRoutes(insight),
   ];
   const runErasure = new RunErasure({ db, blobs, runs });
   const runRetention = new RunRetention({ db, months, blobs, logger, days: settings.retention.runs });
   return {
     workflows,
+    hubPacks,
     connectConversations(given) {
       conversations = given;
     },

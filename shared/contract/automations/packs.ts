@@ -100,7 +100,14 @@ export type PackGrants = z.output<typeof grants>;
 
 const pack = named(
   'Pack',
-  packManifest.extend({ source: z.enum(['shipped', 'published']), installedVersion: z.string().nullable() }),
+  packManifest.extend({
+    source: z
+      .enum(['shipped', 'hub', 'published'])
+      .describe(
+        '`shipped` comes with Outrigger, `hub` was published by the operator for all workspaces, `published` by this workspace',
+      ),
+    installedVersion: z.string().nullable().describe('Version that is installed in this workspace'),
+  }),
 );
 export type Pack = z.output<typeof pack>;
 
@@ -109,6 +116,23 @@ const problem = z.object({
   message: z.string(),
 });
 const packParams = z.strictObject({ packId });
+
+const hubPack = named(
+  'HubPack',
+  z.object({
+    id,
+    packId: z.string().meta({ example: 'site-uptime-watch' }),
+    version: z.string().meta({ example: '1.0.0' }),
+    manifest: packManifest,
+    createdAt: z.iso.datetime(),
+    withdrawnAt: z.iso
+      .datetime()
+      .nullable()
+      .describe('Since then workspaces can no longer install this version; null while they can'),
+  }),
+);
+export type HubPack = z.output<typeof hubPack>;
+const operator = { tag: 'Skill packs', callers: ['platform'] } as const;
 
 export const packs = defineResource({
   listAutomationSkills: {
@@ -202,5 +226,36 @@ export const packs = defineResource({
         .nullable(),
     }),
     errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
+  },
+  listHubPacks: {
+    ...operator,
+    method: 'GET',
+    path: '/platform/packs',
+    summary: 'List the packs published for all workspaces (platform admin key)',
+    description: 'Every version, also withdrawn ones, newest first.',
+    query: listQuery,
+    response: page(hubPack),
+  },
+  publishHubPack: {
+    ...operator,
+    method: 'POST',
+    path: '/platform/packs',
+    summary: 'Publish a pack for all workspaces (platform admin key)',
+    description:
+      'Every workspace can list and install the pack. A published version never changes: raise the version for a change. A workspace that published a pack with the same id itself keeps using its own. A hub holds 500 versions.',
+    body: z.strictObject({ manifest: jsonObject.describe('As `manifest` of `POST /v1/automations/skills/sdk`') }),
+    response: z.object({ pack: hubPack, grants }),
+    errors: ['pack_invalid', 'conflict'],
+  },
+  withdrawHubPack: {
+    ...operator,
+    method: 'DELETE',
+    path: '/platform/packs/{packId}/versions/{version}',
+    summary: 'Withdraw a version of a pack from all workspaces (platform admin key)',
+    description:
+      'Workspaces can no longer install the version. Where it is installed, it and its workflows stay. A withdrawn version cannot be published again.',
+    params: z.strictObject({ packId, version: text(1, 20).meta({ example: '1.0.0' }) }),
+    response: hubPack,
+    errors: ['not_found'],
   },
 });

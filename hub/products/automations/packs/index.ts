@@ -1,1 +1,2 @@
+export { HubPacks } from './hub-packs.ts';
 export { Packs } from './service.ts';

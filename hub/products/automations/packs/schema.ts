@@ -1,7 +1,16 @@
 import type { PackManifest } from '../../../../shared/contract/automations/packs.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { pgTable, primaryKey, text, unique, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { pgPolicy, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
+import {
+  appRole,
+  createdAt,
+  instant,
+  jsonb,
+  policies,
+  systemRole,
+  tenantId,
+  updatedAt,
+} from '../../../platform/db/tenancy.ts';
 
 /** Packs that a workspace published; the shipped ones are part of the program. */
 export const publishedPacks = pgTable(
@@ -31,4 +40,22 @@ export const packInstalls = pgTable(
     updatedAt: updatedAt(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.packId] }), ...policies()],
+);
+
+/** Packs that the operator of the hub published for all workspaces. Workspaces read them, and only the system role writes them. */
+export const hubPacks = pgTable(
+  'hub_packs',
+  {
+    id: uuid('id').primaryKey(),
+    packId: text('pack_id').notNull(),
+    version: text('version').notNull(),
+    manifest: jsonb('manifest').$type<PackManifest>().notNull(),
+    createdAt: createdAt(),
+    withdrawnAt: instant('withdrawn_at'),
+  },
+  (table) => [
+    unique('hub_packs_version').on(table.packId, table.version),
+    pgPolicy('workspace', { for: 'select', to: appRole, using: sql`true` }),
+    pgPolicy('system', { for: 'all', to: systemRole, using: sql`true`, withCheck: sql`true` }),
+  ],
 );

@@ -9,7 +9,7 @@ import { TemplateError } from '../../../../shared/template.ts';
 import type { SdkSkill } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, sql } from '../../../platform/db/orm.ts';
+import { eq, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
@@ -17,6 +17,8 @@ import type { Workflows } from '../workflows/index.ts';
 import { checkFilled, checkPack, isAllowedInPacks } from './check.ts';
 import type { PackRules } from './check.ts';
 import { checkInputs, fillInputs, isEmpty, withoutCondition } from './inputs.ts';
+import { readKnownPacks } from './known-packs.ts';
+import type { KnownPack } from './known-packs.ts';
 import { packInstalls, publishedPacks } from './schema.ts';
 import { shippedPacks } from './shipped.ts';
 
@@ -35,17 +37,6 @@ export interface PacksDependencies {
   sdkSkills: () => SdkSkill[];
 }
 
-interface KnownPack {
-  manifest: PackManifest;
-  source: 'shipped' | 'published';
-}
-
-const newerFirst = (left: string, right: string) => {
-  const parts = (version: string) => version.split('.').map(Number);
-  const [a, b] = [parts(left), parts(right)];
-  return (b[0] ?? 0) - (a[0] ?? 0) || (b[1] ?? 0) - (a[1] ?? 0) || (b[2] ?? 0) - (a[2] ?? 0);
-};
-
 /** Packs: ready-made workflows that declare what they may do and can do nothing else. */
 export class Packs {
   readonly #deps: PacksDependencies;
@@ -57,11 +48,12 @@ export class Packs {
   /** The newest version of every pack that the workspace can see, by name. */
   async list(tenantId: string, query: ListQuery) {
     const { known, installs } = await this.#deps.db.read(tenantId, async (tx) => ({
-      known: await this.#known(tx, tenantId),
+      known: await readKnownPacks(tx, tenantId),
       installs: await readInstalls(tx, tenantId),
     }));
     const newest = new Map<string, KnownPack>();
-    for (const pack of known) if (!newest.has(pack.manifest.id)) newest.set(pack.manifest.id, pack);
+    for (const pack of known)
+      if (pack.isWithdrawn !== true && !newest.has(pack.manifest.id)) newest.set(pack.manifest.id, pack);
     const all = [...newest.values()].toSorted((left, right) => (left.manifest.id < right.manifest.id ? -1 : 1));
     // The cursor is a pack's id: there are few, and they are not rows of a table.
     const after = query.cursor === undefined ? undefined : Buffer.from(query.cursor, 'base64url').toString();
@@ -118,7 +110,7 @@ export class Packs {
   async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, caller: RunCaller): Promise<Workflow> {
     const pack = await this.#deps.db.read(tenantId, async (tx) => {
       const version = (await readInstalls(tx, tenantId)).get(packId);
-      if (version !== undefined) return this.#find(tx, tenantId, packId, version);
+      if (version !== undefined) return this.#find(tx, tenantId, packId, version, { isInstalled: true });
       await this.#find(tx, tenantId, packId, undefined);
       throw new AppError(
         'pack_not_installed',
@@ -192,6 +184,12 @@ export class Packs {
       throw new AppError('conflict', `${manifest.id} is the name of a pack of this hub; choose another.`);
     const id = newId();
     await this.#deps.db.workspace(tenantId, async (tx) => {
+      if (
+        (await readKnownPacks(tx, tenantId)).some(
+          ({ manifest: { id: taken }, source }) => source === 'hub' && taken === manifest.id,
+        )
+      )
+        throw new AppError('conflict', `${manifest.id} is the id of a pack of this hub; choose another id.`);
       const rows = await tx
         .insert(publishedPacks)
         .values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest })
@@ -225,9 +223,18 @@ export class Packs {
     );
   }
 
-  async #find(tx: Transaction, tenantId: string, packId: string, version: string | undefined): Promise<KnownPack> {
-    const found = (await this.#known(tx, tenantId)).find(
-      ({ manifest }) => manifest.id === packId && (version === undefined || manifest.version === version),
+  async #find(
+    tx: Transaction,
+    tenantId: string,
+    packId: string,
+    version: string | undefined,
+    { isInstalled = false }: { isInstalled?: boolean } = {},
+  ): Promise<KnownPack> {
+    const found = (await readKnownPacks(tx, tenantId)).find(
+      ({ manifest, isWithdrawn }) =>
+        manifest.id === packId &&
+        (version === undefined || manifest.version === version) &&
+        (isInstalled || isWithdrawn !== true),
     );
     if (found === undefined)
       throw new AppError(
@@ -235,21 +242,6 @@ export class Packs {
         `There is no pack ${packId}${version === undefined ? '' : ` ${version}`}; GET /v1/automations/skills lists them.`,
       );
     return found;
-  }
-
-  /** Every pack that the workspace can see, newest version first. */
-  async #known(tx: Transaction, tenantId: string): Promise<KnownPack[]> {
-    const published = await tx
-      .select({ manifest: publishedPacks.manifest })
-      .from(publishedPacks)
-      .where(and(eq(publishedPacks.tenantId, tenantId)))
-      .orderBy(desc(publishedPacks.id))
-      .limit(1000);
-    const all = [
-      ...shippedPacks.map((manifest): KnownPack => ({ manifest, source: 'shipped' })),
-      ...published.map(({ manifest }): KnownPack => ({ manifest, source: 'published' })),
-    ];
-    return all.toSorted((left, right) => newerFirst(left.manifest.version, right.manifest.version));
   }
 }
 

@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { packs as resource } from '../../../../shared/contract/automations/packs.ts';
+import type { HubPack, PackGrants } from '../../../../shared/contract/automations/packs.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { readPage } from '../../../platform/cursor.ts';
+import type { Cursors } from '../../../platform/cursor.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { newId } from '../../../platform/ids.ts';
+import { checkPack } from './check.ts';
+import type { PackRules } from './check.ts';
+import { hubPacks } from './schema.ts';
+import { shippedPacks } from './shipped.ts';
+
+/** Versions that one hub holds, withdrawn ones included: every workspace reads all of them to list its packs. */
+const maxVersions = 500;
+
+/** Packs that the operator of the hub publishes for all workspaces. */
+export class HubPacks {
+  readonly #db: Database;
+  readonly #cursors: Cursors;
+  readonly #rules: PackRules;
+
+  constructor({ db, cursors, rules }: { db: Database; cursors: Cursors; rules: PackRules }) {
+    this.#db = db;
+    this.#cursors = cursors;
+    this.#rules = rules;
+  }
+
+  /** Every version, newest first. */
+  list(query: z.output<typeof resource.listHubPacks.query>) {
+    return this.#db.system((tx) =>
+      readPage(
+        this.#cursors,
+        'hub-packs',
+        query,
+        (limit, after) =>
+          tx
+            .select()
+            .from(hubPacks)
+            .where(after === undefined ? undefined : lt(hubPacks.id, after))
+            .orderBy(desc(hubPacks.id))
+            .limit(limit),
+        present,
+      ),
+    );
+  }
+
+  /** @throws AppError `pack_invalid` with every problem, or `conflict` for a version or an id that exists. */
+  async publish(given: JsonObject): Promise<{ pack: HubPack; grants: PackGrants }> {
+    const { problems, manifest, grants } = checkPack(given, this.#rules);
+    if (problems.length > 0 || manifest === null || grants === null) {
+      const details = problems.map(({ path, message }) => ({ path: `body.manifest.${path}`, message }));
+      throw new AppError('pack_invalid', `The pack can't be published: ${details[0]?.path} ${details[0]?.message}.`, {
+        details,
+      });
+    }
+    if (shippedPacks.some(({ id }) => id === manifest.id))
+      throw new AppError('conflict', `${manifest.id} is the id of a shipped pack; choose another id.`);
+    const row = await this.#db.system(async (tx) => {
+      const [inserted] = await tx
+        .insert(hubPacks)
+        .values({ id: newId(), packId: manifest.id, version: manifest.version, manifest })
+        .onConflictDoNothing()
+        .returning();
+      if (inserted === undefined)
+        throw new AppError(
+          'conflict',
+          `${manifest.id} ${manifest.version} was published before, and a version never changes; raise the version.`,
+        );
+      const [held] = await tx.select({ versions: sql<number>`count(*)::int` }).from(hubPacks);
+      if ((held?.versions ?? 0) > maxVersions)
+        throw new AppError(
+          'conflict',
+          `This hub holds ${maxVersions} versions of packs, and no more can be published.`,
+        );
+      return inserted;
+    });
+    return { pack: present(row), grants };
+  }
+
+  /** @throws AppError `not_found`. */
+  async withdraw(packId: string, version: string): Promise<HubPack> {
+    const [row] = await this.#db.system((tx) =>
+      tx
+        .update(hubPacks)
+        .set({ withdrawnAt: sql`coalesce(${hubPacks.withdrawnAt}, now())` })
+        .where(and(eq(hubPacks.packId, packId), eq(hubPacks.version, version)))
+        .returning(),
+    );
+    if (row === undefined)
+      throw new AppError('not_found', `No pack ${packId} ${version} was published; GET /platform/packs lists them.`);
+    return present(row);
+  }
+}
+
+function present({ id, packId, version, manifest, createdAt, withdrawnAt }: typeof hubPacks.$inferSelect): HubPack {
+  return {
+    id,
+    packId,
+    version,
+    manifest,
+    createdAt: createdAt.toISOString(),
+    withdrawnAt: withdrawnAt?.toISOString() ?? null,
+  };
+}
