@@ -3098,6 +3098,23 @@ export interface UploadState {
   complete: boolean;
 }
 
+export interface UsageEvent {
+  id: string;
+  /** `chat.session`: a chat session was created. `ai.run`: a run of the AI agent succeeded */
+  kind: 'chat.session' | 'ai.run';
+  /** Id of the conversation (`chat.session`) or of the AI run (`ai.run`) */
+  subjectId: string;
+  /** Environment of the API key that was used */
+  environment: 'live' | 'test';
+  /** ISO 8601, UTC, with milliseconds */
+  createdAt: string;
+}
+
+export interface UsageEventPage {
+  data: UsageEvent[];
+  meta: PageMeta;
+}
+
 export interface Visitor {
   id: string;
   display_name: string | null;
@@ -6147,6 +6164,27 @@ export interface Operations {
     };
     answer: AuditEntryPage;
   };
+  /** List usage events for billing */
+  listUsageEvents: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      query?: {
+        limit?: number;
+        /** `meta.nextCursor` of the page before */
+        cursor?: string;
+        /** Only events of this kind */
+        kind?: 'chat.session' | 'ai.run';
+        /** Only events recorded at or after this time */
+        from?: string;
+        /** Only events recorded before this time */
+        to?: string;
+      };
+    };
+    answer: UsageEventPage;
+  };
   /** Follow live what changes in the workspace */
   streamWorkspaceEvents: {
     input: {
@@ -6763,6 +6801,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   growthUpdateResource: ['PATCH', '/growth/automations/{resource}/{id}'],
   growthDeleteResource: ['DELETE', '/growth/automations/{resource}/{id}'],
   listAuditLog: ['GET', '/tenants/{tenantId}/audit'],
+  listUsageEvents: ['GET', '/tenants/{tenantId}/usage-events'],
   streamWorkspaceEvents: ['GET', '/tenants/{tenantId}/events'],
   listContactLists: ['GET', '/growth/marketing/lists'],
   createContactList: ['POST', '/growth/marketing/lists'],

@@ -39,6 +39,7 @@ import { events } from './core/events.ts';
 import { identity } from './core/identity.ts';
 import { passwordResetResource } from './core/password-resets.ts';
 import { system } from './core/system.ts';
+import { usageEvents } from './core/usage-events.ts';
 import type { Operation } from './define.ts';
 import { marketing } from './marketing/marketing.ts';
 import { artifacts } from './nodes/artifacts.ts';
@@ -89,6 +90,7 @@ export const api = {
   ...growthAliases,
   ...growth,
   ...audit,
+  ...usageEvents,
   ...events,
   ...marketing,
   ...identity,

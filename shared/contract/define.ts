@@ -65,7 +65,7 @@ export const permissionSummaries: Record<Permission, string> = {
   'ai:speak': 'ask the AI agent for spoken answers as text',
   'ai:voice': 'speak with the AI agent, by requests and by the voice WebSocket',
   'knowledge:manage': 'read and replace what the AI answers from',
-  'usage:read': 'read the use of models and speech',
+  'usage:read': 'read the use of models and speech, and usage events for billing',
   'automations:manage':
     'everything in Automations, including automations:read, automations:run and decisions on step approvals, but not on system.run',
   'automations:read': 'read everything in Automations',

@@ -1,3 +1,4 @@
+import { usageEventDays } from '../../../shared/contract/core/usage-events.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChannelConversations, ChatEventFollower, ConversationEraser, Product } from '../../product.ts';
@@ -167,7 +168,7 @@ export const chatRetention: RowRetention = {
   expiring: [{ table: 'chat_links' }, { table: 'chat_sessions' }],
   // Longer than any bill that is made of it: a year and a month.
   aged: [
-    { table: 'usage_events', days: 400 },
+    { table: 'usage_events', days: usageEventDays },
     { table: 'chat_ai_suggestions', days: 30 },
   ],
 };

@@ -226,7 +226,11 @@ export const usageEvents = pgTable(
     environment: text('environment').$type<'live' | 'test'>().notNull(),
     createdAt: createdAt(),
   },
-  (table) => [index('usage_events_tenant').on(table.tenantId, table.kind, table.id), ...policies()],
+  (table) => [
+    index('usage_events_tenant').on(table.tenantId, table.kind, table.id),
+    index('usage_events_newest').on(table.tenantId, table.id).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** Where replies to a visitor of a channel are sent. `channel_id` refers to no row, so that a reply through a deleted channel fails visibly. */

@@ -13,6 +13,8 @@ import { PasswordResets } from './identity/password-resets.ts';
 import { identityRoutes, originRoutes, passwordResetRoutes } from './identity/routes.ts';
 import { WorkspaceLimits } from './limits/index.ts';
 import type { LimitedKind } from './limits/index.ts';
+import { UsageEvents } from './usage-events/index.ts';
+import { usageEventRoutes } from './usage-events/routes.ts';
 
 export interface CoreSettings {
   identity: {
@@ -60,6 +62,7 @@ export function createCore(
       ...originRoutes(identity),
       ...passwordResetRoutes(resets),
       ...auditRoutes(new Audit({ db, cursors })),
+      ...usageEventRoutes(new UsageEvents({ db, cursors })),
       ...eventRoutes(workspaceEvents),
     ],
     tasks: [

@@ -84,6 +84,7 @@ const tagDescriptions: Record<string, string> = {
   Dashboard: 'Automations for signed-in people.',
   'Live events': 'What changes in a workspace, as it does.',
   'Audit log': 'Who changed what.',
+  Usage: 'What a workspace used, for billing.',
   Marketing: 'Contact lists and campaigns.',
   'Workspaces and people': 'Sign-up, sign-in and members.',
   'API tokens': 'Keys of API clients.',

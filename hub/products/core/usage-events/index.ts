@@ -1,0 +1,1 @@
+export { UsageEvents } from './service.ts';

@@ -1,0 +1,8 @@
+import { usageEvents as resource } from '../../../../shared/contract/core/usage-events.ts';
+import { implement } from '../../../platform/http/implement.ts';
+import type { UsageEvents } from './service.ts';
+
+export const usageEventRoutes = (usageEvents: UsageEvents) =>
+  implement(resource, {
+    listUsageEvents: ({ principal, query }) => usageEvents.list(principal.tenantId, query),
+  });
