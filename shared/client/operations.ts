@@ -779,6 +779,8 @@ export interface ChatAgent {
   email: string;
   /** What visitors see of the agent; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
   /** Open conversations that are assigned to the agent */
@@ -927,6 +929,8 @@ export interface ChatMessage {
   senderId: string | null;
   /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  senderPicture: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -1742,6 +1746,8 @@ export interface InboxMessage {
   senderId: string | null;
   /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  senderPicture: string | null;
   attachments: ChatAttachment[];
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -1974,6 +1980,8 @@ export interface Member {
   role: 'admin' | 'agent';
   /** What visitors see of the member; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
@@ -1985,12 +1993,29 @@ export interface MemberPage {
   meta: PageMeta;
 }
 
+export interface MemberPicture {
+  /** The member whom the picture shows */
+  userId: string;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials */
+  picture: string;
+  /** `image/png`, `image/jpeg` or `image/webp` */
+  contentType: string;
+  /** Size of the stored picture, in bytes */
+  bytes: number;
+  /** In pixels */
+  width: number;
+  /** In pixels */
+  height: number;
+}
+
 export interface MemberProfile {
   id: string;
   email: string;
   role: 'admin' | 'agent';
   /** What visitors see of you; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
 }
 
 export interface MemoryEntry {
@@ -3080,6 +3105,8 @@ export interface VisitorConversation {
   agentReadSeq: number;
   /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
+  /** Path of the picture of the assigned agent, relative to the URL of this hub; null without one */
+  agentPicture: string | null;
   /** Whether somebody of the workspace is there */
   agentOnline: boolean;
   /** Where an AI agent answers; POST /widget/v1/handoff asks for a person */
@@ -3952,6 +3979,50 @@ export interface Operations {
       body: ChatSettingsPatch;
     };
     answer: ChatSettings;
+  };
+  /** Set your own picture */
+  putMyPicture: {
+    input?: Record<string, never>;
+    answer: MemberPicture;
+  };
+  /** Delete your own picture */
+  deleteMyPicture: {
+    input?: Record<string, never>;
+    answer: Deleted;
+  };
+  /** Set the picture of a member */
+  putMemberPicture: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+        /** Id of the member */
+        userId: string;
+      };
+    };
+    answer: MemberPicture;
+  };
+  /** Delete the picture of a member */
+  deleteMemberPicture: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+        /** Id of the member */
+        userId: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Download the picture of a member */
+  getMemberPicture: {
+    input: {
+      params: {
+        /** Id of the picture, from the path that other answers contain */
+        id: string;
+      };
+    };
+    answer: Bytes;
   };
   /** Show how the AI agent answers in chats, and what it did today */
   getChatAiSettings: {
@@ -6512,6 +6583,11 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listChatRatings: ['GET', '/tenants/{tenantId}/chat/ratings'],
   getChatSettings: ['GET', '/tenants/{tenantId}/chat/settings'],
   putChatSettings: ['PUT', '/tenants/{tenantId}/chat/settings'],
+  putMyPicture: ['PUT', '/auth/me/picture'],
+  deleteMyPicture: ['DELETE', '/auth/me/picture'],
+  putMemberPicture: ['PUT', '/tenants/{tenantId}/members/{userId}/picture'],
+  deleteMemberPicture: ['DELETE', '/tenants/{tenantId}/members/{userId}/picture'],
+  getMemberPicture: ['GET', '/widget/v1/pictures/{id}'],
   getChatAiSettings: ['GET', '/tenants/{tenantId}/chat/ai-settings'],
   putChatAiSettings: ['PUT', '/tenants/{tenantId}/chat/ai-settings'],
   listAiSuggestions: ['GET', '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions'],

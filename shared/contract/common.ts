@@ -27,6 +27,15 @@ export const text = (minLength: number, maxLength: number) =>
 
 export const name = text(1, 200);
 
+/** Path of a member's picture, relative to the URL of the hub. It has a new id for each picture. */
+export const picturePath = (pictureId: string): string => `/widget/v1/pictures/${pictureId}`;
+export const memberPicture = z
+  .string()
+  .nullable()
+  .describe(
+    'Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path.',
+  );
+
 export const idParams = z.strictObject({ id });
 
 /** Query of every list: newest first, `limit` rows a page. */

@@ -168,7 +168,7 @@ interface OperationShape {
   /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */
-  ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat';
+  ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture';
   /**
    * Its handler waits for somebody else's answer. With an `Idempotency-Key` its work is no transaction as a whole then: the key is held meanwhile, and the handler writes
    * what came of it by `conclude`, together with the key.

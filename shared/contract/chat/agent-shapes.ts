@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, named, timestamp } from '../common.ts';
+import { id, memberPicture, named, timestamp } from '../common.ts';
 import { messageSource, toolUse } from './ai-settings.ts';
 import { conversation, conversationOwners, message, rating, visitor } from './shapes.ts';
 
@@ -60,6 +60,7 @@ export const chatAgent = named(
     userId: id,
     email: z.string(),
     displayName: z.string().nullable().describe('What visitors see of the agent; null shows a neutral word'),
+    picture: memberPicture,
     presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
     openConversations: z.int().describe('Open conversations that are assigned to the agent'),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isStorableText, jsonObject } from '../../json.ts';
-import { id, named, timestamp } from '../common.ts';
+import { id, memberPicture, named, timestamp } from '../common.ts';
 
 /** What Live Chat is about. Texts are counted in code points, as people count characters. */
 
@@ -104,6 +104,9 @@ export const message = named(
       .describe(
         'Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more',
       ),
+    senderPicture: memberPicture.describe(
+      'Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture.',
+    ),
     attachments: z.array(attachment),
     clientId: z.string().nullable(),
     createdAt: timestamp,

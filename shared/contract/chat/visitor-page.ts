@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { id, listQuery, memberPicture, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { visitorOnly } from './callers.ts';
 import { chatLocales } from './settings.ts';
@@ -57,6 +57,9 @@ export const visitorConversation = named(
       .string()
       .nullable()
       .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
+    agentPicture: memberPicture.describe(
+      'Path of the picture of the assigned agent, relative to the URL of this hub; null without one',
+    ),
     agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
     assistant: z
       .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import { deleted, id, instant, listQuery, memberPicture, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
 
 /** Over 300 lines: accounts, members, API tokens and entitlements share the schemas of roles and sessions. */
@@ -41,6 +41,7 @@ const profile = named(
     email: z.string(),
     role,
     displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
+    picture: memberPicture,
   }),
 );
 
@@ -71,6 +72,7 @@ export const member = named(
     email: z.string(),
     role,
     displayName: z.string().nullable().describe('What visitors see of the member; null shows a neutral word'),
+    picture: memberPicture,
     createdAt: timestamp,
     lastSignInAt: timestamp
       .nullable()
