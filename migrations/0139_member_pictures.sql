@@ -15,5 +15,12 @@ ALTER TABLE "member_pictures" ADD CONSTRAINT "member_pictures_tenant_id_tenants_
 CREATE INDEX "member_pictures_tenant" ON "member_pictures" USING btree ("tenant_id");--> statement-breakpoint
 CREATE POLICY "workspace" ON "member_pictures" AS PERMISSIVE FOR ALL TO "outrigger_app" USING ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid)) WITH CHECK ("tenant_id" = (select nullif(current_setting('outrigger.tenant_id', true), '')::uuid));--> statement-breakpoint
 CREATE POLICY "system" ON "member_pictures" AS PERMISSIVE FOR ALL TO "outrigger_system" USING (true) WITH CHECK (true);--> statement-breakpoint
--- A picture is deleted with its member and with its workspace; the sweep then removes the bytes.
-CREATE TRIGGER note_unused AFTER DELETE ON member_pictures REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION note_unused_chat_blobs();
+-- Runs as the owner of the tables: a picture is deleted with its member and with its workspace. The sweep then removes the bytes.
+CREATE FUNCTION note_unused_member_picture() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) VALUES (OLD.blob_key, OLD.tenant_id, now())
+    ON CONFLICT (blob_key) DO UPDATE SET remove_at = excluded.remove_at;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER note_unused AFTER DELETE ON member_pictures FOR EACH ROW EXECUTE FUNCTION note_unused_member_picture();

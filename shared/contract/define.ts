@@ -100,6 +100,17 @@ export const entitlementNames = [
 ] as const;
 export type Entitlement = (typeof entitlementNames)[number];
 
+/** What each entitlement opens. */
+export const entitlementSummaries: Record<Entitlement, string> = {
+  conversations_suite: 'Live Chat: widget, inbox and its API',
+  ai_agent: 'AI answers, suggestions and AI runs',
+  automations: 'Workflows, companion nodes and everything else of Automations',
+  business_calling: 'Call records and SIP',
+  business_email: 'Skills that send email',
+  marketing: 'Contact lists and campaigns',
+  business_phone: 'Voice conversations with the AI agent; needs `ai_agent` as well',
+};
+
 /** The entitlement that each product's API needs. */
 export const productEntitlement: Record<Product, Entitlement> = {
   chat: 'conversations_suite',

@@ -23,9 +23,9 @@ export const memoryValue = jsonValue.refine(
 const entry = named(
   'MemoryEntry',
   z.object({
-    key: z.string(),
-    value: jsonValue,
-    sessionId: id.nullable(),
+    key: z.string().describe('Unique in the workspace, or in the session of the entry; at most 200 characters'),
+    value: jsonValue.describe('Any JSON value, at most 65,536 characters as JSON'),
+    sessionId: id.nullable().describe('Session that the entry belongs to; null for the memory of the workspace'),
     expiresAt: timestamp.nullable(),
     updatedAt: timestamp,
   }),

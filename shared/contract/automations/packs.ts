@@ -44,22 +44,26 @@ const inputProperty = z.strictObject({
 });
 
 export const packManifest = z.strictObject({
-  id: packId,
-  name,
-  version,
-  publisher: name,
-  summary: text(1, 1000),
-  inputsSchema: z.strictObject({
-    type: z.literal('object').default('object'),
-    properties: z
-      .record(text(1, 60).regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must be a name of letters, digits and _'), inputProperty)
-      .default({}),
-    required: z
-      .array(text(1, 60))
-      .max(50)
-      .default([])
-      .meta({ example: ['url'] }),
-  }),
+  id: packId.describe('Lower-case words joined by hyphens, at most 100 characters'),
+  name: name.describe('Label for people, at most 200 characters'),
+  version: version.describe('Three numbers such as `1.0.0`'),
+  publisher: name.describe('Who publishes the pack, at most 200 characters'),
+  summary: text(1, 1000).describe('What the pack does, for people'),
+  inputsSchema: z
+    .strictObject({
+      type: z.literal('object').default('object').describe('Always `object`'),
+      properties: z
+        .record(text(1, 60).regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must be a name of letters, digits and _'), inputProperty)
+        .default({})
+        .describe('Inputs by name'),
+      required: z
+        .array(text(1, 60))
+        .max(50)
+        .default([])
+        .meta({ example: ['url'] })
+        .describe('Names of the inputs that must be given, at most 50'),
+    })
+    .describe('What a workflow of the pack must be given: a part of JSON Schema'),
   skills: z.array(text(1, 100)).max(50).describe('Every skill that its graph uses'),
   hosts: z
     .array(text(1, 253))
@@ -73,26 +77,34 @@ export const packManifest = z.strictObject({
     .array(z.enum(nodePowers, `must be one of ${nodePowers.join(', ')}`))
     .default([])
     .describe('What it does on a companion node'),
-  graph: z.strictObject({
-    trigger: jsonObject.describe('As triggerJson of a workflow; {{inputs.<name>}} stands for an input'),
-    steps: z
-      .array(jsonObject)
-      .min(1, 'must have at least one step')
-      .max(100)
-      .describe('As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty'),
-  }),
+  graph: z
+    .strictObject({
+      trigger: jsonObject.describe('As triggerJson of a workflow; {{inputs.<name>}} stands for an input'),
+      steps: z
+        .array(jsonObject)
+        .min(1, 'must have at least one step')
+        .max(100)
+        .describe('As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty'),
+    })
+    .describe('Trigger and steps of the workflow that the pack makes'),
 });
 export type PackManifest = z.output<typeof packManifest>;
 
 const grants = named(
   'PackGrants',
   z.object({
-    skills: z.array(
-      z.object({ id: z.string().meta({ example: 'memory.write' }), title: z.string(), effect: z.string() }),
-    ),
-    hosts: z.array(z.string()),
-    secrets: z.array(z.string()),
-    nodePowers: z.array(z.enum(nodePowers)),
+    skills: z
+      .array(
+        z.object({
+          id: z.string().meta({ example: 'memory.write' }).describe('Id in the catalogue of skills'),
+          title: z.string().describe('Title of the skill, for people'),
+          effect: z.string().describe('What the skill does to the world, for people'),
+        }),
+      )
+      .describe('Skills that the pack calls'),
+    hosts: z.array(z.string()).describe('Hosts that the pack calls or opens'),
+    secrets: z.array(z.string()).describe('Names of inputs that hold a secret'),
+    nodePowers: z.array(z.enum(nodePowers)).describe('What the pack does on companion nodes'),
     approvals: z.boolean().describe('Whether a person approves something in each run'),
   }),
 );
@@ -100,7 +112,13 @@ export type PackGrants = z.output<typeof grants>;
 
 const pack = named(
   'Pack',
-  packManifest.extend({ source: z.enum(['shipped', 'published']), installedVersion: z.string().nullable() }),
+  packManifest.extend({
+    source: z.enum(['shipped', 'published']).describe('`shipped` with the hub, or `published` by a workspace'),
+    installedVersion: z
+      .string()
+      .nullable()
+      .describe('Version that this workspace has installed; null when it is not installed'),
+  }),
 );
 export type Pack = z.output<typeof pack>;
 

@@ -17,10 +17,10 @@ export type SessionScope = (typeof sessionScopes)[number];
 const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
 
 const summaryShape = {
-  id,
-  scope,
-  key: z.string(),
-  title: z.string(),
+  id: id.describe('Id of the session'),
+  scope: scope.describe('What the session is about: a person, a group, a run, a channel or the workspace'),
+  key: z.string().describe('Unique together with `scope`, at most 200 characters'),
+  title: z.string().describe('Label for people, at most 200 characters; may be empty'),
   memorySummary: z.string().describe('What is remembered of the older part of the transcript'),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -30,10 +30,10 @@ export const sessionSummary = named('Session', z.object(summaryShape));
 export const sessionMessage = named(
   'SessionMessage',
   z.object({
-    id,
-    role: z.enum(['user', 'assistant', 'system']),
-    content: z.string(),
-    runId: id.nullable(),
+    id: id.describe('Id of the message'),
+    role: z.enum(['user', 'assistant', 'system']).describe('Who wrote it, in the terms of language models'),
+    content: z.string().describe('Text of the message, at most 20,000 characters'),
+    runId: id.nullable().describe('Run that wrote it; null for other writers'),
     createdAt: timestamp,
   }),
 );
@@ -75,7 +75,9 @@ export const sessions = defineResource({
       'SessionWithTranscript',
       z.object({
         ...summaryShape,
-        transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }),
+        transcript: z
+          .object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta })
+          .describe('One page of the messages'),
       }),
     ),
     errors: ['invalid_cursor'],

@@ -15,9 +15,9 @@ const manage = {
 const skill = named(
   'Skill',
   z.object({
-    id: z.string().meta({ example: 'memory.write' }),
-    title: z.string(),
-    summary: z.string(),
+    id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+    title: z.string().describe('Title, for people'),
+    summary: z.string().describe('What it does and what it needs, for people'),
     requires: z.array(z.string()).describe('What the workspace must be entitled to'),
     effect: z.string().describe('What it does to the world, for people'),
     needsApproval: z

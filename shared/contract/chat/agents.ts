@@ -13,7 +13,7 @@ export const chatAgents = defineResource({
     path: '/tenants/{tenantId}/chat/agents',
     summary: 'List the members, with who is there',
     params: inWorkspace,
-    response: named('ChatAgents', z.object({ data: z.array(chatAgent) })),
+    response: named('ChatAgents', z.object({ data: z.array(chatAgent).describe('Members of the workspace') })),
   },
   setChatPresence: {
     ...agent,

@@ -48,12 +48,12 @@ export const chat = defineResource({
     response: named(
       'ChatSession',
       z.object({
-        conversationId: id,
-        chatUrl: z.url(),
-        externalId: z.string(),
-        visitorToken: z.string(),
+        conversationId: id.describe('Open conversation of the visitor; made when there was none'),
+        chatUrl: z.url().describe('URL of the hosted chat page, which opens the conversation; valid until `expiresAt`'),
+        externalId: z.string().describe('External id of the visitor, as it was sent'),
+        visitorToken: z.string().describe('Token for `boot` of the widget; it opens this conversation alone'),
         expiresAt: timestamp,
-        siteKey: z.string(),
+        siteKey: z.string().describe('Site key of the workspace, `wgt_…`, for the script tag'),
       }),
     ),
     errors: ['visitor_blocked'],
@@ -133,8 +133,17 @@ export const chat = defineResource({
     response: named(
       'ChatVisitors',
       z.object({
-        data: z.array(visitor),
-        meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }).optional(),
+        data: z.array(visitor).describe('Visitors, the newest first'),
+        meta: z
+          .object({
+            limit: z.int().describe('Rows per page that this request used, 1 to 100'),
+            nextCursor: z
+              .string()
+              .nullable()
+              .describe('Send it as `cursor` to read the next page; null on the last page'),
+          })
+          .optional()
+          .describe('Position of this page in the list'),
       }),
     ),
   },

@@ -26,9 +26,14 @@ export const chatPeople = defineResource({
         'InboxHit',
         z.object({
           message: inboxMessage,
-          conversationName: z.string(),
+          conversationName: z.string().describe('Title of the conversation'),
           highlights: z
-            .array(z.object({ start: z.int(), end: z.int() }))
+            .array(
+              z.object({
+                start: z.int().describe('First unit of the word, from 0'),
+                end: z.int().describe('Unit after the word'),
+              }),
+            )
             .describe(
               'Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts',
             ),
@@ -116,7 +121,16 @@ export const chatPeople = defineResource({
     summary: 'List how conversations were rated',
     params: inWorkspace,
     query: listQuery,
-    response: page(named('InboxRating', z.object({ id, conversationId: id, ...rating.shape }))),
+    response: page(
+      named(
+        'InboxRating',
+        z.object({
+          id: id.describe('Id of the rating'),
+          conversationId: id.describe('Conversation that was rated'),
+          ...rating.shape,
+        }),
+      ),
+    ),
   },
   getChatSettings: {
     ...agent,

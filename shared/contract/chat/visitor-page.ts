@@ -27,48 +27,56 @@ export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_..
 /** What the page shows of its workspace. */
 const pageSettings = named(
   'ChatPageSettings',
-  z.object({
-    title: z.string().describe('Title of the chat'),
-    greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
-    colour: z.string().describe('Brand colour, `#rrggbb`'),
-    locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
-    allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
-    preChat: z.object({
-      name: z.enum(['off', 'optional', 'required']),
-      email: z.enum(['off', 'optional', 'required']),
-    }),
-    ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
-    open: z.boolean().describe('Whether these are business hours'),
-    awayMessage: z.string().describe('Empty while it is open'),
-  }),
+  z
+    .object({
+      title: z.string().describe('Title of the chat'),
+      greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
+      colour: z.string().describe('Brand colour, `#rrggbb`'),
+      locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
+      allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+      preChat: z
+        .object({
+          name: z.enum(['off', 'optional', 'required']).describe('Whether the page requests a name'),
+          email: z.enum(['off', 'optional', 'required']).describe('Whether the page requests an email address'),
+        })
+        .describe('Which fields the page requests from a visitor without a token'),
+      ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
+      open: z.boolean().describe('Whether these are business hours'),
+      awayMessage: z.string().describe('Empty while it is open'),
+    })
+    .describe('How the chat of the workspace looks and behaves'),
 );
 export type ChatPageSettings = z.output<typeof pageSettings>;
 
 /** A conversation as its visitor sees it. */
 export const visitorConversation = named(
   'VisitorConversation',
-  z.object({
-    id,
-    status: z.enum(conversationStatuses),
-    lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
-    visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
-    agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
-    agentName: z
-      .string()
-      .nullable()
-      .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
-    agentPicture: memberPicture.describe(
-      'Path of the picture of the assigned agent, relative to the URL of this hub; null without one',
-    ),
-    agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
-    assistant: z
-      .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
-      .nullable()
-      .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
-    closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
-    rating: rating.nullable().describe('Of the last closing'),
-    ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
-  }),
+  z
+    .object({
+      id: id.describe('Id of the conversation'),
+      status: z
+        .enum(conversationStatuses)
+        .describe('A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed'),
+      lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
+      visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
+      agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
+      agentName: z
+        .string()
+        .nullable()
+        .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
+      agentPicture: memberPicture.describe(
+        'Path of the picture of the assigned agent, relative to the URL of this hub; null without one',
+      ),
+      agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
+      assistant: z
+        .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
+        .nullable()
+        .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
+      closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
+      rating: rating.nullable().describe('Of the last closing'),
+      ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
+    })
+    .describe('A conversation as its visitor sees it'),
 );
 export type VisitorConversation = z.output<typeof visitorConversation>;
 
@@ -77,7 +85,7 @@ export const visitorSession = named(
   z.object({
     token: z.string().describe('Sent as `Authorization: Bearer`'),
     expiresAt: timestamp.describe('When the session ends unless it is renewed'),
-    visitorId: id,
+    visitorId: id.describe('Id of the visitor'),
     conversation: visitorConversation,
     settings: pageSettings,
     carriedOver: z
@@ -141,7 +149,10 @@ export const visitorPage = defineResource({
     path: '/widget/v1/end',
     summary: 'End a session',
     description: 'Its token counts no more, and its live connections end; links and other sessions stay.',
-    response: named('VisitorSessionEnded', z.object({ ended: z.literal(true) })),
+    response: named(
+      'VisitorSessionEnded',
+      z.object({ ended: z.literal(true).describe('Always true: the session ended') }),
+    ),
   },
   getVisitorConversation: {
     ...visitorOnly,
@@ -193,7 +204,7 @@ export const visitorPage = defineResource({
     description:
       'Up to `seq`, at most to the newest message. What is read stays read: the answer says how far that is.',
     body: z.strictObject({ seq: z.int().min(0) }),
-    response: named('VisitorRead', z.object({ seq: z.int() })),
+    response: named('VisitorRead', z.object({ seq: z.int().describe('`seq` up to which the visitor has read') })),
   },
   showVisitorTyping: {
     ...visitorOnly,
@@ -202,7 +213,10 @@ export const visitorPage = defineResource({
     summary: 'Say whether the visitor types',
     description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
     body: z.strictObject({ typing: z.boolean() }),
-    response: named('VisitorTyping', z.object({ typing: z.boolean() })),
+    response: named(
+      'VisitorTyping',
+      z.object({ typing: z.boolean().describe('Whether agents see the visitor as typing') }),
+    ),
   },
   askForPerson: {
     ...visitorOnly,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { deleted, id, instant, listQuery, memberPicture, name, named, page, text, timestamp } from '../common.ts';
-import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
+import { defineResource, entitlementNames, entitlementSummaries, permissions, products, roles } from '../define.ts';
 
 /** Over 300 lines: accounts, members, API tokens and entitlements share the schemas of roles and sessions. */
 const tag = 'Workspaces and people';
@@ -10,15 +10,21 @@ export const email = z
   .max(254)
   .transform((value) => value.toLowerCase());
 export const password = text(12, 256).describe('At least 12 characters');
-const role = z.enum(roles, 'must be admin or agent');
+const role = z.enum(roles, 'must be admin or agent').describe('`admin` manages the workspace; `agent` works in it');
 
 export const session = named(
   'SignedIn',
   z.object({
     token: z.string().describe('The workspace JWT'),
     expiresAt: timestamp,
-    tenantId: id,
-    user: z.object({ id, email: z.string(), role }),
+    tenantId: id.describe('Id of the workspace'),
+    user: z
+      .object({
+        id: id.describe('Id of the member'),
+        email: z.string().describe('Email address with which the member signs in'),
+        role,
+      })
+      .describe('Member who is signed in'),
   }),
 );
 
@@ -37,8 +43,8 @@ const displayName = z
 const profile = named(
   'MemberProfile',
   z.object({
-    id,
-    email: z.string(),
+    id: id.describe('Id of the member'),
+    email: z.string().describe('Email address with which the member signs in; visitors never see it'),
     role,
     displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
     picture: memberPicture,
@@ -52,13 +58,17 @@ export const environments = ['live', 'test'] as const;
 export const apiToken = named(
   'ApiToken',
   z.object({
-    id,
-    name: z.string(),
-    product: z.enum(products),
-    environment: z.enum(environments),
-    permissions: z.array(z.enum(permissions)),
+    id: id.describe('Id of the key'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    product: z.enum(products).describe('Product whose API the key can call'),
+    environment: z
+      .enum(environments)
+      .describe('`test` keys see and change only test data; nothing leaves the platform'),
+    permissions: z.array(z.enum(permissions)).describe('What the key may do'),
     keyHint: z.string().describe('The key without its secret'),
-    ipAllowlist: z.array(z.string()),
+    ipAllowlist: z
+      .array(z.string())
+      .describe('CIDR blocks or addresses that may use the key; every address when empty'),
     expiresAt: timestamp.nullable(),
     lastUsedAt: timestamp.nullable(),
     createdAt: timestamp,
@@ -68,8 +78,8 @@ export const apiToken = named(
 export const member = named(
   'Member',
   z.object({
-    id,
-    email: z.string(),
+    id: id.describe('Id of the member'),
+    email: z.string().describe('Email address with which the member signs in; visitors never see it'),
     role,
     displayName: z.string().nullable().describe('What visitors see of the member; null shows a neutral word'),
     picture: memberPicture,
@@ -86,10 +96,9 @@ export const member = named(
 const entitlements = named(
   'Entitlements',
   z.strictObject(
-    Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<
-      (typeof entitlementNames)[number],
-      z.ZodBoolean
-    >,
+    Object.fromEntries(
+      entitlementNames.map((entitlement) => [entitlement, z.boolean().describe(entitlementSummaries[entitlement])]),
+    ) as Record<(typeof entitlementNames)[number], z.ZodBoolean>,
   ),
 );
 
@@ -234,7 +243,9 @@ export const identity = defineResource({
     response: named(
       'RemovedMember',
       deleted.extend({
-        keys: z.array(apiToken.extend({ revoked: z.boolean() })).describe('Keys that they made and that worked'),
+        keys: z
+          .array(apiToken.extend({ revoked: z.boolean().describe('Whether this request revoked the key') }))
+          .describe('Keys that they made and that worked'),
       }),
     ),
     errors: ['conflict'],
@@ -249,12 +260,14 @@ export const identity = defineResource({
     response: named(
       'OwnToken',
       z.object({
-        tenantId: id,
-        workspaceName: z.string(),
-        tokenId: id,
-        product: z.enum(products),
-        environment: z.enum(environments),
-        permissions: z.array(z.enum(permissions)),
+        tenantId: id.describe('Id of the workspace'),
+        workspaceName: z.string().describe('Name of the workspace'),
+        tokenId: id.describe('Id of the key'),
+        product: z.enum(products).describe('Product whose API the key can call'),
+        environment: z
+          .enum(environments)
+          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        permissions: z.array(z.enum(permissions)).describe('What the key may do'),
         expiresAt: timestamp.nullable(),
       }),
     ),
@@ -271,15 +284,28 @@ export const identity = defineResource({
     body: named(
       'CreateApiToken',
       z.strictObject({
-        name,
-        product: z.enum(products),
-        environment: z.enum(environments).default('live'),
-        permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
-        expiresAt: instant.optional(),
+        name: name.describe('Label for people, 1 to 200 characters'),
+        product: z.enum(products).describe('Product whose API the key can call'),
+        environment: z
+          .enum(environments)
+          .default('live')
+          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        permissions: z
+          .array(z.enum(permissions))
+          .min(1, 'must name at least one permission')
+          .max(10)
+          .describe('What the key may do, 1 to 10 of the permissions of the product'),
+        expiresAt: instant.optional().describe('Time from which the key is refused; it never expires when left out'),
         ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
       }),
     ),
-    response: named('CreatedApiToken', apiToken.extend({ tenantId: id, key: z.string() })),
+    response: named(
+      'CreatedApiToken',
+      apiToken.extend({
+        tenantId: id.describe('Id of the workspace'),
+        key: z.string().describe('The whole key, shown only in this answer'),
+      }),
+    ),
   },
   listApiTokens: {
     tag: 'API tokens',

@@ -13,10 +13,10 @@ const email = z
 const contactList = named(
   'ContactList',
   z.object({
-    id,
-    name: z.string(),
-    contacts: z.int(),
-    unsubscribed: z.int(),
+    id: id.describe('Id of the list'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    contacts: z.int().describe('Number of contacts, those who unsubscribed included'),
+    unsubscribed: z.int().describe('Number of contacts who unsubscribed'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -24,10 +24,10 @@ const contactList = named(
 const contact = named(
   'Contact',
   z.object({
-    id,
-    email: z.string(),
-    name: z.string().nullable(),
-    attributes: jsonObject,
+    id: id.describe('Id of the contact'),
+    email: z.string().describe('Email address in lower case; unique in its list'),
+    name: z.string().nullable().describe('Name of the person; null when it is not known'),
+    attributes: jsonObject.describe('Your own fields, which templates of campaigns can use'),
     unsubscribedAt: timestamp.nullable(),
     createdAt: timestamp,
   }),
@@ -43,18 +43,20 @@ const campaignFields = {
 const campaign = named(
   'Campaign',
   z.object({
-    id,
-    name: z.string(),
-    listId: id,
-    subject: z.string(),
-    html: z.string().nullable(),
-    text: z.string().nullable(),
-    mails: z.object({
-      sent: z.int(),
-      simulated: z.int(),
-      failed: z.int(),
-      unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
-    }),
+    id: id.describe('Id of the campaign'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    listId: id.describe('List of the recipients'),
+    subject: z.string().describe('Subject of the mail, at most 500 characters; may hold templates'),
+    html: z.string().nullable().describe('HTML body, at most 500,000 characters; null without one'),
+    text: z.string().nullable().describe('Plain text body, at most 100,000 characters; null without one'),
+    mails: z
+      .object({
+        sent: z.int().describe('Mails that the mail server accepted'),
+        simulated: z.int().describe('Mails of the test environment, which were not sent'),
+        failed: z.int().describe('Mails that the mail server refused'),
+        unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
+      })
+      .describe('Number of mails by outcome'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),

@@ -165,7 +165,9 @@ export const nodes = defineResource({
       'Newest first, and of a revoked node as well: an entry whenever something changed, the newest 200 of each node. Use of disks and the charge of a battery count as changed from ten points on.',
     params: idParams,
     query: listQuery,
-    response: page(named('NodeFactsEntry', z.object({ id, at: timestamp, facts: nodeFacts }))),
+    response: page(
+      named('NodeFactsEntry', z.object({ id: id.describe('Id of the entry'), at: timestamp, facts: nodeFacts })),
+    ),
   },
   heartbeatAutomationNode: {
     tag,
