@@ -1752,6 +1752,7 @@ export interface DeliverStepInput {
   timeoutSeconds?: number;
 }
 
+/** Facts of a heartbeat; each one may be missing */
 export interface DeviceFacts {
   /** Processor; missing when it is not known */
   cpu?: {
@@ -1800,6 +1801,7 @@ export interface DeviceFacts {
   uptimeSeconds?: number;
 }
 
+/** What a device reports about itself. It is not trusted: show it as text only */
 export interface DeviceInfo {
   /** Host name of the device */
   name: string;
@@ -2003,6 +2005,7 @@ export interface HostedSip {
   credentials?: SipCredentials;
 }
 
+/** How often the device should call the hub */
 export interface HubPace {
   /** Seconds for which the device should hold a poll open */
   pollSeconds: number;
@@ -2550,6 +2553,7 @@ export interface MemberPicture {
   height: number;
 }
 
+/** The member who is signed in */
 export interface MemberProfile {
   /** Id of the member */
   id: string;
@@ -2936,6 +2940,7 @@ export interface OwnTrunk {
   checkedAt: string | null;
 }
 
+/** A pack of the catalogue */
 export interface Pack {
   /** Lower-case words joined by hyphens, at most 100 characters */
   id: string;
@@ -2977,6 +2982,7 @@ export interface Pack {
   installedVersion: string | null;
 }
 
+/** What a pack may do */
 export interface PackGrants {
   /** Skills that the pack calls */
   skills: {
@@ -3683,6 +3689,7 @@ export interface SkillStepInput {
   timeoutSeconds?: number;
 }
 
+/** How runs, nodes, deliveries and models did in a window */
 export interface Slo {
   /** Length of the window that ends now */
   window: '1h' | '24h' | '7d' | '30d';
@@ -4340,6 +4347,7 @@ export interface Operations {
         externalId: string;
         /** Shown to agents */
         displayName?: string;
+        /** Email address of the visitor; it is not verified */
         email?: string;
         /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
         attributes?: Record<string, unknown>;
@@ -4370,15 +4378,19 @@ export interface Operations {
   createChatConversation: {
     input: {
       body: {
+        /** Title for agents, 1 to 200 characters */
         name: string;
+        /** Urgency of the conversation */
         priority?: 'low' | 'normal' | 'high' | 'urgent';
         /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
+        /** Visitor of the conversation; without it, the conversation has none */
         visitor?: {
           /** The same id is the same visitor. Without it, a new visitor is created each time */
           externalId?: string;
           /** Shown to agents */
           displayName?: string;
+          /** Email address of the visitor; it is not verified */
           email?: string;
           /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
           attributes?: Record<string, unknown>;
@@ -4410,6 +4422,7 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text of the message, 1 to 10,000 characters */
         content: string;
         /** Your own id of this message: the same one again is the same message */
         clientId?: string;
@@ -4500,6 +4513,7 @@ export interface Operations {
         priority?: 'low' | 'normal' | 'high' | 'urgent';
         /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
         snoozedUntil?: string | null;
+        /** Title for agents, 1 to 200 characters */
         name?: string;
       };
     };
@@ -4552,12 +4566,15 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text, at most 10,000 characters; may be empty when files are sent */
         content: string;
+        /** Whether it is a private note, which visitors never see */
         private?: boolean;
         /** Your own id of this message: the same one again is the same message */
         clientId?: string;
         /** Files that were sent for this conversation and are in no message yet */
         attachmentIds?: string[];
+        /** `seq` of the newest message that you saw; the reply is refused once when there is a newer one */
         lastSeenSeq?: number;
       };
     };
@@ -4589,7 +4606,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Whether you view the conversation now */
         viewing: boolean;
+        /** Whether you are typing now */
         typing?: boolean;
       };
     };
@@ -4605,7 +4624,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text of the draft, at most 10,000 characters; empty deletes the draft */
         content: string;
+        /** Whether it is the draft of a private note */
         private?: boolean;
       };
     };
@@ -4652,6 +4673,7 @@ export interface Operations {
       body: {
         /** Unique in the workspace */
         shortcut: string;
+        /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content: string;
       };
     };
@@ -4669,6 +4691,7 @@ export interface Operations {
       body: {
         /** Unique in the workspace */
         shortcut?: string;
+        /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content?: string;
       };
     };
@@ -4704,6 +4727,7 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** `away` stops automatic assignment to you */
         presence: 'online' | 'away';
       };
     };
@@ -4815,8 +4839,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Name of the visitor, 1 to 200 characters; null deletes it */
         displayName?: string | null;
+        /** Email address; null deletes it */
         email?: string | null;
+        /** Phone number, 1 to 40 characters; null deletes it */
         phone?: string | null;
         /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
         attributes?: Record<string, unknown>;
@@ -5038,6 +5065,7 @@ export interface Operations {
         anonymousSession?: string;
         /** What an anonymous visitor calls themselves */
         name?: string;
+        /** Email address that an anonymous visitor gives; it is not verified */
         email?: string;
       };
     };
@@ -5080,6 +5108,7 @@ export interface Operations {
   sendVisitorMessage: {
     input: {
       body: {
+        /** Text, at most 10,000 characters; may be empty when files are sent */
         content: string;
         /** Your own id of this message: the same one again is the same message */
         clientId: string;
@@ -5093,6 +5122,7 @@ export interface Operations {
   readVisitorConversation: {
     input: {
       body: {
+        /** `seq` up to which the visitor has read */
         seq: number;
       };
     };
@@ -5102,6 +5132,7 @@ export interface Operations {
   showVisitorTyping: {
     input: {
       body: {
+        /** Whether the visitor is typing now */
         typing: boolean;
       };
     };
@@ -5116,7 +5147,9 @@ export interface Operations {
   rateVisitorConversation: {
     input: {
       body: {
+        /** 1 (worst) to 5 (best) */
         score: number;
+        /** At most 2,000 characters */
         comment?: string;
       };
     };
@@ -5169,10 +5202,13 @@ export interface Operations {
         url: string;
         /** What is sent; `visitor.created` is accepted and not emitted yet */
         events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        /** Label for people, at most 500 characters */
         description?: string;
+        /** Whether events are sent from the beginning */
         active?: boolean;
         /** That of the key when left out, and no other; `live` for a person who says nothing else */
         environment?: 'live' | 'test';
+        /** Only false is possible: private notes are never sent */
         includePrivate?: false;
       };
     };
@@ -5204,7 +5240,9 @@ export interface Operations {
         url?: string;
         /** What is sent; `visitor.created` is accepted and not emitted yet */
         events?: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        /** Label for people, at most 500 characters */
         description?: string;
+        /** Whether events are sent; true also clears `disabledReason` */
         active?: boolean;
       };
     };
@@ -5232,6 +5270,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Hours for which the old secret signs as well, 0 to 168 */
         overlapHours?: number;
       };
     };
@@ -5247,6 +5286,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Type of the sample event */
         event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
       };
     };
@@ -5262,8 +5302,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Only deliveries of this time or later */
         since: string;
+        /** Only deliveries before this time; now when left out */
         until?: string;
+        /** Only deliveries with this status; every status when left out */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
       };
     };
@@ -5433,11 +5476,16 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
+        /** Whether its trigger starts runs */
         active?: boolean;
         triggerJson?: TriggerInput;
+        /** Replaces all steps; 1 to 200 */
         stepsJson?: StepInput[];
+        /** Replaces the limits on its runs; null removes them */
         limits?: WorkflowLimitsInput | null;
+        /** Replaces the schema of the payload; null accepts any */
         inputs?: WorkflowInputs | null;
       };
     };
@@ -5512,12 +5560,14 @@ export interface Operations {
     input: {
       body: {
         schedule: ScheduleInput;
+        /** Number of fires to answer, 1 to 100 */
         count?: number;
         /** Now when left out */
         after?: string;
       };
     };
     answer: {
+      /** Next times at which the schedule fires, earliest first */
       fires: string[];
     };
   };
@@ -5600,8 +5650,11 @@ export interface Operations {
       body?: RunInput;
     };
     answer: {
+      /** Id of the run that was started */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      /** Workflow that the sequence runs as */
       workflowId: string;
     };
   };
@@ -5684,6 +5737,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Index of the step to begin with, 0 to 199 */
         fromStep?: number;
       };
     };
@@ -5726,18 +5780,26 @@ export interface Operations {
   inboundAutomationHook: {
     input: {
       body: {
+        /** Workflow to start; give either `workflowId` or `event` */
         workflowId?: string;
+        /** Starts every active webhook workflow that accepts this event; at most 200 characters */
         event?: string;
+        /** Free text for the steps, at most 100,000 characters */
         context?: string;
+        /** Input of the run; steps read it as `{{payload.…}}` */
         payload?: Record<string, unknown>;
+        /** The same key starts a workflow once; 1 to 255 characters */
         idempotencyKey?: string;
       };
     };
     answer: {
+      /** Id of the run, or of the first of several */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
       /** When several workflows were started */
       runIds?: string[];
+      /** True when the key was used before: the run is the earlier one */
       duplicate?: true;
     };
   };
@@ -5917,9 +5979,11 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** Text to search for, 1 to 1,000 characters */
         question: string;
         /** Language code, such as de or pt-BR */
         locale?: string;
+        /** Passages at most, 1 to 20 */
         limit?: number;
       };
     };
@@ -6008,8 +6072,11 @@ export interface Operations {
   createAutomationSession: {
     input: {
       body: {
+        /** What the session is about */
         scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Unique together with `scope`, 1 to 200 characters */
         key: string;
+        /** Label for people, at most 200 characters */
         title?: string;
       };
     };
@@ -6038,7 +6105,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Who writes it, in the terms of language models */
         role: 'user' | 'assistant';
+        /** Text of the message, 1 to 20,000 characters */
         content: string;
       };
     };
@@ -6063,9 +6132,13 @@ export interface Operations {
   putAutomationMemory: {
     input: {
       body: {
+        /** Unique in the workspace, or in the session; 1 to 200 characters */
         key: string;
+        /** Any JSON value, at most 65,536 characters as JSON */
         value: unknown;
+        /** Session that the entry belongs to; the workspace when left out */
         sessionId?: string;
+        /** Seconds until the entry expires, at most 31,622,400 (366 days); it never expires when left out */
         ttlSeconds?: number;
       };
     };
@@ -6121,11 +6194,16 @@ export interface Operations {
       body: Record<string, unknown>;
     };
     answer: {
+      /** Always true: the message was accepted */
       received: true;
+      /** Runs that the message started; may be empty */
       runIds: string[];
+      /** Session that the message was added to; null without one */
       sessionId: string | null;
+      /** True when the message was received before */
       duplicate?: true;
     } | {
+      /** Challenge of the provider, returned unchanged */
       challenge: string;
     };
   };
@@ -6225,6 +6303,7 @@ export interface Operations {
   listAutomationSkillCatalog: {
     input?: Record<string, never>;
     answer: {
+      /** All skills of this hub */
       skills: Skill[];
     };
   };
@@ -6252,8 +6331,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the run that was started */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      /** Workflow under which runs of this skill are listed */
       workflowId: string;
     };
   };
@@ -6272,15 +6354,18 @@ export interface Operations {
   installAutomationSkill: {
     input: {
       body: {
+        /** Id of the pack */
         packId: string;
         /** The newest when left out */
         version?: string;
+        /** Whether to show what the pack may do without installing it */
         dryRun?: boolean;
       };
     };
     answer: {
       pack: Pack;
       grants: PackGrants;
+      /** Whether the pack is installed now */
       installed: boolean;
     };
   };
@@ -6292,8 +6377,11 @@ export interface Operations {
         packId: string;
       };
       body?: {
+        /** Label of the workflow; the name of the pack when left out */
         name?: string;
+        /** Inputs of the pack by name, as its `inputsSchema` says */
         inputs?: Record<string, unknown>;
+        /** Whether the trigger starts runs from the beginning */
         active?: boolean;
       };
     };
@@ -6303,17 +6391,25 @@ export interface Operations {
   getAutomationSkillSdk: {
     input?: Record<string, never>;
     answer: {
+      /** Version of the format of packs; 1 is the only one */
       schemaVersion: 1;
       /** JSON Schema of a pack */
       manifest: JsonObject;
+      /** Skills of this hub */
       skills: {
+        /** Stable id, which steps name as `skillId` */
         id: string;
+        /** Title, for people */
         title: string;
+        /** What it does and what it needs, for people */
         summary: string;
+        /** What the workspace must be entitled to */
         requires: string[];
+        /** What it does to the world, for people */
         effect: string;
         /** Whether a person approves each use, whatever the policy */
         needsApproval: boolean;
+        /** Whether packs may use it */
         allowedInPacks: boolean;
         /** JSON Schema of its input */
         input: JsonObject;
@@ -6326,20 +6422,31 @@ export interface Operations {
   postAutomationSkillSdk: {
     input: {
       body: {
+        /** Manifest of the pack */
         manifest: Record<string, unknown>;
+        /** Whether to publish the pack when it is valid */
         publish?: boolean;
       };
     };
     answer: {
+      /** Whether the manifest is valid */
       valid: boolean;
+      /** What is wrong; empty for a valid manifest */
       errors: {
+        /** Location in the manifest */
         path: string;
+        /** What it must be */
         message: string;
       }[];
+      /** What the pack may do; null for an invalid manifest */
       grants: PackGrants | null;
+      /** The published version; null when nothing was published */
       published: {
+        /** Id of the published version */
         id: string;
+        /** Id of the pack */
         packId: string;
+        /** Version of the pack */
         version: string;
       } | null;
     };
@@ -6378,13 +6485,18 @@ export interface Operations {
       body?: {
         /** Unique among the nodes of the workspace; the name that the device reports when left out */
         name?: string;
+        /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
+        /** Whether the workspace allows `browser.*` commands on the node */
         allowBrowser?: boolean;
       };
     };
     answer: {
+      /** Id of the new node */
       nodeId: string;
+      /** Code to enter on the device, as `ABCD-EFGH`; valid once, until `expiresAt` */
       pairingCode: string;
+      /** URI with the code, which the companion app opens */
       pairingUri: string;
       /** ISO 8601, UTC, with milliseconds */
       expiresAt: string;
@@ -6400,7 +6512,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the node */
       nodeId: string;
+      /** Secret with which the device signs in, shown only in this answer */
       deviceSecret: string;
       hub: HubPace;
     };
@@ -6415,10 +6529,12 @@ export interface Operations {
       body: {
         /** Address at which the device reaches the hub */
         hub: string;
+        /** Random number of the device, as 64 hexadecimal digits */
         nonce: string;
       };
     };
     answer: {
+      /** HMAC-SHA256 over the request, keyed with the SHA-256 of the device secret; 64 hexadecimal digits */
       proof: string;
     };
   };
@@ -6440,8 +6556,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Unique among the nodes of the workspace, 1 to 200 characters */
         name?: string;
+        /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
+        /** Whether the workspace allows `browser.*` commands on the node */
         allowBrowser?: boolean;
       };
     };
@@ -6511,6 +6630,7 @@ export interface Operations {
       body: {
         facts?: DeviceFacts;
         device?: DeviceInfo;
+        /** Whether the owner of the device paused it */
         paused?: boolean;
         /** The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer */
         audit?: {
@@ -6528,8 +6648,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** Always true: the heartbeat was recorded */
       ok: true;
+      /** Whether the workspace allows `system.*` commands on the node */
       allowSystem: boolean;
+      /** Whether the workspace allows `browser.*` commands on the node */
       allowBrowser: boolean;
       /** What the hub knew of the device's log before this heartbeat */
       audit: AuditHead | null;
@@ -6559,7 +6682,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Commands for the device, at most `max` */
       commands: Command[];
+      /** Ids among `running` that are no longer wanted */
       withdrawn: string[];
     };
   };
@@ -6575,7 +6700,9 @@ export interface Operations {
       body: CommandResult;
     };
     answer: {
+      /** Id of the command */
       id: string;
+      /** Status of the command now */
       status: string;
       /** False when the command had ended before: nothing changed */
       recorded: boolean;
@@ -6751,6 +6878,7 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
         /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
         accountSid?: string | null;
@@ -6784,6 +6912,7 @@ export interface Operations {
         authToken?: string;
         /** Telnyx: the public key of the account, as base64; write only */
         publicKey?: string;
+        /** Hours for which what the old secret signed is accepted as well, 0 to 168 */
         overlapHours?: number;
       };
     };
@@ -6989,20 +7118,32 @@ export interface Operations {
   growthConsole: {
     input?: Record<string, never>;
     answer: {
+      /** Runs of the workspace */
       runs: {
+        /** The newest 10 runs */
         recent: RunSummary[];
+        /** Number of runs that have not ended, by status */
         open: {
+          /** Runs that wait to begin */
           queued: number;
+          /** Runs in progress */
           running: number;
+          /** Runs that wait for a decision */
           waitingApproval: number;
         };
       };
+      /** The newest 10 sessions */
       sessions: Session[];
+      /** AI agents, the newest first, 10 at most */
       agents: Agent[];
+      /** Approvals of the workspace */
       approvals: {
+        /** Number of approvals that wait for a decision */
         pending: number;
+        /** The newest 10 pending approvals */
         recent: Approval[];
       };
+      /** Companion nodes, the newest first, 100 at most */
       nodes: Node[];
       slo: Slo;
     };
@@ -7016,8 +7157,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** One link for each approver */
       links: {
+        /** Email address of the approver */
         approver: string;
+        /** Page on which the approver decides, once and without signing in */
         url: string;
       }[];
     };
@@ -7034,6 +7178,7 @@ export interface Operations {
       body: Record<string, unknown>;
     };
     answer: {
+      /** Id of the resource */
       id: string;
     };
   };
@@ -7095,6 +7240,7 @@ export interface Operations {
   createContactList: {
     input: {
       body: {
+        /** Label for people, 1 to 200 characters */
         name: string;
       };
     };
@@ -7133,15 +7279,21 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Contacts to add or update, 1 to 1,000 */
         contacts: {
+          /** Email address; identifies the contact in its list */
           email: string;
+          /** Name of the person, 1 to 200 characters */
           name?: string;
+          /** Your own fields, which templates of campaigns can use */
           attributes?: Record<string, unknown>;
         }[];
       };
     };
     answer: {
+      /** Number of contacts that are new */
       added: number;
+      /** Number of contacts that were known */
       updated: number;
     };
   };
@@ -7170,10 +7322,15 @@ export interface Operations {
   createCampaign: {
     input: {
       body: {
+        /** Label for people, 1 to 200 characters */
         name: string;
+        /** List of the recipients */
         listId: string;
+        /** Subject of the mail, 1 to 500 characters; may hold templates */
         subject: string;
+        /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
+        /** Plain text body, at most 100,000 characters; null without one */
         text?: string | null;
       };
     };
@@ -7187,10 +7344,15 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
+        /** List of the recipients */
         listId?: string;
+        /** Subject of the mail, 1 to 500 characters; may hold templates */
         subject?: string;
+        /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
+        /** Plain text body, at most 100,000 characters; null without one */
         text?: string | null;
       };
     };
@@ -7210,9 +7372,11 @@ export interface Operations {
   signUp: {
     input: {
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
         /** At least 12 characters */
         password: string;
+        /** Name of the new workspace, 1 to 200 characters; unique on the hub */
         workspaceName: string;
       };
     };
@@ -7222,7 +7386,9 @@ export interface Operations {
   logIn: {
     input: {
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
+        /** Password of the member */
         password: string;
       };
     };
@@ -7232,6 +7398,7 @@ export interface Operations {
   redeemSignInLink: {
     input: {
       body: {
+        /** Code from the one-time link */
         code: string;
       };
     };
@@ -7241,7 +7408,9 @@ export interface Operations {
   readMe: {
     input?: Record<string, never>;
     answer: {
+      /** Id of the workspace */
       tenantId: string;
+      /** Name of the workspace */
       workspaceName: string;
       user: MemberProfile;
     };
@@ -7262,6 +7431,7 @@ export interface Operations {
   logOut: {
     input?: Record<string, never>;
     answer: {
+      /** Always true: the session ended */
       signedOut: true;
     };
   };
@@ -7271,6 +7441,7 @@ export interface Operations {
       body: ChangePassword;
     };
     answer: {
+      /** Always true: the new password is valid now */
       changed: true;
     };
   };
@@ -7282,6 +7453,7 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
         /** At least 12 characters */
         password: string;
@@ -7290,7 +7462,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the new member */
       id: string;
+      /** Email address with which the member signs in */
       email: string;
       /** `admin` manages the workspace; `agent` works in it */
       role: 'admin' | 'agent';
@@ -7328,7 +7502,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the member */
       id: string;
+      /** Email address with which the member signs in */
       email: string;
       /** `admin` manages the workspace; `agent` works in it */
       role: 'admin' | 'agent';
@@ -7465,8 +7641,11 @@ export interface Operations {
   readHealth: {
     input?: Record<string, never>;
     answer: {
+      /** Always `ok`: the process answers */
       status: 'ok';
+      /** Version of the hub */
       version: string;
+      /** Seconds since the process started */
       uptimeSeconds: number;
     };
   };
@@ -7474,7 +7653,9 @@ export interface Operations {
   readReadiness: {
     input?: Record<string, never>;
     answer: {
+      /** `degraded` serves requests without some of its parts; `not_ready` should get none */
       status: 'ready' | 'degraded' | 'not_ready';
+      /** State of each part of the hub, by name */
       parts: JsonObject;
     };
   };

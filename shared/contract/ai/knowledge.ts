@@ -173,9 +173,14 @@ export const knowledgeBase = defineResource({
       'As the AI finds them: in any language, with typos, and across languages as far as the words of customer service go, or further where the hub has a model for embeddings. Best first.',
     params: inWorkspace,
     body: z.strictObject({
-      question: question,
+      question: question.describe('Text to search for, 1 to 1,000 characters'),
       locale: locale.optional(),
-      limit: z.int('must be a whole number').min(1, 'must be from 1 to 20').max(20, 'must be from 1 to 20').default(5),
+      limit: z
+        .int('must be a whole number')
+        .min(1, 'must be from 1 to 20')
+        .max(20, 'must be from 1 to 20')
+        .default(5)
+        .describe('Passages at most, 1 to 20'),
     }),
     response: named(
       'KnowledgePassages',

@@ -177,12 +177,12 @@ export const channels = defineResource({
     body: jsonObject,
     response: z.union([
       z.object({
-        received: z.literal(true),
-        runIds: z.array(id),
-        sessionId: id.nullable(),
-        duplicate: z.literal(true).optional(),
+        received: z.literal(true).describe('Always true: the message was accepted'),
+        runIds: z.array(id).describe('Runs that the message started; may be empty'),
+        sessionId: id.nullable().describe('Session that the message was added to; null without one'),
+        duplicate: z.literal(true).optional().describe('True when the message was received before'),
       }),
-      z.object({ challenge: z.string() }),
+      z.object({ challenge: z.string().describe('Challenge of the provider, returned unchanged') }),
     ]),
     errors: [
       'channel_secret_invalid',

@@ -32,72 +32,74 @@ const latency = named(
 
 export const slo = named(
   'Slo',
-  z.object({
-    window: windowName.describe('Length of the window that ends now'),
-    from: timestamp,
-    to: timestamp,
-    runs: z
-      .object({
-        total: z.int().describe('Runs that ended in the window'),
-        succeeded: z.int().describe('Runs that ended with success'),
-        failed: z.int().describe('Runs that ended with a failure'),
-        cancelled: z.int().describe('Runs that were cancelled'),
-        successRate: z.number().nullable().describe('Succeeded of those that succeeded or failed, 0 to 1'),
-      })
-      .describe('Runs that ended within the window'),
-    latencyMs: z
-      .object({
-        queue: latency.describe('From acceptance to the start'),
-        run: latency.describe('From the start to the end'),
-      })
-      .describe('Durations of runs, in milliseconds'),
-    nodes: z
-      .object({
-        online: z.int().describe('Nodes that are connected now'),
-        total: z.int().describe('Paired nodes'),
-        commandLatencyMs: latency.describe('From handing a command out to its result'),
-      })
-      .describe('Companion nodes'),
-    webhooks: z
-      .object({
-        delivered: z.int().describe('Messages that the URL accepted'),
-        failed: z.int().describe('Messages that were not delivered'),
-      })
-      .describe('Messages that runs sent to URLs in the window'),
-    models: z
-      .array(
-        z.object({
-          modelId: z
-            .string()
-            .nullable()
-            .meta({ example: 'main' })
-            .describe('Of the models of the workspace; null for the one of the hub'),
-          model: z.string().describe('Name of the model at its provider'),
-          calls: z.int().describe('Each try for itself'),
-          outcomes: z
-            .record(z.string(), z.int())
-            .meta({ example: { answered: 118, http_429: 2 } })
-            .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
-          latencyMs: latency.describe('Of answered calls, to the end of the answer'),
-          inputTokens: z.int().describe('Tokens that were sent to the model'),
-          outputTokens: z.int().describe('Tokens that the model wrote'),
-          costs: z
-            .array(
-              z.object({
-                currency: currency.describe('Currency code of ISO 4217, such as `USD`'),
-                micros: z.int().meta({ example: 722_500 }).describe('Cost in millionths of the currency'),
-              }),
-            )
-            .describe('In millionths of each currency, where prices are set'),
-          breaker: z
-            .enum(['closed', 'open', 'half_open'])
-            .describe('Now: an open one has the model left alone, because it failed too often'),
-        }),
-      )
-      .describe(
-        'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
-      ),
-  }),
+  z
+    .object({
+      window: windowName.describe('Length of the window that ends now'),
+      from: timestamp,
+      to: timestamp,
+      runs: z
+        .object({
+          total: z.int().describe('Runs that ended in the window'),
+          succeeded: z.int().describe('Runs that ended with success'),
+          failed: z.int().describe('Runs that ended with a failure'),
+          cancelled: z.int().describe('Runs that were cancelled'),
+          successRate: z.number().nullable().describe('Succeeded of those that succeeded or failed, 0 to 1'),
+        })
+        .describe('Runs that ended within the window'),
+      latencyMs: z
+        .object({
+          queue: latency.describe('From acceptance to the start'),
+          run: latency.describe('From the start to the end'),
+        })
+        .describe('Durations of runs, in milliseconds'),
+      nodes: z
+        .object({
+          online: z.int().describe('Nodes that are connected now'),
+          total: z.int().describe('Paired nodes'),
+          commandLatencyMs: latency.describe('From handing a command out to its result'),
+        })
+        .describe('Companion nodes'),
+      webhooks: z
+        .object({
+          delivered: z.int().describe('Messages that the URL accepted'),
+          failed: z.int().describe('Messages that were not delivered'),
+        })
+        .describe('Messages that runs sent to URLs in the window'),
+      models: z
+        .array(
+          z.object({
+            modelId: z
+              .string()
+              .nullable()
+              .meta({ example: 'main' })
+              .describe('Of the models of the workspace; null for the one of the hub'),
+            model: z.string().describe('Name of the model at its provider'),
+            calls: z.int().describe('Each try for itself'),
+            outcomes: z
+              .record(z.string(), z.int())
+              .meta({ example: { answered: 118, http_429: 2 } })
+              .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
+            latencyMs: latency.describe('Of answered calls, to the end of the answer'),
+            inputTokens: z.int().describe('Tokens that were sent to the model'),
+            outputTokens: z.int().describe('Tokens that the model wrote'),
+            costs: z
+              .array(
+                z.object({
+                  currency: currency.describe('Currency code of ISO 4217, such as `USD`'),
+                  micros: z.int().meta({ example: 722_500 }).describe('Cost in millionths of the currency'),
+                }),
+              )
+              .describe('In millionths of each currency, where prices are set'),
+            breaker: z
+              .enum(['closed', 'open', 'half_open'])
+              .describe('Now: an open one has the model left alone, because it failed too often'),
+          }),
+        )
+        .describe(
+          'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
+        ),
+    })
+    .describe('How runs, nodes, deliveries and models did in a window'),
 );
 export type Slo = z.output<typeof slo>;
 

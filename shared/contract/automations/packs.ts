@@ -92,39 +92,43 @@ export type PackManifest = z.output<typeof packManifest>;
 
 const grants = named(
   'PackGrants',
-  z.object({
-    skills: z
-      .array(
-        z.object({
-          id: z.string().meta({ example: 'memory.write' }).describe('Id in the catalogue of skills'),
-          title: z.string().describe('Title of the skill, for people'),
-          effect: z.string().describe('What the skill does to the world, for people'),
-        }),
-      )
-      .describe('Skills that the pack calls'),
-    hosts: z.array(z.string()).describe('Hosts that the pack calls or opens'),
-    secrets: z.array(z.string()).describe('Names of inputs that hold a secret'),
-    nodePowers: z.array(z.enum(nodePowers)).describe('What the pack does on companion nodes'),
-    approvals: z.boolean().describe('Whether a person approves something in each run'),
-  }),
+  z
+    .object({
+      skills: z
+        .array(
+          z.object({
+            id: z.string().meta({ example: 'memory.write' }).describe('Id in the catalogue of skills'),
+            title: z.string().describe('Title of the skill, for people'),
+            effect: z.string().describe('What the skill does to the world, for people'),
+          }),
+        )
+        .describe('Skills that the pack calls'),
+      hosts: z.array(z.string()).describe('Hosts that the pack calls or opens'),
+      secrets: z.array(z.string()).describe('Names of inputs that hold a secret'),
+      nodePowers: z.array(z.enum(nodePowers)).describe('What the pack does on companion nodes'),
+      approvals: z.boolean().describe('Whether a person approves something in each run'),
+    })
+    .describe('What a pack may do'),
 );
 export type PackGrants = z.output<typeof grants>;
 
 const pack = named(
   'Pack',
-  packManifest.extend({
-    source: z.enum(['shipped', 'published']).describe('`shipped` with the hub, or `published` by a workspace'),
-    installedVersion: z
-      .string()
-      .nullable()
-      .describe('Version that this workspace has installed; null when it is not installed'),
-  }),
+  packManifest
+    .extend({
+      source: z.enum(['shipped', 'published']).describe('`shipped` with the hub, or `published` by a workspace'),
+      installedVersion: z
+        .string()
+        .nullable()
+        .describe('Version that this workspace has installed; null when it is not installed'),
+    })
+    .describe('A pack of the catalogue'),
 );
 export type Pack = z.output<typeof pack>;
 
 const problem = z.object({
-  path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }),
-  message: z.string(),
+  path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }).describe('Location in the manifest'),
+  message: z.string().describe('What it must be'),
 });
 const packParams = z.strictObject({ packId });
 
@@ -148,11 +152,11 @@ export const packs = defineResource({
     description:
       'Answers what the pack may do; with `dryRun` it only shows that. A pack whose graph does more than it declares is refused.',
     body: z.strictObject({
-      packId,
+      packId: packId.describe('Id of the pack'),
       version: version.optional().describe('The newest when left out'),
-      dryRun: z.boolean().default(false),
+      dryRun: z.boolean().default(false).describe('Whether to show what the pack may do without installing it'),
     }),
-    response: z.object({ pack, grants, installed: z.boolean() }),
+    response: z.object({ pack, grants, installed: z.boolean().describe('Whether the pack is installed now') }),
     errors: ['not_found', 'pack_invalid', 'product_not_entitled'],
   },
   createAutomationSkillWorkflow: {
@@ -163,7 +167,11 @@ export const packs = defineResource({
     description:
       'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`. A workflow that is older than such grants may do nothing, and its steps fail with `pack_not_granted`; make it anew.',
     params: packParams,
-    body: z.strictObject({ name: name.optional(), inputs: jsonObject.default({}), active: z.boolean().default(true) }),
+    body: z.strictObject({
+      name: name.optional().describe('Label of the workflow; the name of the pack when left out'),
+      inputs: jsonObject.default({}).describe('Inputs of the pack by name, as its `inputsSchema` says'),
+      active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
+    }),
     bodyOptional: true,
     response: workflow,
     errors: [
@@ -182,21 +190,23 @@ export const packs = defineResource({
     compressible: true,
     summary: 'The schema of packs, and every skill that they may use',
     response: z.object({
-      schemaVersion: z.literal(1),
+      schemaVersion: z.literal(1).describe('Version of the format of packs; 1 is the only one'),
       manifest: jsonObject.describe('JSON Schema of a pack'),
-      skills: z.array(
-        z.object({
-          id: z.string().meta({ example: 'memory.write' }),
-          title: z.string(),
-          summary: z.string(),
-          requires: z.array(z.string()),
-          effect: z.string(),
-          needsApproval: z.boolean().describe('Whether a person approves each use, whatever the policy'),
-          allowedInPacks: z.boolean(),
-          input: jsonObject.describe('JSON Schema of its input'),
-          output: jsonObject.describe('JSON Schema of its output'),
-        }),
-      ),
+      skills: z
+        .array(
+          z.object({
+            id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+            title: z.string().describe('Title, for people'),
+            summary: z.string().describe('What it does and what it needs, for people'),
+            requires: z.array(z.string()).describe('What the workspace must be entitled to'),
+            effect: z.string().describe('What it does to the world, for people'),
+            needsApproval: z.boolean().describe('Whether a person approves each use, whatever the policy'),
+            allowedInPacks: z.boolean().describe('Whether packs may use it'),
+            input: jsonObject.describe('JSON Schema of its input'),
+            output: jsonObject.describe('JSON Schema of its output'),
+          }),
+        )
+        .describe('Skills of this hub'),
     }),
   },
   postAutomationSkillSdk: {
@@ -206,18 +216,22 @@ export const packs = defineResource({
     path: '/v1/automations/skills/sdk',
     summary: 'Check a pack, or publish it in this workspace',
     description: 'Without `publish` every problem is listed with its path. A version that was published never changes.',
-    body: z.strictObject({ manifest: jsonObject, publish: z.boolean().default(false) }),
+    body: z.strictObject({
+      manifest: jsonObject.describe('Manifest of the pack'),
+      publish: z.boolean().default(false).describe('Whether to publish the pack when it is valid'),
+    }),
     response: z.object({
-      valid: z.boolean(),
-      errors: z.array(problem),
-      grants: grants.nullable(),
+      valid: z.boolean().describe('Whether the manifest is valid'),
+      errors: z.array(problem).describe('What is wrong; empty for a valid manifest'),
+      grants: grants.nullable().describe('What the pack may do; null for an invalid manifest'),
       published: z
         .object({
-          id,
-          packId: z.string().meta({ example: 'site-uptime-watch' }),
-          version: z.string().meta({ example: '1.0.0' }),
+          id: id.describe('Id of the published version'),
+          packId: z.string().meta({ example: 'site-uptime-watch' }).describe('Id of the pack'),
+          version: z.string().meta({ example: '1.0.0' }).describe('Version of the pack'),
         })
-        .nullable(),
+        .nullable()
+        .describe('The published version; null when nothing was published'),
     }),
     errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
   },

@@ -285,7 +285,9 @@ export const runs = defineResource({
     description:
       'A new run of the same flow with the same version and inputs, whatever the run ended as; the steps before `fromStep` keep their outputs. Its environment is that of a retry.',
     params: idParams,
-    body: z.strictObject({ fromStep: z.int().min(0).max(199).default(0) }),
+    body: z.strictObject({
+      fromStep: z.int().min(0).max(199).default(0).describe('Index of the step to begin with, 0 to 199'),
+    }),
     bodyOptional: true,
     response: run,
     errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
@@ -317,11 +319,13 @@ export const hooks = defineResource({
       'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. `event` starts those whose trigger names it, or names no events. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`: it counts for the workflow of `workflowId`, or, with `event` alone, for the key or token of the caller and this event. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
     body: z
       .strictObject({
-        workflowId: id.optional(),
-        event: text(1, 200).optional(),
-        context: text(0, 100_000).optional(),
-        payload: jsonObject.optional(),
-        idempotencyKey: text(1, 255).optional(),
+        workflowId: id.optional().describe('Workflow to start; give either `workflowId` or `event`'),
+        event: text(1, 200)
+          .optional()
+          .describe('Starts every active webhook workflow that accepts this event; at most 200 characters'),
+        context: text(0, 100_000).optional().describe('Free text for the steps, at most 100,000 characters'),
+        payload: jsonObject.optional().describe('Input of the run; steps read it as `{{payload.…}}`'),
+        idempotencyKey: text(1, 255).optional().describe('The same key starts a workflow once; 1 to 255 characters'),
       })
       .refine((body) => body.workflowId !== undefined || body.event !== undefined, {
         message: 'give workflowId or event',
@@ -329,10 +333,10 @@ export const hooks = defineResource({
       })
       .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),
     response: z.object({
-      runId: id,
-      status: z.enum(runStatuses),
+      runId: id.describe('Id of the run, or of the first of several'),
+      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
       runIds: z.array(id).optional().describe('When several workflows were started'),
-      duplicate: z.literal(true).optional(),
+      duplicate: z.literal(true).optional().describe('True when the key was used before: the run is the earlier one'),
     }),
     errors: [
       'webhook_token_mismatch',

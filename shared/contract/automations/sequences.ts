@@ -106,7 +106,11 @@ export const sequences = defineResource({
     params: idParams,
     body: runBody,
     bodyOptional: true,
-    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    response: z.object({
+      runId: id.describe('Id of the run that was started'),
+      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
+      workflowId: id.describe('Workflow that the sequence runs as'),
+    }),
     errors: ['workflow_invalid', 'workspace_limit_reached', 'queued_runs_limit_reached'],
   },
 });

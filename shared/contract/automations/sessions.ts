@@ -56,7 +56,11 @@ export const sessions = defineResource({
     path: '/v1/automations/sessions',
     summary: 'Find or make a session',
     description: 'There is one session for each scope and key.',
-    body: z.strictObject({ scope, key: text(1, 200), title: text(0, 200).optional() }),
+    body: z.strictObject({
+      scope: scope.describe('What the session is about'),
+      key: text(1, 200).describe('Unique together with `scope`, 1 to 200 characters'),
+      title: text(0, 200).optional().describe('Label for people, at most 200 characters'),
+    }),
     response: sessionSummary,
     errors: ['workspace_limit_reached'],
   },
@@ -90,8 +94,10 @@ export const sessions = defineResource({
     description: `Agents that continue the session read the message. A session that holds ${maxSessionMessages} messages accepts no more (\`conflict\`).`,
     params: idParams,
     body: z.strictObject({
-      role: z.enum(['user', 'assistant'], 'must be user or assistant'),
-      content: text(1, 20_000),
+      role: z
+        .enum(['user', 'assistant'], 'must be user or assistant')
+        .describe('Who writes it, in the terms of language models'),
+      content: text(1, 20_000).describe('Text of the message, 1 to 20,000 characters'),
     }),
     response: sessionMessage,
     errors: ['conflict'],

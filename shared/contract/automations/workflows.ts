@@ -7,6 +7,7 @@ import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
 import { workflowInputs } from './workflow-inputs.ts';
 
+/** Over 300 lines: workflows, their versions and dry runs share their shapes. */
 const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
@@ -242,12 +243,12 @@ export const workflows = defineResource({
     params: idParams,
     body: z
       .strictObject({
-        name: name.optional(),
-        active: z.boolean().optional(),
+        name: name.optional().describe('Label for people, 1 to 200 characters'),
+        active: z.boolean().optional().describe('Whether its trigger starts runs'),
         triggerJson: trigger.optional(),
-        stepsJson: steps.optional(),
-        limits: workflowLimits.nullable().optional(),
-        inputs: workflowInputs.nullable().optional(),
+        stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
+        limits: workflowLimits.nullable().optional().describe('Replaces the limits on its runs; null removes them'),
+        inputs: workflowInputs.nullable().optional().describe('Replaces the schema of the payload; null accepts any'),
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
@@ -289,10 +290,17 @@ export const workflows = defineResource({
     summary: 'The next fires of a schedule',
     body: z.strictObject({
       schedule,
-      count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10),
+      count: z
+        .int()
+        .min(1, 'must be from 1 to 100')
+        .max(100, 'must be from 1 to 100')
+        .default(10)
+        .describe('Number of fires to answer, 1 to 100'),
       after: instant.optional().describe('Now when left out'),
     }),
-    response: z.object({ fires: z.array(timestamp) }),
+    response: z.object({
+      fires: z.array(timestamp).describe('Next times at which the schedule fires, earliest first'),
+    }),
     errors: ['workflow_invalid'],
   },
   listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },

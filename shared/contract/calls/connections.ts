@@ -110,7 +110,7 @@ export const callConnections = defineResource({
     summary: 'Change a connection',
     params: idParams,
     body: z.strictObject({
-      name: name.optional(),
+      name: name.optional().describe('Label for people, 1 to 200 characters'),
       accountSid: accountSid.nullable().optional(),
       apiBaseUrl: apiBaseUrl.optional(),
       authToken: authToken.optional().describe('Twilio: only together with another `apiBaseUrl`; else rotate it'),
@@ -141,7 +141,8 @@ export const callConnections = defineResource({
         .int('must be a whole number from 0 to 168')
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
-        .default(24),
+        .default(24)
+        .describe('Hours for which what the old secret signed is accepted as well, 0 to 168'),
     }),
     bodyOptional: true,
     response: callConnectionWithSecret,

@@ -148,7 +148,10 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}',
     summary: 'Change status, priority, name or snooze',
     params: oneInWorkspace,
-    body: z.strictObject({ ...changes, name: chatText(1, 200).optional() }),
+    body: z.strictObject({
+      ...changes,
+      name: chatText(1, 200).optional().describe('Title for agents, 1 to 200 characters'),
+    }),
     response: inboxConversation,
   },
   assignInboxConversation: {
@@ -186,11 +189,17 @@ export const inbox = defineResource({
     params: oneInWorkspace,
     body: z
       .strictObject({
-        content: chatText(0, maxMessageLength),
-        private: z.boolean().default(false),
+        content: chatText(0, maxMessageLength).describe(
+          'Text, at most 10,000 characters; may be empty when files are sent',
+        ),
+        private: z.boolean().default(false).describe('Whether it is a private note, which visitors never see'),
         clientId: clientId.optional(),
         attachmentIds,
-        lastSeenSeq: z.int().min(0).optional(),
+        lastSeenSeq: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('`seq` of the newest message that you saw; the reply is refused once when there is a newer one'),
       })
       .refine(contentOrFiles, needsContent),
     response: inboxMessage,
@@ -212,7 +221,10 @@ export const inbox = defineResource({
     summary: 'Say that you look at a conversation, and whether you type',
     description: 'Holds for 20 seconds. Over the live connection, frames say the same.',
     params: oneInWorkspace,
-    body: z.strictObject({ viewing: z.boolean(), typing: z.boolean().default(false) }),
+    body: z.strictObject({
+      viewing: z.boolean().describe('Whether you view the conversation now'),
+      typing: z.boolean().default(false).describe('Whether you are typing now'),
+    }),
     response: named(
       'InboxActivity',
       z.object({ viewers: z.array(id).describe('Ids of the members who view the conversation now') }),
@@ -224,7 +236,12 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/draft',
     summary: 'Keep a draft of yours; an empty one is removed',
     params: oneInWorkspace,
-    body: z.strictObject({ content: chatText(0, maxMessageLength), private: z.boolean().default(false) }),
+    body: z.strictObject({
+      content: chatText(0, maxMessageLength).describe(
+        'Text of the draft, at most 10,000 characters; empty deletes the draft',
+      ),
+      private: z.boolean().default(false).describe('Whether it is the draft of a private note'),
+    }),
     response: draft,
   },
   revokeInboxLinks: {

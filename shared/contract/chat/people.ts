@@ -68,9 +68,17 @@ export const chatPeople = defineResource({
     summary: 'Change what is known of a visitor',
     params: oneInWorkspace,
     body: z.strictObject({
-      displayName: chatText(1, 200).nullable().optional(),
-      email: z.email('must be an email address').max(254, 'must have at most 254 characters').nullable().optional(),
-      phone: text(1, 40).nullable().optional(),
+      displayName: chatText(1, 200)
+        .nullable()
+        .optional()
+        .describe('Name of the visitor, 1 to 200 characters; null deletes it'),
+      email: z
+        .email('must be an email address')
+        .max(254, 'must have at most 254 characters')
+        .nullable()
+        .optional()
+        .describe('Email address; null deletes it'),
+      phone: text(1, 40).nullable().optional().describe('Phone number, 1 to 40 characters; null deletes it'),
       attributes: attributesPatch.optional(),
     }),
     response: inboxVisitor,

@@ -123,7 +123,11 @@ export const visitorPage = defineResource({
         .optional()
         .describe('Session token of the anonymous visitor who now signs in with `token`'),
       name: chatText(1, 200).optional().describe('What an anonymous visitor calls themselves'),
-      email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
+      email: z
+        .email('must be an email address')
+        .max(254, 'must have at most 254 characters')
+        .optional()
+        .describe('Email address that an anonymous visitor gives; it is not verified'),
     }),
     response: visitorSession,
     errors: [
@@ -191,7 +195,13 @@ export const visitorPage = defineResource({
     summary: 'Send a message as the visitor',
     description: 'The same `clientId` again is the same message. At most 20 in 10 seconds.',
     body: z
-      .strictObject({ content: chatText(0, maxMessageLength), clientId, attachmentIds })
+      .strictObject({
+        content: chatText(0, maxMessageLength).describe(
+          'Text, at most 10,000 characters; may be empty when files are sent',
+        ),
+        clientId,
+        attachmentIds,
+      })
       .refine(contentOrFiles, needsContent),
     response: message,
     errors: ['conversation_closed', 'rate_limited'],
@@ -203,7 +213,7 @@ export const visitorPage = defineResource({
     summary: 'Mark messages as read by the visitor',
     description:
       'Up to `seq`, at most to the newest message. What is read stays read: the answer says how far that is.',
-    body: z.strictObject({ seq: z.int().min(0) }),
+    body: z.strictObject({ seq: z.int().min(0).describe('`seq` up to which the visitor has read') }),
     response: named('VisitorRead', z.object({ seq: z.int().describe('`seq` up to which the visitor has read') })),
   },
   showVisitorTyping: {
@@ -212,7 +222,7 @@ export const visitorPage = defineResource({
     path: '/widget/v1/typing',
     summary: 'Say whether the visitor types',
     description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
-    body: z.strictObject({ typing: z.boolean() }),
+    body: z.strictObject({ typing: z.boolean().describe('Whether the visitor is typing now') }),
     response: named(
       'VisitorTyping',
       z.object({ typing: z.boolean().describe('Whether agents see the visitor as typing') }),
@@ -235,8 +245,12 @@ export const visitorPage = defineResource({
     summary: 'Say how the conversation was',
     description: 'Offered for 14 days after it was closed, changeable for 24 hours.',
     body: z.strictObject({
-      score: z.int('must be a whole number from 1 to 5').min(1, 'must be from 1 to 5').max(5, 'must be from 1 to 5'),
-      comment: chatText(0, maxRatingComment).default(''),
+      score: z
+        .int('must be a whole number from 1 to 5')
+        .min(1, 'must be from 1 to 5')
+        .max(5, 'must be from 1 to 5')
+        .describe('1 (worst) to 5 (best)'),
+      comment: chatText(0, maxRatingComment).default('').describe('At most 2,000 characters'),
     }),
     response: rating,
     errors: ['rating_not_offered'],

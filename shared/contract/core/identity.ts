@@ -8,7 +8,8 @@ const tag = 'Workspaces and people';
 export const email = z
   .email('must be an email address')
   .max(254)
-  .transform((value) => value.toLowerCase());
+  .transform((value) => value.toLowerCase())
+  .describe('Email address with which the member signs in, stored in lower case');
 export const password = text(12, 256).describe('At least 12 characters');
 const role = z.enum(roles, 'must be admin or agent').describe('`admin` manages the workspace; `agent` works in it');
 
@@ -42,13 +43,15 @@ const displayName = z
 
 const profile = named(
   'MemberProfile',
-  z.object({
-    id: id.describe('Id of the member'),
-    email: z.string().describe('Email address with which the member signs in; visitors never see it'),
-    role,
-    displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
-    picture: memberPicture,
-  }),
+  z
+    .object({
+      id: id.describe('Id of the member'),
+      email: z.string().describe('Email address with which the member signs in; visitors never see it'),
+      role,
+      displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
+      picture: memberPicture,
+    })
+    .describe('The member who is signed in'),
 );
 
 const tenantParams = z.strictObject({ tenantId: id });
@@ -111,7 +114,11 @@ export const identity = defineResource({
     summary: 'Make a workspace and its first admin',
     description:
       'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
-    body: z.strictObject({ email, password, workspaceName: name }),
+    body: z.strictObject({
+      email,
+      password,
+      workspaceName: name.describe('Name of the new workspace, 1 to 200 characters; unique on the hub'),
+    }),
     response: session,
     errors: ['sign_up_closed', 'email_taken', 'workspace_name_taken'],
     ipLimit: 'sign-in',
@@ -122,7 +129,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/login',
     summary: 'Sign in',
-    body: z.strictObject({ email, password: text(1, 256) }),
+    body: z.strictObject({ email, password: text(1, 256).describe('Password of the member') }),
     response: session,
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
@@ -133,7 +140,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/link',
     summary: 'Sign in with the code of a one-time link',
-    body: z.strictObject({ code: text(1, 200) }),
+    body: z.strictObject({ code: text(1, 200).describe('Code from the one-time link') }),
     response: session,
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
@@ -145,7 +152,11 @@ export const identity = defineResource({
     method: 'GET',
     path: '/auth/me',
     summary: 'Who is signed in',
-    response: z.object({ tenantId: id, workspaceName: z.string(), user: profile }),
+    response: z.object({
+      tenantId: id.describe('Id of the workspace'),
+      workspaceName: z.string().describe('Name of the workspace'),
+      user: profile,
+    }),
   },
   updateMe: {
     tag,
@@ -166,7 +177,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/logout',
     summary: 'Sign out: the JWT stops working at once',
-    response: z.object({ signedOut: z.literal(true) }),
+    response: z.object({ signedOut: z.literal(true).describe('Always true: the session ended') }),
   },
   changePassword: {
     tag,
@@ -185,7 +196,7 @@ export const identity = defineResource({
       }),
       { currentPassword: 'correct horse battery', newPassword: 'a longer passphrase' },
     ),
-    response: z.object({ changed: z.literal(true) }),
+    response: z.object({ changed: z.literal(true).describe('Always true: the new password is valid now') }),
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
   },
@@ -198,7 +209,12 @@ export const identity = defineResource({
     summary: 'Add a person to the workspace',
     params: tenantParams,
     body: z.strictObject({ email, password, role: role.default('agent') }),
-    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    response: z.object({
+      id: id.describe('Id of the new member'),
+      email: z.string().describe('Email address with which the member signs in'),
+      role,
+      createdAt: timestamp,
+    }),
     errors: ['email_taken'],
   },
   listMembers: {
@@ -224,7 +240,12 @@ export const identity = defineResource({
       'The new role applies at once on every process, also to sessions and live connections. The last admin keeps the role: `conflict`.',
     params: z.strictObject({ tenantId: id, userId: id }),
     body: z.strictObject({ role: role.describe('`admin` or `agent`') }),
-    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    response: z.object({
+      id: id.describe('Id of the member'),
+      email: z.string().describe('Email address with which the member signs in'),
+      role,
+      createdAt: timestamp,
+    }),
     errors: ['conflict'],
   },
   removeMember: {

@@ -34,11 +34,11 @@ const contact = named(
 );
 
 const campaignFields = {
-  name,
-  listId: id,
-  subject: text(1, 500),
-  html: text(1, 500_000).nullable(),
-  text: text(1, 100_000).nullable(),
+  name: name.describe('Label for people, 1 to 200 characters'),
+  listId: id.describe('List of the recipients'),
+  subject: text(1, 500).describe('Subject of the mail, 1 to 500 characters; may hold templates'),
+  html: text(1, 500_000).nullable().describe('HTML body, at most 500,000 characters; null without one'),
+  text: text(1, 100_000).nullable().describe('Plain text body, at most 100,000 characters; null without one'),
 };
 const campaign = named(
   'Campaign',
@@ -80,7 +80,7 @@ export const marketing = defineResource({
     summary: 'Create a contact list',
     description:
       'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.',
-    body: z.strictObject({ name }),
+    body: z.strictObject({ name: name.describe('Label for people, 1 to 200 characters') }),
     response: contactList,
     errors: ['workspace_limit_reached'],
   },
@@ -111,11 +111,21 @@ export const marketing = defineResource({
     params: listContacts,
     body: z.strictObject({
       contacts: z
-        .array(z.strictObject({ email, name: text(1, 200).optional(), attributes: jsonObject.optional() }))
+        .array(
+          z.strictObject({
+            email: email.describe('Email address; identifies the contact in its list'),
+            name: text(1, 200).optional().describe('Name of the person, 1 to 200 characters'),
+            attributes: jsonObject.optional().describe('Your own fields, which templates of campaigns can use'),
+          }),
+        )
         .min(1, 'must hold at least one contact')
-        .max(1000, 'must hold at most 1000 contacts'),
+        .max(1000, 'must hold at most 1000 contacts')
+        .describe('Contacts to add or update, 1 to 1,000'),
     }),
-    response: z.object({ added: z.int(), updated: z.int() }),
+    response: z.object({
+      added: z.int().describe('Number of contacts that are new'),
+      updated: z.int().describe('Number of contacts that were known'),
+    }),
     errors: ['workspace_limit_reached'],
   },
   deleteContact: {

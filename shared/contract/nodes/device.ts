@@ -10,68 +10,72 @@ export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const
  */
 export const deviceInfo = named(
   'DeviceInfo',
-  z.object({
-    name: text(1, 200).describe('Host name of the device'),
-    platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
-    arch: text(1, 50).describe('Processor architecture as Node.js names it, such as `x64` or `arm64`'),
-    osVersion: text(0, 200).describe('Version of the operating system; may be empty'),
-    appVersion: text(1, 50).describe('Version of the companion'),
-    capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
-  }),
+  z
+    .object({
+      name: text(1, 200).describe('Host name of the device'),
+      platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
+      arch: text(1, 50).describe('Processor architecture as Node.js names it, such as `x64` or `arm64`'),
+      osVersion: text(0, 200).describe('Version of the operating system; may be empty'),
+      appVersion: text(1, 50).describe('Version of the companion'),
+      capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
+    })
+    .describe('What a device reports about itself. It is not trusted: show it as text only'),
 );
 
 /** Facts of a heartbeat; every one may be missing. */
 export const deviceFacts = named(
   'DeviceFacts',
-  z.object({
-    cpu: z
-      .object({
-        model: text(0, 200).describe('Model of the processor'),
-        cores: z.int().min(0).max(4096).describe('Logical cores'),
-        loadPercent: z.number().min(0).max(100).describe('Load over all cores, 0 to 100'),
-      })
-      .optional()
-      .describe('Processor; missing when it is not known'),
-    memory: z
-      .object({
-        totalBytes: z.int().min(0).describe('Installed memory, in bytes'),
-        availableBytes: z.int().min(0).describe('Memory that programs can still use, in bytes'),
-      })
-      .optional()
-      .describe('Main memory; missing when it is not known'),
-    disks: z
-      .array(
-        z.object({
-          mount: text(0, 500).describe('Mount point or drive, such as `/` or `C:`'),
-          totalBytes: z.int().min(0).describe('Capacity, in bytes'),
-          usedBytes: z.int().min(0).describe('Used space, in bytes'),
-        }),
-      )
-      .max(50)
-      .optional()
-      .describe('Mounted file systems, at most 50'),
-    battery: z
-      .object({
-        percent: z.number().min(0).max(100).describe('Charge, 0 to 100'),
-        charging: z.boolean().describe('Whether the battery is being charged'),
-      })
-      .nullable()
-      .optional()
-      .describe('Battery; null for a device without one'),
-    displays: z
-      .array(
-        z.object({
-          index: z.int().min(0).describe('Number of the display, from 0, as `screen` commands take it'),
-          name: text(0, 200).describe('Name of the display; may be empty'),
-          width: z.int().min(0).describe('In pixels'),
-          height: z.int().min(0).describe('In pixels'),
-        }),
-      )
-      .max(16)
-      .optional()
-      .describe('Displays, at most 16'),
-    uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
-  }),
+  z
+    .object({
+      cpu: z
+        .object({
+          model: text(0, 200).describe('Model of the processor'),
+          cores: z.int().min(0).max(4096).describe('Logical cores'),
+          loadPercent: z.number().min(0).max(100).describe('Load over all cores, 0 to 100'),
+        })
+        .optional()
+        .describe('Processor; missing when it is not known'),
+      memory: z
+        .object({
+          totalBytes: z.int().min(0).describe('Installed memory, in bytes'),
+          availableBytes: z.int().min(0).describe('Memory that programs can still use, in bytes'),
+        })
+        .optional()
+        .describe('Main memory; missing when it is not known'),
+      disks: z
+        .array(
+          z.object({
+            mount: text(0, 500).describe('Mount point or drive, such as `/` or `C:`'),
+            totalBytes: z.int().min(0).describe('Capacity, in bytes'),
+            usedBytes: z.int().min(0).describe('Used space, in bytes'),
+          }),
+        )
+        .max(50)
+        .optional()
+        .describe('Mounted file systems, at most 50'),
+      battery: z
+        .object({
+          percent: z.number().min(0).max(100).describe('Charge, 0 to 100'),
+          charging: z.boolean().describe('Whether the battery is being charged'),
+        })
+        .nullable()
+        .optional()
+        .describe('Battery; null for a device without one'),
+      displays: z
+        .array(
+          z.object({
+            index: z.int().min(0).describe('Number of the display, from 0, as `screen` commands take it'),
+            name: text(0, 200).describe('Name of the display; may be empty'),
+            width: z.int().min(0).describe('In pixels'),
+            height: z.int().min(0).describe('In pixels'),
+          }),
+        )
+        .max(16)
+        .optional()
+        .describe('Displays, at most 16'),
+      uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
+    })
+    .describe('Facts of a heartbeat; each one may be missing'),
 );
 
 export const node = named(
@@ -199,10 +203,12 @@ export const nodeCommand = named(
 /** Pace that the hub asks of a device, in seconds. */
 export const hubPace = named(
   'HubPace',
-  z.object({
-    pollSeconds: z.int().describe('Seconds for which the device should hold a poll open'),
-    heartbeatSeconds: z.int().describe('Seconds between two heartbeats'),
-  }),
+  z
+    .object({
+      pollSeconds: z.int().describe('Seconds for which the device should hold a poll open'),
+      heartbeatSeconds: z.int().describe('Seconds between two heartbeats'),
+    })
+    .describe('How often the device should call the hub'),
 );
 
 /** An approval that travels with a command that needs one; the device checks `requestHash` against what it would run. */

@@ -27,7 +27,7 @@ const events = z
   .transform((list) => [...new Set(list)])
   .describe('What is sent; `visitor.created` is accepted and not emitted yet');
 const url = text(1, 2_000).describe('https, without user name and password');
-const description = text(0, 500);
+const description = text(0, 500).describe('Label for people, at most 500 characters');
 const status = z.enum(deliveryStatuses, `must be one of ${deliveryStatuses.join(', ')}`);
 
 const subscription = {
@@ -121,12 +121,15 @@ export const webhooks = defineResource({
       url,
       events,
       description: description.default(''),
-      active: z.boolean().default(true),
+      active: z.boolean().default(true).describe('Whether events are sent from the beginning'),
       environment: z
         .enum(environments, 'must be live or test')
         .optional()
         .describe('That of the key when left out, and no other; `live` for a person who says nothing else'),
-      includePrivate: z.literal(false, 'must be false: private notes never leave').optional(),
+      includePrivate: z
+        .literal(false, 'must be false: private notes never leave')
+        .optional()
+        .describe('Only false is possible: private notes are never sent'),
     }),
     response: webhookWithSecret,
     errors: ['workspace_limit_reached'],
@@ -151,7 +154,7 @@ export const webhooks = defineResource({
       url: url.optional(),
       events: events.optional(),
       description: description.optional(),
-      active: z.boolean().optional(),
+      active: z.boolean().optional().describe('Whether events are sent; true also clears `disabledReason`'),
     }),
     response: webhook,
   },
@@ -178,7 +181,8 @@ export const webhooks = defineResource({
         .int('must be a whole number from 0 to 168')
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
-        .default(24),
+        .default(24)
+        .describe('Hours for which the old secret signs as well, 0 to 168'),
     }),
     bodyOptional: true,
     response: webhookWithSecret,
@@ -190,7 +194,7 @@ export const webhooks = defineResource({
     summary: 'Send a test delivery',
     description: 'Sends an example of an event with `payload.test: true`, signed like any other.',
     params,
-    body: z.strictObject({ event: eventType.default('message.created') }),
+    body: z.strictObject({ event: eventType.default('message.created').describe('Type of the sample event') }),
     bodyOptional: true,
     response: webhookDelivery,
     errors: ['conflict'],
@@ -203,7 +207,11 @@ export const webhooks = defineResource({
     description:
       'Up to 10,000 a call, oldest first: those from `since` on and before `until`, of one status, or whatever was not delivered and is not on its way.',
     params,
-    body: z.strictObject({ since: instant, until: instant.optional(), status: status.optional() }),
+    body: z.strictObject({
+      since: instant.describe('Only deliveries of this time or later'),
+      until: instant.optional().describe('Only deliveries before this time; now when left out'),
+      status: status.optional().describe('Only deliveries with this status; every status when left out'),
+    }),
     response: named(
       'WebhookReplay',
       z.object({ replayed: z.int().describe('Number of deliveries that were queued again') }),
