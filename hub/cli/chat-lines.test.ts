@@ -9,6 +9,7 @@ const message = (content: string, name = 'photo.png'): InboxMessage => ({
   senderType: 'visitor',
   senderId: null,
   senderName: null,
+  senderPicture: null,
   attachments: [{ id: '01a20440-098e-7081-960e-26adc2588713', name, contentType: 'image/png', bytes: 5 }],
   clientId: null,
   createdAt: '2026-11-22T17:15:02.353Z',

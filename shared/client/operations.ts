@@ -11,10 +11,15 @@ export interface Bytes {
 }
 
 export interface Agent {
+  /** Id of the AI agent */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Instructions for the model, at most 50,000 characters */
   systemPrompt: string;
+  /** Profile that says which skills the agent may call; null for none */
   toolProfileId: string | null;
+  /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys: string[];
   /** Id of a model of the workspace; the failover order when null */
   model: string | null;
@@ -25,6 +30,7 @@ export interface Agent {
 }
 
 export interface AgentConversationFrame {
+  /** A conversation changed or is new */
   type: 'conversation';
   conversation: InboxConversation;
 }
@@ -32,40 +38,54 @@ export interface AgentConversationFrame {
 export type AgentFrame = AgentMessageFrame | AgentConversationFrame | AgentRemovedFrame | AgentTypingFrame | AgentReadFrame | AgentPresenceFrame | AgentSuggestionFrame | AgentViewersFrame | AgentSyncFrame | ChatErrorFrame;
 
 export interface AgentMessageFrame {
+  /** A message or a private note was written */
   type: 'message';
   message: InboxMessage;
 }
 
 export interface AgentPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Agent[];
   meta: PageMeta;
 }
 
 export interface AgentPresenceFrame {
+  /** A member came online, went away or went offline */
   type: 'presence';
+  /** Member whose presence changed */
   userId: string;
+  /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
 }
 
 export interface AgentReadFrame {
+  /** Messages were read */
   type: 'read';
+  /** Conversation of the messages */
   conversationId: string;
+  /** Side that has read */
   who: 'visitor' | 'agent';
+  /** `seq` up to which that side has read */
   seq: number;
 }
 
 export interface AgentRemovedFrame {
+  /** A conversation was erased */
   type: 'removed';
+  /** Conversation that was erased */
   conversationId: string;
 }
 
 export interface AgentStep {
+  /** Lets an AI agent work on a prompt */
   type: 'agent';
   /** Whose system prompt, model and tools; a plain one when left out */
   agentId?: string;
+  /** Task for the agent, at most 50,000 characters; may hold templates */
   prompt: string;
   /** Which skills it may call; the agent's own profile when left out, and none without either */
   toolProfileId?: string;
+  /** Calls of the model, at most; 1 to 50 */
   maxTurns: number;
   /** Tokens in all, in and out */
   maxTokens?: number;
@@ -73,10 +93,13 @@ export interface AgentStep {
   sessionId?: string;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -92,12 +115,15 @@ export interface AgentStep {
 }
 
 export interface AgentStepInput {
+  /** Lets an AI agent work on a prompt */
   type: 'agent';
   /** Whose system prompt, model and tools; a plain one when left out */
   agentId?: string;
+  /** Task for the agent, at most 50,000 characters; may hold templates */
   prompt: string;
   /** Which skills it may call; the agent's own profile when left out, and none without either */
   toolProfileId?: string;
+  /** Calls of the model, at most; 1 to 50 */
   maxTurns?: number;
   /** Tokens in all, in and out */
   maxTokens?: number;
@@ -105,10 +131,13 @@ export interface AgentStepInput {
   sessionId?: string;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -125,19 +154,27 @@ export interface AgentStepInput {
 
 /** The AI agent suggests a reply; the list of suggestions has it */
 export interface AgentSuggestionFrame {
+  /** The AI agent suggests a reply */
   type: 'suggestion';
+  /** Conversation that the suggestion is for */
   conversationId: string;
+  /** Id of the suggestion */
   id: string;
 }
 
 /** Every 15 seconds: the conversations that changed in the last 45 */
 export interface AgentSyncFrame {
+  /** Regular list of changes, so that the client notices missed frames */
   type: 'sync';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
+  /** Conversations that changed in the last 45 seconds */
   changed: {
+    /** Id of the conversation */
     id: string;
+    /** `position` of what was written last, notes included */
     lastPosition: number;
+    /** Status of the conversation */
     status: string;
     /** ISO 8601, UTC, with milliseconds */
     updatedAt: string;
@@ -147,16 +184,24 @@ export interface AgentSyncFrame {
 }
 
 export interface AgentTypingFrame {
+  /** Someone started or stopped typing */
   type: 'typing';
+  /** Conversation in which they type */
   conversationId: string;
+  /** `visitor`, `agent` for a member, or `ai` for the AI agent */
   who: 'visitor' | 'agent' | 'ai';
+  /** Member who types; null for others */
   userId: string | null;
+  /** False when typing stopped */
   typing: boolean;
 }
 
 export interface AgentViewersFrame {
+  /** Members began or stopped viewing a conversation */
   type: 'viewers';
+  /** Conversation that is viewed */
   conversationId: string;
+  /** Members who view it now */
   userIds: string[];
 }
 
@@ -165,6 +210,7 @@ export interface AiBudget {
   dailyTokens: number | null;
   /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
   dailyCost: {
+    /** Currency code of ISO 4217, such as `USD` */
     currency: string;
     /** Millionths of the currency */
     micros: number;
@@ -175,10 +221,13 @@ export interface AiBudget {
   dailySpeechCharacters: number;
   /** Today */
   used: {
+    /** Today, UTC */
     day: string;
+    /** Tokens in and out so far today */
     tokens: number;
     /** One for each currency */
     costs: {
+      /** Currency code of ISO 4217, such as `USD` */
       currency: string;
       /** Millionths of the currency */
       micros: number;
@@ -201,14 +250,21 @@ export interface AiBudget {
 }
 
 export interface AiRun {
+  /** Id of the AI run */
   id: string;
+  /** `failed` when no model answered; see `error` */
   status: 'succeeded' | 'failed';
   /** Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed */
   outputText: string | null;
+  /** Input as it was sent */
   input: string;
+  /** Context as it was sent; null without one */
   context: string | null;
+  /** Metadata as it was sent; empty without any */
   metadata: JsonObject;
+  /** Kind of the answer; always `text` */
   mode: 'text';
+  /** Requested language of the answer, by BCP 47; null when none was requested */
   locale: string | null;
   /** That of the key; a run of a test key asks the same models */
   environment: 'live' | 'test';
@@ -227,10 +283,14 @@ export interface AiRun {
     /** What the provider said about the key, the account or the model, without secrets */
     detail?: string;
   }[];
+  /** Tokens of all calls of this run */
   usage: {
+    /** Tokens that were sent to models */
     inputTokens: number;
+    /** Tokens that models wrote */
     outputTokens: number;
   };
+  /** Time from the request to the answer, in milliseconds */
   latencyMs: number;
   /** Whether something was left out before the model, or its answer ended at 1,024 tokens */
   truncated: boolean;
@@ -238,8 +298,11 @@ export interface AiRun {
   truncation: string | null;
   /** Ids of the entries of the knowledge that the model was given */
   sources: string[];
+  /** Why the run failed; null when it succeeded */
   error: {
+    /** Stable code, for programs */
     code: string;
+    /** What went wrong and what to do, for people */
     message: string;
   } | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -247,17 +310,23 @@ export interface AiRun {
 }
 
 export interface AiRunPage {
+  /** Rows of this page, at most `meta.limit` */
   data: AiRun[];
   meta: PageMeta;
 }
 
 export interface AiSuggestion {
+  /** Id of the suggestion */
   id: string;
+  /** Conversation that it is for */
   conversationId: string;
   /** What could be replied; empty where it would hand over or not reply at all */
   content: string;
+  /** What the AI agent would do: reply, ask back, hand over to a person, or do nothing */
   action: 'answer' | 'clarify' | 'handoff' | 'ignore';
+  /** Why, in the words of the model */
   reason: string;
+  /** Entries of the knowledge that the text is based on */
   sources: ChatMessageSource[];
   /** What was called for it, in that order; what acts is not offered */
   tools: ChatAiToolUse[];
@@ -274,15 +343,19 @@ export interface AiSuggestion {
 }
 
 export interface AiSuggestionPage {
+  /** Rows of this page, at most `meta.limit` */
   data: AiSuggestion[];
   meta: PageMeta;
 }
 
 export interface AiUsage {
+  /** First day of the report, UTC */
   from: string;
+  /** Last day of the report, UTC; included */
   to: string;
   /** By day, the newest first, then by model; days without a call are left out */
   data: {
+    /** Day in UTC, `YYYY-MM-DD` */
     day: string;
     /** Of the models of the workspace; null for the one of the hub */
     modelId: string | null;
@@ -294,10 +367,13 @@ export interface AiUsage {
     failedCalls: number;
     /** Those of which the provider said no tokens, because they were broken off or it counts none */
     estimatedCalls: number;
+    /** Tokens that were sent to models */
     inputTokens: number;
+    /** Tokens that models wrote */
     outputTokens: number;
     /** Null where no prices were set */
     cost: {
+      /** Currency code of ISO 4217, such as `USD` */
       currency: string;
       /** Millionths of the currency */
       micros: number;
@@ -305,10 +381,14 @@ export interface AiUsage {
   }[];
   /** Seconds of sound that were transcribed and characters that were spoken, by day, the newest first */
   speech: {
+    /** Day in UTC, `YYYY-MM-DD` */
     day: string;
+    /** Seconds of sound that were transcribed */
     seconds: number;
+    /** Characters that were spoken */
     characters: number;
   }[];
+  /** Sums over all days and models of the report */
   totals: {
     /** Calls of models, each try for itself */
     calls: number;
@@ -316,10 +396,13 @@ export interface AiUsage {
     failedCalls: number;
     /** Those of which the provider said no tokens, because they were broken off or it counts none */
     estimatedCalls: number;
+    /** Tokens that were sent to models */
     inputTokens: number;
+    /** Tokens that models wrote */
     outputTokens: number;
     /** One for each currency */
     costs: {
+      /** Currency code of ISO 4217, such as `USD` */
       currency: string;
       /** Millionths of the currency */
       micros: number;
@@ -338,13 +421,19 @@ export interface AllowedOriginsInput {
 }
 
 export interface ApiToken {
+  /** Id of the key */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
+  /** `test` keys see and change only test data; nothing leaves the platform */
   environment: 'live' | 'test';
+  /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
+  /** CIDR blocks or addresses that may use the key; every address when empty */
   ipAllowlist: string[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -355,30 +444,43 @@ export interface ApiToken {
 }
 
 export interface ApiTokenPage {
+  /** Rows of this page, at most `meta.limit` */
   data: ApiToken[];
   meta: PageMeta;
 }
 
 export interface Approval {
+  /** Id of the approval */
   id: string;
+  /** Run that waits for the decision */
   runId: string;
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
   kind: 'step' | 'system.run';
+  /** Question for the approver */
   title: string;
+  /** Details for the approver; may be empty */
   message: string;
   /** What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit */
   request: JsonValue;
   /** SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for */
   requestHash: string;
+  /** `pending` until it is decided or expires */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
   /** Who alone may decide; empty when every caller with the permission may */
   approvers: string[];
   /** How many of them must agree */
   required: number;
+  /** Decisions of single approvers, oldest first */
   votes: {
+    /** Email address of the approver */
     approver: string;
+    /** Who decided on behalf of the approver; null for decisions before this was recorded */
     decider: ApprovalDecider | null;
+    /** Decision of this approver */
     decision: 'approved' | 'rejected';
+    /** Reason that the approver gave; null without one */
     note: string | null;
     /** ISO 8601, UTC, with milliseconds */
     at: string;
@@ -391,6 +493,7 @@ export interface Approval {
   decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
+  /** Reason of the final decision; null without one */
   note: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -406,27 +509,38 @@ export interface ApprovalDecider {
 }
 
 export interface ApprovalEvent {
+  /** An approval was requested or decided */
   type: 'approval';
   /** When it happened */
   at: string;
+  /** Id of the approval */
   id: string;
+  /** Run that waits for the decision */
   runId: string;
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
+  /** `system.run` for a command on a node, `step` for everything else */
   kind: 'step' | 'system.run';
+  /** Status of the approval after the change */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
 }
 
 export interface ApprovalPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Approval[];
   meta: PageMeta;
 }
 
 export interface ApprovalStep {
+  /** Waits until a person approves */
   type: 'approval';
+  /** Question for the approver, at most 200 characters; may hold templates */
   title: string;
+  /** Details for the approver, at most 10,000 characters; may hold templates */
   message: string;
   /** No expiry when left out */
   expiresInSeconds?: number;
+  /** Decision that is taken when the approval expires */
   onTimeout: 'reject' | 'approve';
   /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
   approvers?: JsonValue[];
@@ -434,13 +548,17 @@ export interface ApprovalStep {
   required: number;
   /** From then on those in escalateTo may decide as well */
   escalateAfterSeconds?: number;
+  /** Email addresses of further approvers, 1 to 50, from `escalateAfterSeconds` on */
   escalateTo?: JsonValue[];
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -456,11 +574,15 @@ export interface ApprovalStep {
 }
 
 export interface ApprovalStepInput {
+  /** Waits until a person approves */
   type: 'approval';
+  /** Question for the approver, at most 200 characters; may hold templates */
   title: string;
+  /** Details for the approver, at most 10,000 characters; may hold templates */
   message?: string;
   /** No expiry when left out */
   expiresInSeconds?: number;
+  /** Decision that is taken when the approval expires */
   onTimeout?: 'reject' | 'approve';
   /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
   approvers?: string[];
@@ -468,13 +590,17 @@ export interface ApprovalStepInput {
   required?: number;
   /** From then on those in escalateTo may decide as well */
   escalateAfterSeconds?: number;
+  /** Email addresses of further approvers, 1 to 50, from `escalateAfterSeconds` on */
   escalateTo?: string[];
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -490,30 +616,41 @@ export interface ApprovalStepInput {
 }
 
 export interface AuditEntry {
+  /** Id of the entry */
   id: string;
+  /** Who did it, such as `user:<id>`, `token:<id>` or `operator` */
   actor: string;
+  /** What was done, such as `workflow.updated` */
   action: string;
+  /** Kind of the object, such as `workflow` */
   targetType: string;
+  /** Id of the object */
   targetId: string;
+  /** Facts about the action; the fields depend on `action`. Secrets are never part of it */
   details: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface AuditEntryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: AuditEntry[];
   meta: PageMeta;
 }
 
 export interface AuditHead {
+  /** Number of entries in the log of the device */
   count: number;
+  /** SHA-256 of the last entry, as 64 hexadecimal digits */
   hash: string;
 }
 
 export interface BulkRunsAnswer {
   /** One for each run, in the order of `ids`; of a filter, the newest first */
   results: {
+    /** Id of the run that was named or selected */
     id: string;
+    /** Whether the operation succeeded for this run */
     ok: boolean;
     /** The run that there is now: the new attempt of a retry, else the run itself */
     runId?: string;
@@ -529,12 +666,17 @@ export interface BulkRunsAnswer {
 }
 
 export interface CallConnection {
+  /** Id of the connection */
   id: string;
+  /** Carrier that sends the events */
   provider: 'twilio' | 'telnyx' | 'kamailio';
+  /** Label for people, at most 200 characters */
   name: string;
   /** Where the carrier sends what happens to calls; under PUBLIC_URL */
   url: string;
+  /** Twilio: SID of the account; null for other carriers and when it is not set */
   accountSid: string | null;
+  /** Twilio: base URL of the API; null for other carriers and for the default */
   apiBaseUrl: string | null;
   /** When the carrier last sent something that was signed well, to within a minute */
   lastEventAt: string | null;
@@ -547,17 +689,23 @@ export interface CallConnection {
 }
 
 export interface CallConnectionPage {
+  /** Rows of this page, at most `meta.limit` */
   data: CallConnection[];
   meta: PageMeta;
 }
 
 export interface CallConnectionWithSecret {
+  /** Id of the connection */
   id: string;
+  /** Carrier that sends the events */
   provider: 'twilio' | 'telnyx' | 'kamailio';
+  /** Label for people, at most 200 characters */
   name: string;
   /** Where the carrier sends what happens to calls; under PUBLIC_URL */
   url: string;
+  /** Twilio: SID of the account; null for other carriers and when it is not set */
   accountSid: string | null;
+  /** Twilio: base URL of the API; null for other carriers and for the default */
   apiBaseUrl: string | null;
   /** When the carrier last sent something that was signed well, to within a minute */
   lastEventAt: string | null;
@@ -574,6 +722,7 @@ export interface CallConnectionWithSecret {
 export type CallDirection = 'inbound' | 'outbound';
 
 export interface CallEvent {
+  /** A call changed */
   type: 'call';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
@@ -581,12 +730,17 @@ export interface CallEvent {
 }
 
 export interface CallList {
+  /** Calls, the newest first */
   items: CallRecord[];
+  /** Send it as `cursor` to read the next page; null on the last page */
   nextCursor: string | null;
 }
 
+/** One call, as its carrier reported it */
 export interface CallRecord {
+  /** Id of the record */
   id: string;
+  /** Carrier that reported the call, or `sip_trunk` for the trunk of the workspace */
   provider: 'twilio' | 'telnyx' | 'kamailio' | 'sip_trunk';
   /** What the carrier calls it; unique for a workspace and carrier */
   callSid: string;
@@ -600,6 +754,7 @@ export interface CallRecord {
   fromName: string | null;
   /** The same of the member who was called */
   toName: string | null;
+  /** Progress of the call; `ended` is final */
   state: 'queued' | 'ringing' | 'in_progress' | 'ended';
   /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
   result: CallResult | null;
@@ -624,6 +779,7 @@ export interface CallRecord {
 }
 
 export interface CallRecordPage {
+  /** Rows of this page, at most `meta.limit` */
   data: CallRecord[];
   meta: PageMeta;
 }
@@ -644,34 +800,50 @@ export interface CallSummary {
 }
 
 export interface CallsEndEvent {
+  /** The stream ends; the caller may not follow it any more */
   type: 'end';
+  /** Stable reason, such as `token_revoked` */
   code: string;
+  /** Reason, for people */
   message: string;
 }
 
 export interface CallsReadyEvent {
+  /** The stream is open; events from now on are sent */
   type: 'ready';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
 }
 
 export interface CallsResetEvent {
+  /** Events are missing; read the list of calls again */
   type: 'reset';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
+  /** Why events are missing, for people */
   message: string;
 }
 
 export interface Campaign {
+  /** Id of the campaign */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** List of the recipients */
   listId: string;
+  /** Subject of the mail, at most 500 characters; may hold templates */
   subject: string;
+  /** HTML body, at most 500,000 characters; null without one */
   html: string | null;
+  /** Plain text body, at most 100,000 characters; null without one */
   text: string | null;
+  /** Number of mails by outcome */
   mails: {
+    /** Mails that the mail server accepted */
     sent: number;
+    /** Mails of the test environment, which were not sent */
     simulated: number;
+    /** Mails that the mail server refused */
     failed: number;
     /** Under way, or cut off in the middle: nobody knows, so they are not sent again */
     unknown: number;
@@ -683,13 +855,17 @@ export interface Campaign {
 }
 
 export interface CampaignPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Campaign[];
   meta: PageMeta;
 }
 
 export interface CancelRuns {
+  /** Runs by id, 1 to 100; give either `ids` or `filter` */
   ids?: string[];
+  /** Selects the newest runs that match; give either `ids` or `filter` */
   filter?: {
+    /** Only runs of this workflow; runs of every workflow when left out */
     workflowId?: string;
     /** Any of these when left out */
     status?: 'queued' | 'running' | 'waiting_approval';
@@ -705,8 +881,11 @@ export interface CancelRuns {
 }
 
 export interface CannedReply {
+  /** Id of the canned reply */
   id: string;
+  /** Unique in the workspace, 1 to 40 characters of a-z, 0-9, `_` and `-` */
   shortcut: string;
+  /** Text with variables such as `{{visitor.name|there}}`, at most 10,000 characters */
   content: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -715,11 +894,13 @@ export interface CannedReply {
 }
 
 export interface CannedReplyPage {
+  /** Rows of this page, at most `meta.limit` */
   data: CannedReply[];
   meta: PageMeta;
 }
 
 export interface CarrierEventReceived {
+  /** Always true: the event was accepted */
   received: true;
 }
 
@@ -731,13 +912,17 @@ export interface ChangePassword {
 }
 
 export interface Channel {
+  /** Id of the channel */
   id: string;
+  /** Service that carries the messages */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  /** Label for people, at most 200 characters */
   name: string;
   /** Without its secrets */
   config: JsonObject;
   /** Which secrets are set */
   secretsSet: string[];
+  /** Whether the channel accepts and sends messages */
   active: boolean;
   /** Whether inbound messages open Live Chat conversations */
   conversations: boolean;
@@ -750,35 +935,48 @@ export interface Channel {
 }
 
 export interface ChannelPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Channel[];
   meta: PageMeta;
 }
 
 export interface ChannelTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts when a message arrives on a channel */
   type: 'channel';
   /** Which channels start it; every one when left out */
   channel: {
+    /** Only this channel; every channel of the provider when left out */
     channelId?: string;
+    /** Only channels of this provider; every provider when left out */
     provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   };
 }
 
 export interface ChannelTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts when a message arrives on a channel */
   type: 'channel';
   /** Which channels start it; every one when left out */
   channel?: {
+    /** Only this channel; every channel of the provider when left out */
     channelId?: string;
+    /** Only channels of this provider; every provider when left out */
     provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   };
 }
 
 export interface ChatAgent {
+  /** Id of the member */
   userId: string;
+  /** Email address with which the member signs in; visitors never see it */
   email: string;
   /** What visitors see of the agent; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
   /** `offline` without a live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
   /** Open conversations that are assigned to the agent */
@@ -786,6 +984,7 @@ export interface ChatAgent {
 }
 
 export interface ChatAgents {
+  /** Members of the workspace */
   data: ChatAgent[];
 }
 
@@ -822,11 +1021,15 @@ export interface ChatAiSettings {
   usage: {
     /** Today, UTC */
     day: string;
+    /** Replies that the AI agent sent */
     replies: number;
     /** Made by itself, in the mode `shadow` */
     suggestions: number;
+    /** Conversations that it handed over to people */
     handOvers: number;
+    /** Tokens that were sent to models */
     inputTokens: number;
+    /** Tokens that models wrote */
     outputTokens: number;
   };
   /** ISO 8601, UTC, with milliseconds */
@@ -891,49 +1094,69 @@ export interface ChatAiToolInput {
 export interface ChatAiToolUse {
   /** As in the settings; empty for one that there is not */
   name: string;
+  /** Duration of the call, in milliseconds */
   ms: number;
   /** `approval_asked`: a person decides, under approvals */
   outcome: 'answered' | 'approval_asked' | 'invalid_input' | 'failed' | 'timeout' | 'unknown_tool';
 }
 
 export interface ChatAttachment {
+  /** Id of the file */
   id: string;
+  /** File name, at most 200 characters */
   name: string;
   /** By what the file holds, not by its name */
   contentType: string;
+  /** Size in bytes, at most 10,485,760 */
   bytes: number;
 }
 
 export interface ChatDraft {
+  /** Text of the draft, at most 10,000 characters */
   content: string;
+  /** Whether it is the draft of a private note */
   private: boolean;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
 }
 
 export interface ChatErrorFrame {
+  /** The last frame of the client was refused */
   type: 'error';
+  /** Stable code, for programs */
   code: string;
+  /** What was wrong, for people */
   message: string;
 }
 
+/** A message that the visitor can see */
 export interface ChatMessage {
+  /** Id of the message */
   id: string;
+  /** Conversation of the message */
   conversationId: string;
   /** Counts the messages of a conversation, without a gap */
   seq: number;
+  /** Text as it was written, at most 10,000 characters; empty when only files were sent */
   content: string;
+  /** `visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub */
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
+  /** Id of the visitor, member or API key; null for other senders */
   senderId: string | null;
   /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  senderPicture: string | null;
+  /** Files of the message, at most 5 */
   attachments: ChatAttachment[];
+  /** The sender's own id of the message; the same id is stored once. Null without one */
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface ChatMessagePage {
+  /** Rows of this page, at most `meta.limit` */
   data: ChatMessage[];
   meta: PageMeta;
 }
@@ -941,9 +1164,11 @@ export interface ChatMessagePage {
 export interface ChatMessageSource {
   /** Of an entry of the knowledge */
   id: string;
+  /** Page on which visitors can read more; null without one */
   url: string | null;
 }
 
+/** How the chat of the workspace looks and behaves */
 export interface ChatPageSettings {
   /** Title of the chat */
   title: string;
@@ -955,8 +1180,11 @@ export interface ChatPageSettings {
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
   /** Whether visitors without a token may begin a conversation */
   allowAnonymous: boolean;
+  /** Which fields the page requests from a visitor without a token */
   preChat: {
+    /** Whether the page requests a name */
     name: 'off' | 'optional' | 'required';
+    /** Whether the page requests an email address */
     email: 'off' | 'optional' | 'required';
   };
   /** Whether visitors are asked for a rating after a conversation is closed */
@@ -968,7 +1196,9 @@ export interface ChatPageSettings {
 }
 
 export interface ChatRating {
+  /** 1 (worst) to 5 (best) */
   score: number;
+  /** At most 2,000 characters; empty without one */
   comment: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -977,12 +1207,17 @@ export interface ChatRating {
 }
 
 export interface ChatSession {
+  /** Open conversation of the visitor; made when there was none */
   conversationId: string;
+  /** URL of the hosted chat page, which opens the conversation; valid until `expiresAt` */
   chatUrl: string;
+  /** External id of the visitor, as it was sent */
   externalId: string;
+  /** Token for `boot` of the widget; it opens this conversation alone */
   visitorToken: string;
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string;
+  /** Site key of the workspace, `wgt_…`, for the script tag */
   siteKey: string;
 }
 
@@ -1008,16 +1243,23 @@ export interface ChatSettings {
   };
   /** Null when somebody is there around the clock */
   businessHours: {
+    /** IANA time zone of the periods, such as `Europe/Berlin` */
     timeZone: string;
+    /** Times at which the chat is open, at most 50 */
     periods: {
+      /** Day of the week */
       day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+      /** Local time at which the period begins, `HH:MM` */
       from: string;
+      /** Local time at which the period ends, `HH:MM`; `24:00` for the end of the day */
       to: string;
     }[];
+    /** Shown outside the periods, at most 500 characters; may be empty */
     awayMessage: string;
   } | null;
   /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
   autoAssignment: {
+    /** Whether conversations are assigned automatically */
     enabled: boolean;
     /** Open conversations that one agent gets at most by it */
     capacity: number;
@@ -1030,6 +1272,7 @@ export interface ChatSettings {
   retentionDays: number | null;
   /** Whether visitors' addresses are kept whole; else without their last part */
   keepAddresses: boolean;
+  /** Site key of the workspace, `wgt_…`, for the script tag */
   siteKey: string;
   /** To put on the sites that are allowed */
   snippet: string;
@@ -1059,16 +1302,23 @@ export interface ChatSettingsPatch {
   };
   /** Null when somebody is there around the clock */
   businessHours?: {
+    /** IANA time zone of the periods, such as `Europe/Berlin` */
     timeZone: string;
+    /** Times at which the chat is open, at most 50 */
     periods: {
+      /** Day of the week */
       day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+      /** Local time at which the period begins, `HH:MM` */
       from: string;
+      /** Local time at which the period ends, `HH:MM`; `24:00` for the end of the day */
       to: string;
     }[];
+    /** Shown outside the periods, at most 500 characters; may be empty */
     awayMessage: string;
   } | null;
   /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
   autoAssignment?: {
+    /** Whether conversations are assigned automatically */
     enabled: boolean;
     /** Open conversations that one agent gets at most by it */
     capacity: number;
@@ -1084,52 +1334,75 @@ export interface ChatSettingsPatch {
 }
 
 export interface ChatVisitors {
+  /** Visitors, the newest first */
   data: Visitor[];
+  /** Position of this page in the list */
   meta?: {
+    /** Rows per page that this request used, 1 to 100 */
     limit: number;
+    /** Send it as `cursor` to read the next page; null on the last page */
     nextCursor: string | null;
   };
 }
 
 export interface Command {
+  /** Id of the command */
   id: string;
+  /** Type of the command, such as `node.ping` */
   type: string;
+  /** Input of the command; its fields depend on `type` */
   input: JsonObject;
   /** After this the hub no longer wants the answer */
   expiresAt: string;
   /** The same as a time from now on, whatever the clock of the device says */
   endsInMs: number;
+  /** Seconds until the command is handed out again unless a heartbeat extends the lease */
   leaseSeconds: number;
   approval?: CommandApproval;
   origin?: CommandOrigin;
 }
 
+/** Approval of a command, which the device checks before it runs the command */
 export interface CommandApproval {
+  /** Id of the approval */
   id: string;
   /** SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs */
   requestHash: string;
+  /** Who approved, as in the audit log */
   approvedBy: string;
   /** ISO 8601, UTC, with milliseconds */
   approvedAt: string;
 }
 
+/** Why the hub sends a command. Its texts come from users of the hub: show them as text only */
 export interface CommandOrigin {
+  /** Workspace that sends the command */
   workspace: {
+    /** Id of the workspace */
     id: string;
+    /** Name of the workspace */
     name: string;
   };
   /** Missing for a direct run of a skill */
   workflow?: {
+    /** Id of the workflow */
     id: string;
+    /** Name of the workflow */
     name: string;
   };
+  /** Run that sends the command */
   run?: {
+    /** Id of the run */
     id: string;
+    /** Step that sends the command */
     step?: {
+      /** Position of the step, from 0 */
       index: number;
+      /** Label of the step; missing without one */
       name?: string;
     };
   };
+  /** Who or what started the run */
   startedBy?: {
     /** One of user, key, hook, schedule, event, channel, device, run, other; a newer hub may send other words */
     kind: string;
@@ -1154,17 +1427,24 @@ export interface CommandOrigin {
 }
 
 export interface CommandResult {
+  /** Whether the command was carried out */
   status: 'succeeded' | 'failed';
   /** As the command promises */
   output?: unknown;
+  /** Why the command failed; only with `failed` */
   error?: {
     /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
+    /** What went wrong, for people; at most 4,000 characters */
     message: string;
   };
+  /** Files of the result, at most 16, as base64 in this body */
   artifacts?: {
+    /** Plain file name, unique in the result */
     name: string;
+    /** Content type without parameters, such as `image/png` */
     contentType: string;
+    /** Bytes of the file, as base64 */
     base64: string;
   }[];
   /** Names of artefacts that were uploaded before the result */
@@ -1172,9 +1452,13 @@ export interface CommandResult {
 }
 
 export interface Contact {
+  /** Id of the contact */
   id: string;
+  /** Email address in lower case; unique in its list */
   email: string;
+  /** Name of the person; null when it is not known */
   name: string | null;
+  /** Your own fields, which templates of campaigns can use */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   unsubscribedAt: string | null;
@@ -1183,9 +1467,13 @@ export interface Contact {
 }
 
 export interface ContactList {
+  /** Id of the list */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Number of contacts, those who unsubscribed included */
   contacts: number;
+  /** Number of contacts who unsubscribed */
   unsubscribed: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1194,22 +1482,31 @@ export interface ContactList {
 }
 
 export interface ContactListPage {
+  /** Rows of this page, at most `meta.limit` */
   data: ContactList[];
   meta: PageMeta;
 }
 
 export interface ContactPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Contact[];
   meta: PageMeta;
 }
 
 export interface Conversation {
+  /** Id of the conversation */
   id: string;
+  /** Title for agents, at most 200 characters */
   name: string;
+  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
+  /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
+  /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
+  /** Member who is responsible; null while nobody is */
   assignedUserId: string | null;
+  /** Visitor of the conversation; null without one */
   visitorId: string | null;
   /** The visitor's messages that no agent has read */
   unreadCount: number;
@@ -1222,15 +1519,21 @@ export interface Conversation {
 }
 
 export interface ConversationPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Conversation[];
   meta: PageMeta;
 }
 
 export interface CreateAgent {
+  /** Label for people, 1 to 200 characters */
   name: string;
+  /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
+  /** Profile that says which skills the agent may call; null for none */
   toolProfileId?: string | null;
+  /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys?: string[];
+  /** Id of a model of the workspace; null for the failover order */
   model?: string | null;
 }
 
@@ -1241,23 +1544,31 @@ export interface CreateAiRun {
   context?: string;
   /** For you to find it again: at most 50 keys of 40 characters, with texts of 500. No model sees it, and nothing is fetched by it */
   metadata?: Record<string, string>;
+  /** Kind of the answer; `text` is the only one and the default */
   mode?: 'text';
   /** The language of the answer, by BCP 47; that of the input when left out */
   locale?: string;
 }
 
 export interface CreateApiToken {
+  /** Label for people, 1 to 200 characters */
   name: string;
+  /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
+  /** `test` keys see and change only test data; nothing leaves the platform */
   environment?: 'live' | 'test';
+  /** What the key may do, 1 to 10 of the permissions of the product */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
+  /** Time from which the key is refused; it never expires when left out */
   expiresAt?: string;
   /** CIDR blocks or addresses, IPv4 and IPv6 */
   ipAllowlist?: string[];
 }
 
 export interface CreateCallConnection {
+  /** Carrier that sends the events; can not be changed later */
   provider: 'twilio' | 'telnyx' | 'kamailio';
+  /** Label for people, 1 to 200 characters */
   name: string;
   /** Twilio: the account's auth token, which signs what Twilio sends; write only */
   authToken?: string;
@@ -1270,27 +1581,40 @@ export interface CreateCallConnection {
 }
 
 export interface CreateSequence {
+  /** Label for people, 1 to 200 characters */
   name: string;
+  /** Steps in the order in which they run, 1 to 200 */
   steps: StepInput[];
 }
 
 export interface CreateWorkflow {
+  /** Label for people, 1 to 200 characters */
   name: string;
+  /** Whether the trigger starts runs from the beginning */
   active?: boolean;
   triggerJson?: TriggerInput;
+  /** Steps in the order in which they run, 1 to 200 */
   stepsJson: StepInput[];
+  /** Limits on its runs; none when left out or null */
   limits?: WorkflowLimitsInput | null;
+  /** Which payload its runs take; any when left out or null */
   inputs?: WorkflowInputs | null;
 }
 
 export interface CreatedApiToken {
+  /** Id of the key */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
+  /** `test` keys see and change only test data; nothing leaves the platform */
   environment: 'live' | 'test';
+  /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** The key without its secret */
   keyHint: string;
+  /** CIDR blocks or addresses that may use the key; every address when empty */
   ipAllowlist: string[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -1298,13 +1622,18 @@ export interface CreatedApiToken {
   lastUsedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+  /** Id of the workspace */
   tenantId: string;
+  /** The whole key, shown only in this answer */
   key: string;
 }
 
 export interface CronSchedule {
+  /** Fires at the times of a cron expression */
   kind: 'cron';
+  /** Five fields: minute, hour, day of the month, month, day of the week */
   cron: string;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed: 'skip' | 'last' | 'all';
@@ -1317,8 +1646,11 @@ export interface CronSchedule {
 }
 
 export interface CronScheduleInput {
+  /** Fires at the times of a cron expression */
   kind: 'cron';
+  /** Five fields: minute, hour, day of the month, month, day of the week */
   cron: string;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed?: 'skip' | 'last' | 'all';
@@ -1331,31 +1663,43 @@ export interface CronScheduleInput {
 }
 
 export interface DecideApproval {
+  /** `approved` lets the run go on, `rejected` fails the step */
   decision: 'approved' | 'rejected';
+  /** Reason, at most 2,000 characters; shown in the run and in the audit log */
   note?: string;
 }
 
 export interface Deleted {
+  /** Id of what was deleted */
   id: string;
+  /** Always true; a failure is an error answer */
   deleted: true;
 }
 
 export interface DeliverStep {
+  /** Sends a message through a channel */
   type: 'deliver';
+  /** Provider of the channel */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
   channelId?: string;
+  /** Recipient as the provider names it: an email address, phone number or chat id; may hold templates */
   to: string;
   /** For email */
   subject?: string;
+  /** Text of the message, at most 20,000 characters; may hold templates */
   text: string;
+  /** URL of a file that is sent with the text, where the provider supports it */
   mediaUrl?: string;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -1371,21 +1715,29 @@ export interface DeliverStep {
 }
 
 export interface DeliverStepInput {
+  /** Sends a message through a channel */
   type: 'deliver';
+  /** Provider of the channel */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
   channelId?: string;
+  /** Recipient as the provider names it: an email address, phone number or chat id; may hold templates */
   to: string;
   /** For email */
   subject?: string;
+  /** Text of the message, at most 20,000 characters; may hold templates */
   text: string;
+  /** URL of a file that is sent with the text, where the provider supports it */
   mediaUrl?: string;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -1400,53 +1752,85 @@ export interface DeliverStepInput {
   timeoutSeconds?: number;
 }
 
+/** Facts of a heartbeat; each one may be missing */
 export interface DeviceFacts {
+  /** Processor; missing when it is not known */
   cpu?: {
+    /** Model of the processor */
     model: string;
+    /** Logical cores */
     cores: number;
+    /** Load over all cores, 0 to 100 */
     loadPercent: number;
   };
+  /** Main memory; missing when it is not known */
   memory?: {
+    /** Installed memory, in bytes */
     totalBytes: number;
+    /** Memory that programs can still use, in bytes */
     availableBytes: number;
   };
+  /** Mounted file systems, at most 50 */
   disks?: {
+    /** Mount point or drive, such as `/` or `C:` */
     mount: string;
+    /** Capacity, in bytes */
     totalBytes: number;
+    /** Used space, in bytes */
     usedBytes: number;
   }[];
+  /** Battery; null for a device without one */
   battery?: {
+    /** Charge, 0 to 100 */
     percent: number;
+    /** Whether the battery is being charged */
     charging: boolean;
   } | null;
+  /** Displays, at most 16 */
   displays?: {
+    /** Number of the display, from 0, as `screen` commands take it */
     index: number;
+    /** Name of the display; may be empty */
     name: string;
+    /** In pixels */
     width: number;
+    /** In pixels */
     height: number;
   }[];
+  /** Seconds since the device started */
   uptimeSeconds?: number;
 }
 
+/** What a device reports about itself. It is not trusted: show it as text only */
 export interface DeviceInfo {
+  /** Host name of the device */
   name: string;
   /** As Node.js names it: linux, darwin, win32 */
   platform: string;
+  /** Processor architecture as Node.js names it, such as `x64` or `arm64` */
   arch: string;
+  /** Version of the operating system; may be empty */
   osVersion: string;
+  /** Version of the companion */
   appVersion: string;
   /** Command types that this device can carry out now */
   capabilities: string[];
 }
 
 export interface DryRun {
+  /** Always true: no run was started */
   dryRun: true;
   /** Whether every step could run as far as can be told now */
   runnable: boolean;
+  /** One entry for each step, in the order of the workflow */
   steps: {
+    /** Position of the step, from 0 */
     index: number;
+    /** `id` of the step; null without one */
     id: string | null;
+    /** Type of the step, such as `skill` */
     type: string;
+    /** Skill that the step would call; null for other types of steps */
     skillId: string | null;
     /** What `when` says; unknown when it depends on what earlier steps bring */
     willRun: 'yes' | 'no' | 'unknown';
@@ -1456,48 +1840,69 @@ export interface DryRun {
     unresolved: string[];
     /** What the step would do to the world, in a sentence */
     effect: string;
+    /** Whether a person must approve before the step runs */
     needsApproval: boolean;
+    /** What would make the step fail; empty when nothing is known */
     problems: string[];
   }[];
 }
 
 export interface EndEvent {
+  /** The stream ends; the caller may not follow it any more */
   type: 'end';
+  /** Stable reason, such as `token_revoked` */
   code: string;
+  /** Reason, for people */
   message: string;
 }
 
 export interface Entitlements {
+  /** Live Chat: widget, inbox and its API */
   conversations_suite: boolean;
+  /** AI answers, suggestions and AI runs */
   ai_agent: boolean;
+  /** Workflows, companion nodes and everything else of Automations */
   automations: boolean;
+  /** Call records and SIP */
   business_calling: boolean;
+  /** Skills that send email */
   business_email: boolean;
+  /** Contact lists and campaigns */
   marketing: boolean;
+  /** Voice conversations with the AI agent; needs `ai_agent` as well */
   business_phone: boolean;
 }
 
 export interface Error {
+  /** HTTP status, 400 to 599 */
   statusCode: number;
   /** The reason phrase of the status */
   error: string;
   /** For people: what is wrong and what to do */
   message: string;
+  /** Id of the request, as in `X-Request-ID` and in the log of the hub */
   requestId: string;
   /** For programs: stable */
   code: string;
   /** The run that failed, where it is kept */
   runId?: string;
+  /** One entry for each invalid field; missing for errors without a field */
   details?: {
+    /** Location of the field, such as `body.steps[0].input` */
     path: string;
+    /** What the field must be */
     message: string;
   }[];
 }
 
 export interface EventTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts when an event of Live Chat matches */
   type: 'event';
+  /** Which events start the workflow */
   event: {
+    /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
     /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
     filter?: JsonObject;
@@ -1505,9 +1910,13 @@ export interface EventTrigger {
 }
 
 export interface EventTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts when an event of Live Chat matches */
   type: 'event';
+  /** Which events start the workflow */
   event: {
+    /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
     /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
     filter?: Record<string, unknown>;
@@ -1515,14 +1924,20 @@ export interface EventTriggerInput {
 }
 
 export interface Failure {
+  /** Stable code of the failure, for programs */
   code: string;
+  /** What went wrong and what to do, for people */
   message: string;
+  /** Index of the step that failed, from 0; missing when no step failed */
   stepIndex?: number;
 }
 
 export interface Flow {
+  /** Id of the flow */
   id: string;
+  /** Workflow of its runs */
   workflowId: string;
+  /** Number of attempts so far, from 1; each retry adds one */
   revision: number;
   /** That of the latest run */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
@@ -1533,13 +1948,17 @@ export interface Flow {
 }
 
 export interface FlowPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Flow[];
   meta: PageMeta;
 }
 
 export interface FlowWithRuns {
+  /** Id of the flow */
   id: string;
+  /** Workflow of its runs */
   workflowId: string;
+  /** Number of attempts so far, from 1; each retry adds one */
   revision: number;
   /** That of the latest run */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
@@ -1552,13 +1971,17 @@ export interface FlowWithRuns {
 }
 
 export interface HeartbeatTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts at the times of a schedule, for regular checks by an AI agent */
   type: 'heartbeat';
   schedule: Schedule;
 }
 
 export interface HeartbeatTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts at the times of a schedule, for regular checks by an AI agent */
   type: 'heartbeat';
   schedule: ScheduleInput;
 }
@@ -1582,24 +2005,40 @@ export interface HostedSip {
   credentials?: SipCredentials;
 }
 
+/** How often the device should call the hub */
 export interface HubPace {
+  /** Seconds for which the device should hold a poll open */
   pollSeconds: number;
+  /** Seconds between two heartbeats */
   heartbeatSeconds: number;
 }
 
 export interface HubPack {
+  /** Id of the published version */
   id: string;
+  /** Id of the pack, as in its manifest */
   packId: string;
+  /** Version of the pack, as in its manifest */
   version: string;
+  /** The pack */
   manifest: {
+    /** Lower-case words joined by hyphens, at most 100 characters */
     id: string;
+    /** Label for people, at most 200 characters */
     name: string;
+    /** Three numbers such as `1.0.0` */
     version: string;
+    /** Who publishes the pack, at most 200 characters */
     publisher: string;
+    /** What the pack does, for people */
     summary: string;
+    /** What a workflow of the pack must be given: a part of JSON Schema */
     inputsSchema: {
+      /** Always `object` */
       type: 'object';
+      /** Inputs by name */
       properties: JsonObject;
+      /** Names of the inputs that must be given, at most 50 */
       required: string[];
     };
     /** Every skill that its graph uses */
@@ -1610,6 +2049,7 @@ export interface HubPack {
     secrets: string[];
     /** What it does on a companion node */
     nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+    /** Trigger and steps of the workflow that the pack makes */
     graph: {
       /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
       trigger: JsonObject;
@@ -1617,23 +2057,29 @@ export interface HubPack {
       steps: JsonObject[];
     };
   };
+  /** When the version was published */
   createdAt: string;
   /** Since then workspaces can no longer install this version; null while they can */
   withdrawnAt: string | null;
 }
 
 export interface HubPackPage {
+  /** Rows of this page, at most `meta.limit` */
   data: HubPack[];
   meta: PageMeta;
 }
 
 export interface InboxActivity {
+  /** Ids of the members who view the conversation now */
   viewers: string[];
 }
 
 export interface InboxBulk {
+  /** Conversations to change, 1 to 100 */
   ids: string[];
+  /** New status; unchanged when left out */
   status?: 'open' | 'pending' | 'resolved' | 'closed';
+  /** New priority; unchanged when left out */
   priority?: 'low' | 'normal' | 'high' | 'urgent';
   /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
   snoozedUntil?: string | null;
@@ -1642,21 +2088,34 @@ export interface InboxBulk {
 }
 
 export interface InboxBulkAnswer {
+  /** One entry for each id, in the order of `ids` */
   results: {
+    /** Id of the conversation */
     id: string;
+    /** Whether the conversation was changed */
     ok: boolean;
+    /** Stable code of the refusal; null when it was changed */
     code: string | null;
+    /** Reason of the refusal, for people; null when it was changed */
     message: string | null;
   }[];
 }
 
+/** A conversation as agents see it */
 export interface InboxConversation {
+  /** Id of the conversation */
   id: string;
+  /** Title for agents, at most 200 characters */
   name: string;
+  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
+  /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
+  /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
+  /** Member who is responsible; null while nobody is */
   assignedUserId: string | null;
+  /** Visitor of the conversation; null without one */
   visitorId: string | null;
   /** The visitor's messages that no agent has read */
   unreadCount: number;
@@ -1666,6 +2125,7 @@ export interface InboxConversation {
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
+  /** Environment of the visitor */
   environment: 'live' | 'test';
   /** Who takes care of it: the AI agent, or people; null while nobody has it */
   owner: 'ai' | 'person' | null;
@@ -1675,13 +2135,16 @@ export interface InboxConversation {
   lastSeq: number;
   /** Of what was written last, notes included */
   lastPosition: number;
+  /** Newest message; null without messages */
   lastMessage: {
     /** The first 200 characters */
     content: string;
+    /** Kind of its sender, as in messages */
     senderType: string;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
   } | null;
+  /** Display name, email address or external id of the visitor; null for an anonymous one */
   visitorName: string | null;
   /** Whether a token of the workspace said who it is; an e-mail never does */
   visitorVerified: boolean;
@@ -1692,12 +2155,19 @@ export interface InboxConversation {
 }
 
 export interface InboxConversationDetail {
+  /** Id of the conversation */
   id: string;
+  /** Title for agents, at most 200 characters */
   name: string;
+  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
+  /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
+  /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
+  /** Member who is responsible; null while nobody is */
   assignedUserId: string | null;
+  /** Visitor of the conversation; null without one */
   visitorId: string | null;
   /** The visitor's messages that no agent has read */
   unreadCount: number;
@@ -1707,6 +2177,7 @@ export interface InboxConversationDetail {
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
+  /** Environment of the visitor */
   environment: 'live' | 'test';
   /** Who takes care of it: the AI agent, or people; null while nobody has it */
   owner: 'ai' | 'person' | null;
@@ -1716,13 +2187,16 @@ export interface InboxConversationDetail {
   lastSeq: number;
   /** Of what was written last, notes included */
   lastPosition: number;
+  /** Newest message; null without messages */
   lastMessage: {
     /** The first 200 characters */
     content: string;
+    /** Kind of its sender, as in messages */
     senderType: string;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
   } | null;
+  /** Display name, email address or external id of the visitor; null for an anonymous one */
   visitorName: string | null;
   /** Whether a token of the workspace said who it is; an e-mail never does */
   visitorVerified: boolean;
@@ -1730,6 +2204,7 @@ export interface InboxConversationDetail {
   visitorReadSeq: number;
   /** Up to which message an agent has read */
   agentReadSeq: number;
+  /** Visitor of the conversation; null without one */
   visitor: InboxVisitor | null;
   /** Your own */
   draft: ChatDraft | null;
@@ -1740,18 +2215,27 @@ export interface InboxConversationDetail {
 }
 
 export interface InboxConversationPage {
+  /** Rows of this page, at most `meta.limit` */
   data: InboxConversation[];
   meta: PageMeta;
 }
 
 export interface InboxCounts {
+  /** All conversations, of every status */
   all: number;
+  /** Open and pending conversations that are assigned to you, without snoozed ones */
   mine: number;
+  /** Open and pending conversations without an assigned member, without snoozed ones */
   unassigned: number;
+  /** Open conversations, without snoozed ones */
   open: number;
+  /** Pending conversations, without snoozed ones */
   pending: number;
+  /** Open and pending conversations that are snoozed now */
   snoozed: number;
+  /** Resolved conversations */
   resolved: number;
+  /** Closed conversations */
   closed: number;
   /** Conversations, of whatever view, with messages that no agent has read */
   unread: number;
@@ -1759,35 +2243,50 @@ export interface InboxCounts {
 
 export interface InboxHit {
   message: InboxMessage;
+  /** Title of the conversation */
   conversationName: string;
   /** Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts */
   highlights: {
+    /** First unit of the word, from 0 */
     start: number;
+    /** Unit after the word */
     end: number;
   }[];
 }
 
 export interface InboxHitPage {
+  /** Rows of this page, at most `meta.limit` */
   data: InboxHit[];
   meta: PageMeta;
 }
 
+/** A message or a private note, as agents see it */
 export interface InboxMessage {
+  /** Id of the message */
   id: string;
+  /** Conversation of the message */
   conversationId: string;
   /** Null for a private note */
   seq: number | null;
+  /** Text as it was written, at most 10,000 characters; empty when only files were sent */
   content: string;
+  /** `visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub */
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
+  /** Id of the visitor, member or API key; null for other senders */
   senderId: string | null;
   /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
   senderName: string | null;
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  senderPicture: string | null;
+  /** Files of the message, at most 5 */
   attachments: ChatAttachment[];
+  /** The sender's own id of the message; the same id is stored once. Null without one */
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** Counts all that is written in a conversation, notes included */
   position: number;
+  /** Whether it is a private note, which visitors never see */
   private: boolean;
   /** Of an answer of the AI agent: the entries of the knowledge that it used */
   sources: ChatMessageSource[];
@@ -1796,14 +2295,19 @@ export interface InboxMessage {
 }
 
 export interface InboxMessagePage {
+  /** Rows of this page, at most `meta.limit` */
   data: InboxMessage[];
   meta: PageMeta;
 }
 
 export interface InboxRating {
+  /** Id of the rating */
   id: string;
+  /** Conversation that was rated */
   conversationId: string;
+  /** 1 (worst) to 5 (best) */
   score: number;
+  /** At most 2,000 characters; empty without one */
   comment: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1812,16 +2316,23 @@ export interface InboxRating {
 }
 
 export interface InboxRatingPage {
+  /** Rows of this page, at most `meta.limit` */
   data: InboxRating[];
   meta: PageMeta;
 }
 
 export interface InboxVisitor {
+  /** Id of the visitor */
   id: string;
+  /** Name of the visitor, at most 200 characters; null when it is not known */
   display_name: string | null;
+  /** Email address; null when it is not known. It is not verified */
   email: string | null;
+  /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
+  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
+  /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   created_at: string;
@@ -1836,11 +2347,17 @@ export interface InboxVisitor {
 }
 
 export interface InboxVisitorDetail {
+  /** Id of the visitor */
   id: string;
+  /** Name of the visitor, at most 200 characters; null when it is not known */
   display_name: string | null;
+  /** Email address; null when it is not known. It is not verified */
   email: string | null;
+  /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
+  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
+  /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   created_at: string;
@@ -1857,13 +2374,17 @@ export interface InboxVisitorDetail {
 }
 
 export interface InboxVisitorPage {
+  /** Rows of this page, at most `meta.limit` */
   data: InboxVisitor[];
   meta: PageMeta;
 }
 
 export interface IntervalSchedule {
+  /** Fires at a fixed interval */
   kind: 'interval';
+  /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed: 'skip' | 'last' | 'all';
@@ -1876,8 +2397,11 @@ export interface IntervalSchedule {
 }
 
 export interface IntervalScheduleInput {
+  /** Fires at a fixed interval */
   kind: 'interval';
+  /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed?: 'skip' | 'last' | 'all';
@@ -1892,6 +2416,7 @@ export interface IntervalScheduleInput {
 export interface Knowledge {
   /** In the order of their ids */
   entries: KnowledgeEntry[];
+  /** Text that is part of every prompt, at most 20,000 characters; may be empty */
   terms: string;
   /** Vectors by which entries are found besides their words */
   embeddings: {
@@ -1899,6 +2424,7 @@ export interface Knowledge {
     state: 'off' | 'pending' | 'ready' | 'failing';
     /** Entries that have one */
     done: number;
+    /** Number of entries */
     total: number;
   };
   /** ISO 8601, UTC, with milliseconds */
@@ -1906,60 +2432,87 @@ export interface Knowledge {
 }
 
 export interface KnowledgeEntry {
+  /** Unique among the entries, at most 100 characters */
   id: string;
+  /** Question that the entry answers, at most 1,000 characters */
   question: string;
+  /** Answer, at most 20,000 characters */
   answer: string;
+  /** Page on which visitors can read more; null without one */
   url: string | null;
+  /** Language code, such as `de` or `pt-BR`; null for any language */
   locale: string | null;
 }
 
 export interface KnowledgePassage {
+  /** Id of the entry */
   id: string;
+  /** Question that the entry answers */
   question: string;
+  /** Answer of the entry */
   answer: string;
+  /** Page on which visitors can read more; null without one */
   url: string | null;
+  /** Language code of the entry; null for any language */
   locale: string | null;
   /** From 0 to 1: how much of what was asked for is found in it */
   score: number;
 }
 
 export interface KnowledgePassages {
+  /** Entries that match, the best first; at most `limit` */
   passages: KnowledgePassage[];
 }
 
 /** Milliseconds, to within 10 %; null without a run */
 export interface Latency {
+  /** Median */
   p50: number | null;
+  /** 95 % of the values are at most this */
   p95: number | null;
+  /** 99 % of the values are at most this */
   p99: number | null;
 }
 
 export interface LogLine {
+  /** Id of the line */
   id: string;
+  /** Run that wrote it */
   runId: string;
+  /** Workflow of the run; null when it was deleted */
   workflowId: string | null;
+  /** Index of the step that wrote it, from 0 */
   stepIndex: number;
+  /** Severity */
   level: 'debug' | 'info' | 'warn' | 'error';
+  /** Text of the line */
   message: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface LogLinePage {
+  /** Rows of this page, at most `meta.limit` */
   data: LogLine[];
   meta: PageMeta;
 }
 
 export interface LogStep {
+  /** Writes a line to the log of the run */
   type: 'log';
+  /** Text of the line, at most 10,000 characters; may hold `{{…}}` templates */
   message: string;
+  /** Severity of the line */
   level: 'debug' | 'info' | 'warn' | 'error';
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -1975,15 +2528,21 @@ export interface LogStep {
 }
 
 export interface LogStepInput {
+  /** Writes a line to the log of the run */
   type: 'log';
+  /** Text of the line, at most 10,000 characters; may hold `{{…}}` templates */
   message: string;
+  /** Severity of the line */
   level?: 'debug' | 'info' | 'warn' | 'error';
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -1999,21 +2558,30 @@ export interface LogStepInput {
 }
 
 export interface ManualTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts only through the API, the dashboard or another run */
   type: 'manual';
 }
 
 export interface ManualTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts only through the API, the dashboard or another run */
   type: 'manual';
 }
 
 export interface Member {
+  /** Id of the member */
   id: string;
+  /** Email address with which the member signs in; visitors never see it */
   email: string;
+  /** `admin` manages the workspace; `agent` works in it */
   role: 'admin' | 'agent';
   /** What visitors see of the member; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
@@ -2021,21 +2589,46 @@ export interface Member {
 }
 
 export interface MemberPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Member[];
   meta: PageMeta;
 }
 
+export interface MemberPicture {
+  /** The member whom the picture shows */
+  userId: string;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials */
+  picture: string;
+  /** `image/png`, `image/jpeg` or `image/webp` */
+  contentType: string;
+  /** Size of the stored picture, in bytes */
+  bytes: number;
+  /** In pixels */
+  width: number;
+  /** In pixels */
+  height: number;
+}
+
+/** The member who is signed in */
 export interface MemberProfile {
+  /** Id of the member */
   id: string;
+  /** Email address with which the member signs in; visitors never see it */
   email: string;
+  /** `admin` manages the workspace; `agent` works in it */
   role: 'admin' | 'agent';
   /** What visitors see of you; null shows a neutral word */
   displayName: string | null;
+  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  picture: string | null;
 }
 
 export interface MemoryEntry {
+  /** Unique in the workspace, or in the session of the entry; at most 200 characters */
   key: string;
+  /** Any JSON value, at most 65,536 characters as JSON */
   value: JsonValue;
+  /** Session that the entry belongs to; null for the memory of the workspace */
   sessionId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -2044,6 +2637,7 @@ export interface MemoryEntry {
 }
 
 export interface MemoryEntryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: MemoryEntry[];
   meta: PageMeta;
 }
@@ -2053,6 +2647,7 @@ export interface ModelPrices {
   inputMicros: number;
   /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
   outputMicros: number;
+  /** Currency code of ISO 4217, such as `USD` */
   currency: string;
 }
 
@@ -2061,23 +2656,33 @@ export interface ModelPricesInput {
   inputMicros: number;
   /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
   outputMicros: number;
+  /** Currency code of ISO 4217, such as `USD` */
   currency: string;
 }
 
 export interface Models {
+  /** Models of the workspace, at most 20 */
   models: {
+    /** Your own name for the model, unique in the workspace; at most 100 characters */
     id: string;
+    /** Protocol of the provider */
     provider: 'openai-compatible' | 'openai' | 'anthropic';
     /** As the provider names it */
     model: string;
+    /** URL of the API; null for the default URL of the provider */
     baseUrl: string | null;
+    /** Whether an API key is stored; the key itself is never shown */
     apiKeySet: boolean;
+    /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
   }[];
+  /** Ids of models in the order in which they are tried */
   order: string[];
   /** The model of the hub, used while `order` is empty; null when it is not used */
   fallback: {
+    /** Name of the model at its provider */
     model: string;
+    /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
   } | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -2085,19 +2690,25 @@ export interface Models {
 }
 
 export interface Node {
+  /** Id of the node */
   id: string;
   /** Unique among the paired nodes of the workspace: steps may select the node by it */
   name: string;
   /** `pending` until the companion connects for the first time, also after it was paired */
   status: 'pending' | 'online' | 'offline' | 'revoked';
+  /** Whether the workspace allows `system.*` commands on the node */
   allowSystem: boolean;
+  /** Whether the workspace allows `browser.*` commands on the node */
   allowBrowser: boolean;
+  /** What the device reports about itself; null before it was paired */
   device: DeviceInfo | null;
+  /** Facts of the last heartbeat; null before the first */
   facts: DeviceFacts | null;
   /** Switched on by the owner of the device: it refuses every command */
   paused: boolean;
   /** The last entry of the device's own log; null until the device reports one */
   audit: {
+    /** Number of entries in the log */
     entries: number;
     /** SHA-256 of the last entry, which holds the hash of the entry before */
     hash: string;
@@ -2115,11 +2726,17 @@ export interface Node {
 }
 
 export interface NodeCommand {
+  /** Id of the command */
   id: string;
+  /** Type of the command, such as `node.ping` */
   type: string;
+  /** `leased` while the device has it; `withdrawn` when the run no longer wanted it */
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
+  /** Run that sent the command */
   runId: string;
+  /** Index of the step that sent it, from 0 */
   stepIndex: number;
+  /** Try of the step that sent it, from 1 */
   attempt: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -2127,60 +2744,89 @@ export interface NodeCommand {
   handedOutAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   finishedAt: string | null;
+  /** Why the command failed; null unless it failed */
   error: {
+    /** Stable code, for programs */
     code: string;
+    /** What went wrong, for people */
     message: string;
   } | null;
 }
 
 export interface NodeCommandPage {
+  /** Rows of this page, at most `meta.limit` */
   data: NodeCommand[];
   meta: PageMeta;
 }
 
 export interface NodeEvent {
+  /** A companion node changed */
   type: 'node';
   /** When it happened */
   at: string;
+  /** Id of the node */
   id: string;
+  /** Name of the node */
   name: string;
+  /** Status of the node after the change */
   status: 'online' | 'offline' | 'pending' | 'revoked';
   /** What happened to it */
   change: 'created' | 'paired' | 'online' | 'offline' | 'renamed' | 'revoked';
 }
 
+/** What a node reported about itself from one time on */
 export interface NodeFacts {
+  /** What the device reported about itself; null before it was paired */
   device: DeviceInfo | null;
+  /** Whether the owner of the device had paused it */
   paused: boolean;
   /** As the workspace had it then */
   allowSystem: boolean;
   /** As the workspace had it then */
   allowBrowser: boolean;
+  /** Processor; null when it was not known */
   cpu: {
+    /** Model of the processor */
     model: string;
+    /** Logical cores */
     cores: number;
   } | null;
+  /** Main memory; null when it was not known */
   memory: {
+    /** Installed memory, in bytes */
     totalBytes: number;
   } | null;
+  /** Mounted file systems */
   disks: {
+    /** Mount point or drive, such as `/` or `C:` */
     mount: string;
+    /** Capacity, in bytes */
     totalBytes: number;
+    /** Used space, 0 to 100, in steps of about 10 */
     usedPercent: number;
   }[];
+  /** Battery; null for a device without one */
   battery: {
+    /** Charge, 0 to 100, in steps of about 10 */
     percent: number;
+    /** Whether the battery was being charged */
     charging: boolean;
   } | null;
+  /** Displays */
   displays: {
+    /** Number of the display, from 0 */
     index: number;
+    /** Name of the display; may be empty */
     name: string;
+    /** In pixels */
     width: number;
+    /** In pixels */
     height: number;
   }[];
 }
 
 export interface NodeFactsEntry {
+  /** Id of the entry */
   id: string;
   /** ISO 8601, UTC, with milliseconds */
   at: string;
@@ -2188,46 +2834,69 @@ export interface NodeFactsEntry {
 }
 
 export interface NodeFactsEntryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: NodeFactsEntry[];
   meta: PageMeta;
 }
 
 export interface NodePage {
+  /** Rows of this page, at most `meta.limit` */
   data: Node[];
   meta: PageMeta;
 }
 
 export interface Onboarding {
+  /** Whether every step is done */
   complete: boolean;
+  /** What a workspace needs, in the recommended order */
   steps: {
+    /** Stable name of the step */
     id: string;
+    /** What to do, in a few words */
     title: string;
+    /** Whether the workspace has it */
     done: boolean;
+    /** What the step is good for */
     why: string;
     /** What does it */
     request: {
+      /** HTTP method */
       method: string;
+      /** Path, relative to the URL of the hub */
       path: string;
+      /** Example of the JSON body; null for a request without one */
       body: JsonObject | null;
     };
   }[];
   /** Id of the first step that is not done */
   next: string | null;
+  /** What the workspace has */
   counts: {
+    /** Number of workflows */
     workflows: number;
+    /** Number of companion nodes that are connected now */
     nodesOnline: number;
+    /** Number of paired companion nodes */
     nodes: number;
+    /** Number of configured models */
     models: number;
+    /** Number of channels */
     channels: number;
+    /** Number of AI agents */
     agents: number;
+    /** Number of installed packs */
     packs: number;
+    /** Whether any run has succeeded */
     runsSucceeded: boolean;
   };
 }
 
 export interface OnceSchedule {
+  /** Fires once */
   kind: 'at';
+  /** Time of the only fire */
   at: string;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed: 'skip' | 'last' | 'all';
@@ -2240,8 +2909,11 @@ export interface OnceSchedule {
 }
 
 export interface OnceScheduleInput {
+  /** Fires once */
   kind: 'at';
+  /** Time of the only fire */
   at: string;
+  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
   /** What becomes of fires that fell due while the hub was down */
   onMissed?: 'skip' | 'last' | 'all';
@@ -2254,37 +2926,51 @@ export interface OnceScheduleInput {
 }
 
 export interface OutgoingMessage {
+  /** Id of the entry */
   id: string;
+  /** Run that sent it; null when no run did */
   runId: string | null;
+  /** Workflow of the run; null when no run sent it */
   workflowId: string | null;
+  /** Index of the step that sent it, from 0; null when no run sent it */
   stepIndex: number | null;
   /** webhook, email, campaign or the provider of a channel */
   channel: string;
+  /** URL, email address or id at the provider */
   recipient: string;
   /** `simulated` in the test environment, where nothing leaves */
   status: 'delivered' | 'simulated' | 'failed';
+  /** Facts about the message, such as its subject; the fields depend on `channel` */
   summary: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface OutgoingMessagePage {
+  /** Rows of this page, at most `meta.limit` */
   data: OutgoingMessage[];
   meta: PageMeta;
 }
 
 export interface OwnToken {
+  /** Id of the workspace */
   tenantId: string;
+  /** Name of the workspace */
   workspaceName: string;
+  /** Id of the key */
   tokenId: string;
+  /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
+  /** `test` keys see and change only test data; nothing leaves the platform */
   environment: 'live' | 'test';
+  /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
 }
 
 export interface OwnTrunk {
+  /** Always `own`: a trunk of the workspace */
   mode: 'own';
   /** `registering`: on its way; `registered`; `rejected`: the carrier said no, `lastCode` and `lastReason` are its words; `unreachable`: no SIP answer came; `stopped`: the carrier refused this password three times, and is not asked again before `POST /sip/register` */
   state: 'registering' | 'registered' | 'rejected' | 'unreachable' | 'stopped';
@@ -2294,6 +2980,7 @@ export interface OwnTrunk {
   port: number | null;
   /** The account at the carrier */
   username: string;
+  /** Transport of SIP to the carrier; `tls` also checks the certificate */
   transport: 'udp' | 'tcp' | 'tls';
   /** Whether the carrier sends calls here now */
   registered: boolean;
@@ -2309,15 +2996,25 @@ export interface OwnTrunk {
   checkedAt: string | null;
 }
 
+/** A pack of the catalogue */
 export interface Pack {
+  /** Lower-case words joined by hyphens, at most 100 characters */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Three numbers such as `1.0.0` */
   version: string;
+  /** Who publishes the pack, at most 200 characters */
   publisher: string;
+  /** What the pack does, for people */
   summary: string;
+  /** What a workflow of the pack must be given: a part of JSON Schema */
   inputsSchema: {
+    /** Always `object` */
     type: 'object';
+    /** Inputs by name */
     properties: JsonObject;
+    /** Names of the inputs that must be given, at most 50 */
     required: string[];
   };
   /** Every skill that its graph uses */
@@ -2328,38 +3025,51 @@ export interface Pack {
   secrets: string[];
   /** What it does on a companion node */
   nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
+  /** Trigger and steps of the workflow that the pack makes */
   graph: {
     /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
     trigger: JsonObject;
     /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
     steps: JsonObject[];
   };
-  /** `shipped` comes with Outrigger, `hub` was published by the operator for all workspaces, `published` by this workspace */
+  /** `shipped` with the hub, `hub` for one that the operator published for all workspaces, or `published` by this workspace */
   source: 'shipped' | 'hub' | 'published';
-  /** Version that is installed in this workspace */
+  /** Version that this workspace has installed; null when it is not installed */
   installedVersion: string | null;
 }
 
+/** What a pack may do */
 export interface PackGrants {
+  /** Skills that the pack calls */
   skills: {
+    /** Id in the catalogue of skills */
     id: string;
+    /** Title of the skill, for people */
     title: string;
+    /** What the skill does to the world, for people */
     effect: string;
   }[];
+  /** Hosts that the pack calls or opens */
   hosts: string[];
+  /** Names of inputs that hold a secret */
   secrets: string[];
+  /** What the pack does on companion nodes */
   nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
   /** Whether a person approves something in each run */
   approvals: boolean;
 }
 
 export interface PackPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Pack[];
   meta: PageMeta;
 }
 
+/** Position of this page in the list */
 export interface PageMeta {
+  /** Rows per page that this request used, 1 to 100 */
   limit: number;
+  /** Send it as `cursor` to read the next page; null on the last page */
   nextCursor: string | null;
 }
 
@@ -2401,6 +3111,7 @@ export interface PutAiBudget {
   dailyTokens: number | null;
   /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
   dailyCost: {
+    /** Currency code of ISO 4217, such as `USD` */
     currency: string;
     /** Millionths of the currency */
     micros: number;
@@ -2414,22 +3125,28 @@ export interface PutAiBudget {
 export interface PutChannel {
   /** Changes this channel; a new one when left out */
   id?: string;
+  /** Service that carries the messages; can not be changed later */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
+  /** Label for people, 1 to 200 characters */
   name: string;
   /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
   config?: Record<string, unknown>;
   /** Another name of config; send one of the two */
   config_json?: Record<string, unknown>;
+  /** Whether the channel accepts and sends messages */
   active?: boolean;
   /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out */
   conversations?: boolean;
 }
 
 export interface PutKnowledge {
+  /** Replaces all entries; at most 5,000 */
   entries: {
     /** Unique among the entries; answers name it as their source */
     id: string;
+    /** Question that the entry answers, 1 to 1,000 characters */
     question: string;
+    /** Answer, 1 to 20,000 characters */
     answer: string;
     /** Where visitors can read more */
     url?: string | null;
@@ -2441,8 +3158,11 @@ export interface PutKnowledge {
 }
 
 export interface PutModels {
+  /** Replaces all models; at most 20 */
   models: {
+    /** Your own name for the model, unique in the workspace; at most 100 characters */
     id: string;
+    /** Protocol of the provider */
     provider: 'openai-compatible' | 'openai' | 'anthropic';
     /** As the provider names it */
     model: string;
@@ -2481,6 +3201,7 @@ export interface PutPolicy {
 export interface PutToolProfile {
   /** Changes this profile; a new one when left out */
   id?: string;
+  /** Label for people, 1 to 200 characters */
   name: string;
   /** Skills that may be called; `*` stands for any part of a name */
   allow: string[];
@@ -2489,33 +3210,40 @@ export interface PutToolProfile {
 }
 
 export interface QuietHours {
+  /** Local time at which they begin, `HH:MM` */
   from: string;
   /** Earlier than `from` when it lies on the next day */
   to: string;
+  /** IANA time zone of `from` and `to`, such as `Europe/Berlin` */
   timezone: string;
   /** Days of the week on which they begin, 0 for Sunday; every day when left out */
   days?: number[];
 }
 
 export interface QuietHoursInput {
+  /** Local time at which they begin, `HH:MM` */
   from: string;
   /** Earlier than `from` when it lies on the next day */
   to: string;
+  /** IANA time zone of `from` and `to`, such as `Europe/Berlin` */
   timezone?: string;
   /** Days of the week on which they begin, 0 for Sunday; every day when left out */
   days?: number[];
 }
 
 export interface ReadyEvent {
+  /** The stream is open; events from now on are sent */
   type: 'ready';
   /** When it happened */
   at: string;
 }
 
 export interface RegisterOwnTrunk {
+  /** Host name or IP address of the carrier, without a port; at most 253 characters */
   host: string;
   /** Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls */
   port?: number;
+  /** Account at the carrier, at most 128 characters of printable ASCII */
   username: string;
   /** Write only. May be left out while `host` and `username` stay as they are, and `tls` is not given up */
   password?: string;
@@ -2524,17 +3252,25 @@ export interface RegisterOwnTrunk {
 }
 
 export interface RemovedMember {
+  /** Id of what was deleted */
   id: string;
+  /** Always true; a failure is an error answer */
   deleted: true;
   /** Keys that they made and that worked */
   keys: {
+    /** Id of the key */
     id: string;
+    /** Label for people, at most 200 characters */
     name: string;
+    /** Product whose API the key can call */
     product: 'chat' | 'ai' | 'automations' | 'voice';
+    /** `test` keys see and change only test data; nothing leaves the platform */
     environment: 'live' | 'test';
+    /** What the key may do */
     permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
     /** The key without its secret */
     keyHint: string;
+    /** CIDR blocks or addresses that may use the key; every address when empty */
     ipAllowlist: string[];
     /** ISO 8601, UTC, with milliseconds */
     expiresAt: string | null;
@@ -2542,6 +3278,7 @@ export interface RemovedMember {
     lastUsedAt: string | null;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
+    /** Whether this request revoked the key */
     revoked: boolean;
   }[];
 }
@@ -2552,9 +3289,11 @@ export interface RequestPasswordReset {
 }
 
 export interface ResetEvent {
+  /** Events are missing; read the lists again */
   type: 'reset';
   /** When it happened */
   at: string;
+  /** Why events are missing, for people */
   message: string;
 }
 
@@ -2566,18 +3305,25 @@ export interface ResetPassword {
 }
 
 export interface Retention {
+  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when left out */
   maxAgeDays?: number;
+  /** Number of ended runs that are kept, the newest; no limit by number when left out */
   maxRuns?: number;
 }
 
 export interface RetentionInput {
+  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when left out */
   maxAgeDays?: number;
+  /** Number of ended runs that are kept, the newest; no limit by number when left out */
   maxRuns?: number;
 }
 
 export interface RetryRuns {
+  /** Runs by id, 1 to 100; give either `ids` or `filter` */
   ids?: string[];
+  /** Selects the newest runs that match; give either `ids` or `filter` */
   filter?: {
+    /** Only runs of this workflow; runs of every workflow when left out */
     workflowId?: string;
     /** Any of these when left out */
     status?: 'failed' | 'cancelled';
@@ -2593,28 +3339,39 @@ export interface RetryRuns {
 }
 
 export interface RevokedLinks {
+  /** Number of links that stopped working */
   revoked: number;
 }
 
 export interface Run {
+  /** Id of the run */
   id: string;
+  /** Workflow that the run executes */
   workflowId: string;
   /** What its workflow is called now */
   workflowName: string;
+  /** Version of the workflow that the run executes, from 1 */
   workflowVersion: number;
+  /** Flow that the run and its retries share */
   flowId: string;
+  /** `waiting_approval` until a person decides; `succeeded`, `failed` and `cancelled` are final unless the run is retried */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
   waitsFor: RunWait | null;
+  /** What started the run; fields besides `type` depend on the type */
   trigger: {
+    /** Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
     type: string;
   };
+  /** Number of the attempt within its flow, from 1; each retry adds one */
   attempt: number;
+  /** Environment of the key or trigger that started the run; in `test` nothing leaves the platform */
   environment: 'live' | 'test';
   /** The run whose step waits for this one */
   parentRunId: string | null;
   /** How many runs, each started by the one before, led to this one */
   depth: number;
+  /** Why the run failed; null unless it failed */
   error: Failure | null;
   /** ISO 8601, UTC, with milliseconds */
   queuedAt: string;
@@ -2622,17 +3379,24 @@ export interface Run {
   startedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   finishedAt: string | null;
+  /** Free text given at the start, at most 100,000 characters; null without one */
   context: string | null;
+  /** Input of the run as JSON; null without one */
   payload: JsonObject | null;
+  /** One entry for each step, in the order of the workflow */
   stepsResultJson: StepResult[];
 }
 
 export interface RunEvent {
+  /** A run changed */
   type: 'run';
   /** When it happened */
   at: string;
+  /** Id of the run */
   id: string;
+  /** Workflow of the run */
   workflowId: string;
+  /** Status of the run after the change */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** The `code` of its `error` */
   errorCode: string | null;
@@ -2643,29 +3407,41 @@ export interface RunEvent {
 }
 
 export interface RunInput {
+  /** Free text for the steps, at most 100,000 characters */
   context?: string;
+  /** Input of the run; steps read it as `{{payload.…}}` */
   payload?: Record<string, unknown>;
 }
 
 export interface RunSummary {
+  /** Id of the run */
   id: string;
+  /** Workflow that the run executes */
   workflowId: string;
   /** What its workflow is called now */
   workflowName: string;
+  /** Version of the workflow that the run executes, from 1 */
   workflowVersion: number;
+  /** Flow that the run and its retries share */
   flowId: string;
+  /** `waiting_approval` until a person decides; `succeeded`, `failed` and `cancelled` are final unless the run is retried */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
   waitsFor: RunWait | null;
+  /** What started the run; fields besides `type` depend on the type */
   trigger: {
+    /** Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel` */
     type: string;
   };
+  /** Number of the attempt within its flow, from 1; each retry adds one */
   attempt: number;
+  /** Environment of the key or trigger that started the run; in `test` nothing leaves the platform */
   environment: 'live' | 'test';
   /** The run whose step waits for this one */
   parentRunId: string | null;
   /** How many runs, each started by the one before, led to this one */
   depth: number;
+  /** Why the run failed; null unless it failed */
   error: Failure | null;
   /** ISO 8601, UTC, with milliseconds */
   queuedAt: string;
@@ -2676,6 +3452,7 @@ export interface RunSummary {
 }
 
 export interface RunSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: RunSummary[];
   meta: PageMeta;
 }
@@ -2683,15 +3460,18 @@ export interface RunSummaryPage {
 export type RunWait = RunWaitForLimit | RunWaitForQuietHours | RunWaitForJitter | RunWaitForNode | RunWaitForApproval | RunWaitForRun | RunWaitForDelay | RunWaitForRetry;
 
 export interface RunWaitForApproval {
+  /** A step waits for a decision */
   kind: 'approval';
   /** The step that waits */
   stepIndex: number;
+  /** Approval that must be decided */
   approvalId: string;
   /** When it expires; null without an end */
   until: string | null;
 }
 
 export interface RunWaitForDelay {
+  /** A step waits for its `delaySeconds` */
   kind: 'delay';
   /** The step that waits */
   stepIndex: number;
@@ -2700,12 +3480,14 @@ export interface RunWaitForDelay {
 }
 
 export interface RunWaitForJitter {
+  /** The run waits for the random delay of its schedule */
   kind: 'jitter';
   /** When it begins, by the jitter of its schedule */
   until: string;
 }
 
 export interface RunWaitForLimit {
+  /** The run waits for a concurrency or rate limit */
   kind: 'limit';
   /** The limit that has no room; `earlier_runs`: it stands in line behind another run of its workflow */
   limit: 'earlier_runs' | 'max_concurrent_runs' | 'max_runs_per_minute' | 'max_runs_per_hour';
@@ -2714,11 +3496,15 @@ export interface RunWaitForLimit {
 }
 
 export interface RunWaitForNode {
+  /** A step waits for a companion node */
   kind: 'node_command';
   /** The step that waits */
   stepIndex: number;
+  /** Command that the node must answer */
   commandId: string;
+  /** Node that the command is for */
   nodeId: string;
+  /** Current name of the node */
   nodeName: string;
   /** Whether the node can be reached now */
   nodeOnline: boolean;
@@ -2729,12 +3515,14 @@ export interface RunWaitForNode {
 }
 
 export interface RunWaitForQuietHours {
+  /** The run waits for the end of the quiet hours of the policy */
   kind: 'quiet_hours';
   /** The end of them; null when an earlier run of its workflow is first */
   until: string | null;
 }
 
 export interface RunWaitForRetry {
+  /** A step waits before its next try */
   kind: 'retry';
   /** The step that waits */
   stepIndex: number;
@@ -2743,30 +3531,40 @@ export interface RunWaitForRetry {
 }
 
 export interface RunWaitForRun {
+  /** A step waits for a run that it started */
   kind: 'run';
   /** The step that waits */
   stepIndex: number;
+  /** Run that the step waits for */
   runId: string;
 }
 
+/** When a workflow starts by itself; `kind` selects the format */
 export type Schedule = IntervalSchedule | CronSchedule | OnceSchedule;
 
+/** When a workflow starts by itself; `kind` selects the format */
 export type ScheduleInput = IntervalScheduleInput | CronScheduleInput | OnceScheduleInput;
 
 export interface ScheduleTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts at the times of a schedule */
   type: 'schedule';
   schedule: Schedule;
 }
 
 export interface ScheduleTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts at the times of a schedule */
   type: 'schedule';
   schedule: ScheduleInput;
 }
 
 export interface Sequence {
+  /** Id of the sequence */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
   /** Each may wait `delaySeconds` before it begins */
   steps: Step[];
@@ -2779,14 +3577,19 @@ export interface Sequence {
 }
 
 export interface SequencePage {
+  /** Rows of this page, at most `meta.limit` */
   data: Sequence[];
   meta: PageMeta;
 }
 
 export interface Session {
+  /** Id of the session */
   id: string;
+  /** What the session is about: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+  /** Unique together with `scope`, at most 200 characters */
   key: string;
+  /** Label for people, at most 200 characters; may be empty */
   title: string;
   /** What is remembered of the older part of the transcript */
   memorySummary: string;
@@ -2797,23 +3600,32 @@ export interface Session {
 }
 
 export interface SessionMessage {
+  /** Id of the message */
   id: string;
+  /** Who wrote it, in the terms of language models */
   role: 'user' | 'assistant' | 'system';
+  /** Text of the message, at most 20,000 characters */
   content: string;
+  /** Run that wrote it; null for other writers */
   runId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface SessionPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Session[];
   meta: PageMeta;
 }
 
 export interface SessionWithTranscript {
+  /** Id of the session */
   id: string;
+  /** What the session is about: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+  /** Unique together with `scope`, at most 200 characters */
   key: string;
+  /** Label for people, at most 200 characters; may be empty */
   title: string;
   /** What is remembered of the older part of the transcript */
   memorySummary: string;
@@ -2821,6 +3633,7 @@ export interface SessionWithTranscript {
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
+  /** One page of the messages */
   transcript: {
     /** Oldest first */
     data: SessionMessage[];
@@ -2833,10 +3646,15 @@ export interface SignedIn {
   token: string;
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string;
+  /** Id of the workspace */
   tenantId: string;
+  /** Member who is signed in */
   user: {
+    /** Id of the member */
     id: string;
+    /** Email address with which the member signs in */
     email: string;
+    /** `admin` manages the workspace; `agent` works in it */
     role: 'admin' | 'agent';
   };
 }
@@ -2849,8 +3667,11 @@ export interface SipCredentials {
 }
 
 export interface Skill {
+  /** Stable id, which steps name as `skillId` */
   id: string;
+  /** Title, for people */
   title: string;
+  /** What it does and what it needs, for people */
   summary: string;
   /** What the workspace must be entitled to */
   requires: string[];
@@ -2865,15 +3686,21 @@ export interface Skill {
 }
 
 export interface SkillStep {
+  /** Calls a skill */
   type: 'skill';
+  /** Id in the catalogue of skills, such as `memory.write` */
   skillId: string;
+  /** Input of the skill; texts may hold `{{…}}` templates */
   input: JsonObject;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -2889,15 +3716,21 @@ export interface SkillStep {
 }
 
 export interface SkillStepInput {
+  /** Calls a skill */
   type: 'skill';
+  /** Id in the catalogue of skills, such as `memory.write` */
   skillId: string;
+  /** Input of the skill; texts may hold `{{…}}` templates */
   input?: Record<string, unknown>;
   /** Later steps refer to it as {{steps.<id>.output}} */
   id?: string;
+  /** Label for people, at most 200 characters */
   name?: string;
   /** A template; the step is skipped unless it renders to something truthy */
   when?: string;
+  /** Whether the run goes on when the step fails after all tries; default false */
   continueOnError?: boolean;
+  /** How failed tries are repeated; the retry policy of the skill when left out */
   retry?: {
     /** Tries in all */
     maxAttempts: number;
@@ -2912,7 +3745,9 @@ export interface SkillStepInput {
   timeoutSeconds?: number;
 }
 
+/** How runs, nodes, deliveries and models did in a window */
 export interface Slo {
+  /** Length of the window that ends now */
   window: '1h' | '24h' | '7d' | '30d';
   /** ISO 8601, UTC, with milliseconds */
   from: string;
@@ -2920,33 +3755,45 @@ export interface Slo {
   to: string;
   /** Runs that ended within the window */
   runs: {
+    /** Runs that ended in the window */
     total: number;
+    /** Runs that ended with success */
     succeeded: number;
+    /** Runs that ended with a failure */
     failed: number;
+    /** Runs that were cancelled */
     cancelled: number;
     /** Succeeded of those that succeeded or failed, 0 to 1 */
     successRate: number | null;
   };
+  /** Durations of runs, in milliseconds */
   latencyMs: {
     /** From acceptance to the start */
     queue: Latency;
     /** From the start to the end */
     run: Latency;
   };
+  /** Companion nodes */
   nodes: {
+    /** Nodes that are connected now */
     online: number;
+    /** Paired nodes */
     total: number;
     /** From handing a command out to its result */
     commandLatencyMs: Latency;
   };
+  /** Messages that runs sent to URLs in the window */
   webhooks: {
+    /** Messages that the URL accepted */
     delivered: number;
+    /** Messages that were not delivered */
     failed: number;
   };
   /** Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole */
   models: {
     /** Of the models of the workspace; null for the one of the hub */
     modelId: string | null;
+    /** Name of the model at its provider */
     model: string;
     /** Each try for itself */
     calls: number;
@@ -2954,11 +3801,15 @@ export interface Slo {
     outcomes: JsonObject;
     /** Of answered calls, to the end of the answer */
     latencyMs: Latency;
+    /** Tokens that were sent to the model */
     inputTokens: number;
+    /** Tokens that the model wrote */
     outputTokens: number;
     /** In millionths of each currency, where prices are set */
     costs: {
+      /** Currency code of ISO 4217, such as `USD` */
       currency: string;
+      /** Cost in millionths of the currency */
       micros: number;
     }[];
     /** Now: an open one has the model left alone, because it failed too often */
@@ -2980,33 +3831,46 @@ export interface Speak {
 }
 
 export interface Spoken {
+  /** Answer to be spoken */
   text: string;
+  /** Always true: the answer is complete */
   done: true;
 }
 
 export interface StartedRun {
+  /** Id of the run that was started */
   runId: string;
+  /** Status of the run when the answer was written */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
 }
 
 export type Step = SkillStep | LogStep | ApprovalStep | AgentStep | DeliverStep;
 
 export interface StepApproval {
+  /** Id of the approval */
   id: string;
+  /** `pending` until it is decided or expires */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
+  /** Who or what decided; null while pending */
   decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
+  /** Reason that the decider gave; null without one */
   note: string | null;
 }
 
 export interface StepEvent {
+  /** A step of a run changed */
   type: 'step';
   /** When it happened */
   at: string;
+  /** Run of the step */
   runId: string;
+  /** Position of the step, from 0 */
   index: number;
+  /** Status of the step after the change */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
+  /** Tries so far, the first included */
   attempts: number;
   /** The `code` of its `error` */
   errorCode: string | null;
@@ -3015,11 +3879,17 @@ export interface StepEvent {
 export type StepInput = SkillStepInput | LogStepInput | ApprovalStepInput | AgentStepInput | DeliverStepInput;
 
 export interface StepResult {
+  /** Position of the step in the workflow, from 0 */
   index: number;
+  /** `id` of the step in the workflow; null without one */
   id: string | null;
+  /** Type of the step: `skill`, `log`, `approval`, `agent` or `deliver` */
   type: string;
+  /** Skill that the step calls; null for other types of steps */
   skillId: string | null;
+  /** `skipped` when its `when` was false; `waiting_approval` until a person decides */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
+  /** Tries so far, the first included */
   attempts: number;
   /** ISO 8601, UTC, with milliseconds */
   startedAt: string | null;
@@ -3029,8 +3899,11 @@ export interface StepResult {
   input: JsonObject | null;
   /** Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply */
   inputOmitted: boolean;
+  /** Output of the step as JSON; null until it has one */
   output: JsonObject | null;
+  /** The output as text; null until there is one */
   outputText: string | null;
+  /** Why the last try failed; null otherwise */
   error: Failure | null;
   /** The latest approval that the step asked for in this run */
   approval: StepApproval | null;
@@ -3039,9 +3912,13 @@ export interface StepResult {
 }
 
 export interface ToolProfile {
+  /** Id of the tool profile */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Ids or patterns of skills that may be called; `*` matches any part of a name */
   allow: string[];
+  /** Ids or patterns of skills that may not be called; takes precedence over `allow` */
   deny: string[];
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -3050,15 +3927,19 @@ export interface ToolProfile {
 }
 
 export interface ToolProfilePage {
+  /** Rows of this page, at most `meta.limit` */
   data: ToolProfile[];
   meta: PageMeta;
 }
 
+/** What starts a workflow; `type` selects the kind */
 export type Trigger = ManualTrigger | ScheduleTrigger | HeartbeatTrigger | EventTrigger | WebhookTrigger | ChannelTrigger;
 
+/** What starts a workflow; `type` selects the kind */
 export type TriggerInput = ManualTriggerInput | ScheduleTriggerInput | HeartbeatTriggerInput | EventTriggerInput | WebhookTriggerInput | ChannelTriggerInput;
 
 export interface UnansweredQuestion {
+  /** Id of the question */
   id: string;
   /** As it was asked last */
   question: string;
@@ -3071,24 +3952,33 @@ export interface UnansweredQuestion {
 }
 
 export interface UnansweredQuestionPage {
+  /** Rows of this page, at most `meta.limit` */
   data: UnansweredQuestion[];
   meta: PageMeta;
 }
 
 export interface UpdateAgent {
+  /** Label for people, 1 to 200 characters */
   name?: string;
+  /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
+  /** Profile that says which skills the agent may call; null for none */
   toolProfileId?: string | null;
+  /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys?: string[];
+  /** Id of a model of the workspace; null for the failover order */
   model?: string | null;
 }
 
 export interface UpdateSequence {
+  /** Label for people, 1 to 200 characters */
   name?: string;
+  /** Replaces all steps; 1 to 200 */
   steps?: StepInput[];
 }
 
 export interface UploadState {
+  /** Name of the artifact, unique in its command */
   name: string;
   /** Bytes that the hub has: where the next piece begins */
   received: number;
@@ -3099,6 +3989,7 @@ export interface UploadState {
 }
 
 export interface UsageEvent {
+  /** Id of the event */
   id: string;
   /** `chat.session`: a chat session was created. `ai.run`: a run of the AI agent succeeded */
   kind: 'chat.session' | 'ai.run';
@@ -3106,21 +3997,28 @@ export interface UsageEvent {
   subjectId: string;
   /** Environment of the API key that was used */
   environment: 'live' | 'test';
-  /** ISO 8601, UTC, with milliseconds */
+  /** When the use was recorded */
   createdAt: string;
 }
 
 export interface UsageEventPage {
+  /** Rows of this page, at most `meta.limit` */
   data: UsageEvent[];
   meta: PageMeta;
 }
 
 export interface Visitor {
+  /** Id of the visitor */
   id: string;
+  /** Name of the visitor, at most 200 characters; null when it is not known */
   display_name: string | null;
+  /** Email address; null when it is not known. It is not verified */
   email: string | null;
+  /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
+  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
+  /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   created_at: string;
@@ -3128,8 +4026,11 @@ export interface Visitor {
   last_seen_at: string | null;
 }
 
+/** A conversation as its visitor sees it */
 export interface VisitorConversation {
+  /** Id of the conversation */
   id: string;
+  /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
   /** `seq` of the newest message; 0 without messages */
   lastSeq: number;
@@ -3139,6 +4040,8 @@ export interface VisitorConversation {
   agentReadSeq: number;
   /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
   agentName: string | null;
+  /** Path of the picture of the assigned agent, relative to the URL of this hub; null without one */
+  agentPicture: string | null;
   /** Whether somebody of the workspace is there */
   agentOnline: boolean;
   /** Where an AI agent answers; POST /widget/v1/handoff asks for a person */
@@ -3155,17 +4058,20 @@ export interface VisitorConversation {
 }
 
 export interface VisitorConversationFrame {
+  /** The conversation changed */
   type: 'conversation';
   conversation: VisitorConversation;
 }
 
 /** Of an answer that is being written; the message takes its place */
 export interface VisitorDeltaFrame {
+  /** A part of an answer that the AI agent is writing */
   type: 'delta';
   /** That the message will have */
   id: string;
   /** How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost */
   at: number;
+  /** Text that follows the parts before */
   text: string;
   /** Whether there will be no such message */
   dropped: boolean;
@@ -3174,22 +4080,29 @@ export interface VisitorDeltaFrame {
 export type VisitorFrame = VisitorMessageFrame | VisitorDeltaFrame | VisitorTypingFrame | VisitorReadFrame | VisitorPresenceFrame | VisitorConversationFrame | VisitorSyncFrame | ChatErrorFrame;
 
 export interface VisitorMessageFrame {
+  /** A message was written */
   type: 'message';
   message: ChatMessage;
 }
 
 export interface VisitorPresenceFrame {
+  /** Agents came online or went offline */
   type: 'presence';
+  /** Whether at least one agent is online */
   agentOnline: boolean;
 }
 
 export interface VisitorRead {
+  /** `seq` up to which the visitor has read */
   seq: number;
 }
 
 export interface VisitorReadFrame {
+  /** Messages were read */
   type: 'read';
+  /** Side that has read */
   who: 'visitor' | 'agent';
+  /** `seq` up to which that side has read */
   seq: number;
 }
 
@@ -3198,6 +4111,7 @@ export interface VisitorSession {
   token: string;
   /** When the session ends unless it is renewed */
   expiresAt: string;
+  /** Id of the visitor */
   visitorId: string;
   conversation: VisitorConversation;
   settings: ChatPageSettings;
@@ -3206,23 +4120,32 @@ export interface VisitorSession {
 }
 
 export interface VisitorSessionEnded {
+  /** Always true: the session ended */
   ended: true;
 }
 
 export interface VisitorSyncFrame {
+  /** State of the conversation, sent regularly so that the client notices missed frames */
   type: 'sync';
+  /** `seq` of the newest message; 0 without messages */
   lastSeq: number;
+  /** Status of the conversation */
   status: string;
 }
 
 export interface VisitorTyping {
+  /** Whether agents see the visitor as typing */
   typing: boolean;
 }
 
 export interface VisitorTypingFrame {
+  /** Someone started or stopped typing */
   type: 'typing';
+  /** `agent` for a person, `ai` for the AI agent */
   who: 'agent' | 'ai';
+  /** Display name of the agent; null without one */
   name: string | null;
+  /** False when typing stopped */
   typing: boolean;
 }
 
@@ -3231,6 +4154,7 @@ export interface VoiceAnswer {
   text: string;
   /** The answer as PCM, signed, 16 bits, little-endian, mono, of `sampleRate` */
   audioBase64: string;
+  /** Always true: the answer is complete */
   done: true;
 }
 
@@ -3246,10 +4170,15 @@ export interface VoiceRequest {
 }
 
 export interface Webhook {
+  /** Id of the webhook */
   id: string;
+  /** https URL that receives the events, at most 2,000 characters */
   url: string;
+  /** Types of events that are sent */
   events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+  /** Label for people, at most 500 characters; may be empty */
   description: string;
+  /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
   /** Only events of this environment are sent */
   environment: 'live' | 'test';
@@ -3266,45 +4195,62 @@ export interface Webhook {
 }
 
 export interface WebhookDelivery {
+  /** Id of the delivery */
   id: string;
   /** The same at each try */
   eventId: string;
+  /** Type of the event */
   event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
   /** `failed` is tried again, `exhausted` is not */
   status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+  /** Attempts so far */
   attempts: number;
   /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
   nextAttemptAt: string | null;
+  /** HTTP status of the last response; null when there was none */
   responseStatus: number | null;
+  /** Duration of the last attempt, in milliseconds; null before the first */
   responseMs: number | null;
+  /** Why the last attempt failed; null when it did not */
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface WebhookDeliveryDetail {
+  /** Id of the delivery */
   id: string;
   /** The same at each try */
   eventId: string;
+  /** Type of the event */
   event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
   /** `failed` is tried again, `exhausted` is not */
   status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
+  /** Attempts so far */
   attempts: number;
   /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
   nextAttemptAt: string | null;
+  /** HTTP status of the last response; null when there was none */
   responseStatus: number | null;
+  /** Duration of the last attempt, in milliseconds; null before the first */
   responseMs: number | null;
+  /** Why the last attempt failed; null when it did not */
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** What is sent, byte for byte; empty once the conversation is erased */
   body: string;
+  /** Attempts, oldest first */
   history: {
+    /** Number of the attempt, from 1 */
     attempt: number;
     /** ISO 8601, UTC, with milliseconds */
     startedAt: string;
+    /** HTTP status of the response; null when there was none */
     responseStatus: number | null;
+    /** Duration of the attempt, in milliseconds */
     responseMs: number;
+    /** Why the attempt failed; null when it did not */
     error: string | null;
     /** The first 2 KiB of the answer */
     response: string;
@@ -3312,22 +4258,28 @@ export interface WebhookDeliveryDetail {
 }
 
 export interface WebhookDeliveryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: WebhookDelivery[];
   meta: PageMeta;
 }
 
 export interface WebhookPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Webhook[];
   meta: PageMeta;
 }
 
 export interface WebhookReplay {
+  /** Number of deliveries that were queued again */
   replayed: number;
 }
 
 export interface WebhookTrigger {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
+  /** Starts when the inbound hook is called */
   type: 'webhook';
+  /** Which calls of the inbound hook start the workflow */
   webhook: {
     /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
     token?: string;
@@ -3337,8 +4289,11 @@ export interface WebhookTrigger {
 }
 
 export interface WebhookTriggerInput {
+  /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
+  /** Starts when the inbound hook is called */
   type: 'webhook';
+  /** Which calls of the inbound hook start the workflow */
   webhook: {
     /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
     token?: string;
@@ -3348,10 +4303,15 @@ export interface WebhookTriggerInput {
 }
 
 export interface WebhookWithSecret {
+  /** Id of the webhook */
   id: string;
+  /** https URL that receives the events, at most 2,000 characters */
   url: string;
+  /** Types of events that are sent */
   events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+  /** Label for people, at most 500 characters; may be empty */
   description: string;
+  /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
   /** Only events of this environment are sent */
   environment: 'live' | 'test';
@@ -3370,12 +4330,18 @@ export interface WebhookWithSecret {
 }
 
 export interface Workflow {
+  /** Id of the workflow */
   id: string;
+  /** Label for people, at most 200 characters */
   name: string;
+  /** Whether its trigger starts runs; an inactive workflow can not be started */
   active: boolean;
   triggerJson: Trigger;
+  /** Steps in the order in which they run, 1 to 200 */
   stepsJson: Step[];
+  /** Version, from 1; each change of steps, trigger or limits adds one */
   version: number;
+  /** Limits on its runs; null for none */
   limits: WorkflowLimits | null;
   /** Which payload its runs take; null for any */
   inputs: WorkflowInputs | null;
@@ -3393,6 +4359,7 @@ export interface Workflow {
 export type WorkflowInputs = JsonObject;
 
 export interface WorkflowLimits {
+  /** Runs in progress at the same time, 1 to 1,000; no limit when left out */
   maxConcurrentRuns?: number;
   /** Runs that begin within any minute */
   maxRunsPerMinute?: number;
@@ -3401,6 +4368,7 @@ export interface WorkflowLimits {
 }
 
 export interface WorkflowLimitsInput {
+  /** Runs in progress at the same time, 1 to 1,000; no limit when left out */
   maxConcurrentRuns?: number;
   /** Runs that begin within any minute */
   maxRunsPerMinute?: number;
@@ -3409,27 +4377,35 @@ export interface WorkflowLimitsInput {
 }
 
 export interface WorkflowPage {
+  /** Rows of this page, at most `meta.limit` */
   data: Workflow[];
   meta: PageMeta;
 }
 
 export interface WorkflowVersion {
+  /** Version, from 1; higher is newer */
   version: number;
+  /** Name of the workflow in this version */
   name: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
+  /** Steps of this version, in the order in which they run */
   stepsJson: Step[];
+  /** Which payload runs of this version take; null for any */
   inputs: WorkflowInputs | null;
 }
 
 export interface WorkflowVersionSummary {
+  /** Version, from 1; higher is newer */
   version: number;
+  /** Name of the workflow in this version */
   name: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
 }
 
 export interface WorkflowVersionSummaryPage {
+  /** Rows of this page, at most `meta.limit` */
   data: WorkflowVersionSummary[];
   meta: PageMeta;
 }
@@ -3446,6 +4422,7 @@ export interface Operations {
         externalId: string;
         /** Shown to agents */
         displayName?: string;
+        /** Email address of the visitor; it is not verified */
         email?: string;
         /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
         attributes?: Record<string, unknown>;
@@ -3476,15 +4453,19 @@ export interface Operations {
   createChatConversation: {
     input: {
       body: {
+        /** Title for agents, 1 to 200 characters */
         name: string;
+        /** Urgency of the conversation */
         priority?: 'low' | 'normal' | 'high' | 'urgent';
         /** Where the conversation comes from, such as api or Mobile App */
         source?: string;
+        /** Visitor of the conversation; without it, the conversation has none */
         visitor?: {
           /** The same id is the same visitor. Without it, a new visitor is created each time */
           externalId?: string;
           /** Shown to agents */
           displayName?: string;
+          /** Email address of the visitor; it is not verified */
           email?: string;
           /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
           attributes?: Record<string, unknown>;
@@ -3516,6 +4497,7 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text of the message, 1 to 10,000 characters */
         content: string;
         /** Your own id of this message: the same one again is the same message */
         clientId?: string;
@@ -3600,10 +4582,13 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** New status; unchanged when left out */
         status?: 'open' | 'pending' | 'resolved' | 'closed';
+        /** New priority; unchanged when left out */
         priority?: 'low' | 'normal' | 'high' | 'urgent';
         /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
         snoozedUntil?: string | null;
+        /** Title for agents, 1 to 200 characters */
         name?: string;
       };
     };
@@ -3656,12 +4641,15 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text, at most 10,000 characters; may be empty when files are sent */
         content: string;
+        /** Whether it is a private note, which visitors never see */
         private?: boolean;
         /** Your own id of this message: the same one again is the same message */
         clientId?: string;
         /** Files that were sent for this conversation and are in no message yet */
         attachmentIds?: string[];
+        /** `seq` of the newest message that you saw; the reply is refused once when there is a newer one */
         lastSeenSeq?: number;
       };
     };
@@ -3693,7 +4681,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Whether you view the conversation now */
         viewing: boolean;
+        /** Whether you are typing now */
         typing?: boolean;
       };
     };
@@ -3709,7 +4699,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Text of the draft, at most 10,000 characters; empty deletes the draft */
         content: string;
+        /** Whether it is the draft of a private note */
         private?: boolean;
       };
     };
@@ -3756,6 +4748,7 @@ export interface Operations {
       body: {
         /** Unique in the workspace */
         shortcut: string;
+        /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content: string;
       };
     };
@@ -3773,6 +4766,7 @@ export interface Operations {
       body: {
         /** Unique in the workspace */
         shortcut?: string;
+        /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content?: string;
       };
     };
@@ -3808,6 +4802,7 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** `away` stops automatic assignment to you */
         presence: 'online' | 'away';
       };
     };
@@ -3919,8 +4914,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Name of the visitor, 1 to 200 characters; null deletes it */
         displayName?: string | null;
+        /** Email address; null deletes it */
         email?: string | null;
+        /** Phone number, 1 to 40 characters; null deletes it */
         phone?: string | null;
         /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
         attributes?: Record<string, unknown>;
@@ -4012,6 +5010,50 @@ export interface Operations {
     };
     answer: ChatSettings;
   };
+  /** Set your own picture */
+  putMyPicture: {
+    input?: Record<string, never>;
+    answer: MemberPicture;
+  };
+  /** Delete your own picture */
+  deleteMyPicture: {
+    input?: Record<string, never>;
+    answer: Deleted;
+  };
+  /** Set the picture of a member */
+  putMemberPicture: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+        /** Id of the member */
+        userId: string;
+      };
+    };
+    answer: MemberPicture;
+  };
+  /** Delete the picture of a member */
+  deleteMemberPicture: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+        /** Id of the member */
+        userId: string;
+      };
+    };
+    answer: Deleted;
+  };
+  /** Download the picture of a member */
+  getMemberPicture: {
+    input: {
+      params: {
+        /** Id of the picture, from the path that other answers contain */
+        id: string;
+      };
+    };
+    answer: Bytes;
+  };
   /** Show how the AI agent answers in chats, and what it did today */
   getChatAiSettings: {
     input: {
@@ -4098,6 +5140,7 @@ export interface Operations {
         anonymousSession?: string;
         /** What an anonymous visitor calls themselves */
         name?: string;
+        /** Email address that an anonymous visitor gives; it is not verified */
         email?: string;
       };
     };
@@ -4140,6 +5183,7 @@ export interface Operations {
   sendVisitorMessage: {
     input: {
       body: {
+        /** Text, at most 10,000 characters; may be empty when files are sent */
         content: string;
         /** Your own id of this message: the same one again is the same message */
         clientId: string;
@@ -4153,6 +5197,7 @@ export interface Operations {
   readVisitorConversation: {
     input: {
       body: {
+        /** `seq` up to which the visitor has read */
         seq: number;
       };
     };
@@ -4162,6 +5207,7 @@ export interface Operations {
   showVisitorTyping: {
     input: {
       body: {
+        /** Whether the visitor is typing now */
         typing: boolean;
       };
     };
@@ -4176,7 +5222,9 @@ export interface Operations {
   rateVisitorConversation: {
     input: {
       body: {
+        /** 1 (worst) to 5 (best) */
         score: number;
+        /** At most 2,000 characters */
         comment?: string;
       };
     };
@@ -4229,10 +5277,13 @@ export interface Operations {
         url: string;
         /** What is sent; `visitor.created` is accepted and not emitted yet */
         events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        /** Label for people, at most 500 characters */
         description?: string;
+        /** Whether events are sent from the beginning */
         active?: boolean;
         /** That of the key when left out, and no other; `live` for a person who says nothing else */
         environment?: 'live' | 'test';
+        /** Only false is possible: private notes are never sent */
         includePrivate?: false;
       };
     };
@@ -4264,7 +5315,9 @@ export interface Operations {
         url?: string;
         /** What is sent; `visitor.created` is accepted and not emitted yet */
         events?: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
+        /** Label for people, at most 500 characters */
         description?: string;
+        /** Whether events are sent; true also clears `disabledReason` */
         active?: boolean;
       };
     };
@@ -4292,6 +5345,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Hours for which the old secret signs as well, 0 to 168 */
         overlapHours?: number;
       };
     };
@@ -4307,6 +5361,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Type of the sample event */
         event?: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
       };
     };
@@ -4322,8 +5377,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Only deliveries of this time or later */
         since: string;
+        /** Only deliveries before this time; now when left out */
         until?: string;
+        /** Only deliveries with this status; every status when left out */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
       };
     };
@@ -4493,11 +5551,16 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
+        /** Whether its trigger starts runs */
         active?: boolean;
         triggerJson?: TriggerInput;
+        /** Replaces all steps; 1 to 200 */
         stepsJson?: StepInput[];
+        /** Replaces the limits on its runs; null removes them */
         limits?: WorkflowLimitsInput | null;
+        /** Replaces the schema of the payload; null accepts any */
         inputs?: WorkflowInputs | null;
       };
     };
@@ -4572,12 +5635,14 @@ export interface Operations {
     input: {
       body: {
         schedule: ScheduleInput;
+        /** Number of fires to answer, 1 to 100 */
         count?: number;
         /** Now when left out */
         after?: string;
       };
     };
     answer: {
+      /** Next times at which the schedule fires, earliest first */
       fires: string[];
     };
   };
@@ -4660,8 +5725,11 @@ export interface Operations {
       body?: RunInput;
     };
     answer: {
+      /** Id of the run that was started */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      /** Workflow that the sequence runs as */
       workflowId: string;
     };
   };
@@ -4744,6 +5812,7 @@ export interface Operations {
         id: string;
       };
       body?: {
+        /** Index of the step to begin with, 0 to 199 */
         fromStep?: number;
       };
     };
@@ -4786,18 +5855,26 @@ export interface Operations {
   inboundAutomationHook: {
     input: {
       body: {
+        /** Workflow to start; give either `workflowId` or `event` */
         workflowId?: string;
+        /** Starts every active webhook workflow that accepts this event; at most 200 characters */
         event?: string;
+        /** Free text for the steps, at most 100,000 characters */
         context?: string;
+        /** Input of the run; steps read it as `{{payload.…}}` */
         payload?: Record<string, unknown>;
+        /** The same key starts a workflow once; 1 to 255 characters */
         idempotencyKey?: string;
       };
     };
     answer: {
+      /** Id of the run, or of the first of several */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
       /** When several workflows were started */
       runIds?: string[];
+      /** True when the key was used before: the run is the earlier one */
       duplicate?: true;
     };
   };
@@ -4977,9 +6054,11 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** Text to search for, 1 to 1,000 characters */
         question: string;
         /** Language code, such as de or pt-BR */
         locale?: string;
+        /** Passages at most, 1 to 20 */
         limit?: number;
       };
     };
@@ -5068,8 +6147,11 @@ export interface Operations {
   createAutomationSession: {
     input: {
       body: {
+        /** What the session is about */
         scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
+        /** Unique together with `scope`, 1 to 200 characters */
         key: string;
+        /** Label for people, at most 200 characters */
         title?: string;
       };
     };
@@ -5098,7 +6180,9 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Who writes it, in the terms of language models */
         role: 'user' | 'assistant';
+        /** Text of the message, 1 to 20,000 characters */
         content: string;
       };
     };
@@ -5123,9 +6207,13 @@ export interface Operations {
   putAutomationMemory: {
     input: {
       body: {
+        /** Unique in the workspace, or in the session; 1 to 200 characters */
         key: string;
+        /** Any JSON value, at most 65,536 characters as JSON */
         value: unknown;
+        /** Session that the entry belongs to; the workspace when left out */
         sessionId?: string;
+        /** Seconds until the entry expires, at most 31,622,400 (366 days); it never expires when left out */
         ttlSeconds?: number;
       };
     };
@@ -5181,11 +6269,16 @@ export interface Operations {
       body: Record<string, unknown>;
     };
     answer: {
+      /** Always true: the message was accepted */
       received: true;
+      /** Runs that the message started; may be empty */
       runIds: string[];
+      /** Session that the message was added to; null without one */
       sessionId: string | null;
+      /** True when the message was received before */
       duplicate?: true;
     } | {
+      /** Challenge of the provider, returned unchanged */
       challenge: string;
     };
   };
@@ -5285,6 +6378,7 @@ export interface Operations {
   listAutomationSkillCatalog: {
     input?: Record<string, never>;
     answer: {
+      /** All skills of this hub */
       skills: Skill[];
     };
   };
@@ -5312,8 +6406,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the run that was started */
       runId: string;
+      /** Status of the run when the answer was written */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
+      /** Workflow under which runs of this skill are listed */
       workflowId: string;
     };
   };
@@ -5332,15 +6429,18 @@ export interface Operations {
   installAutomationSkill: {
     input: {
       body: {
+        /** Id of the pack */
         packId: string;
         /** The newest when left out */
         version?: string;
+        /** Whether to show what the pack may do without installing it */
         dryRun?: boolean;
       };
     };
     answer: {
       pack: Pack;
       grants: PackGrants;
+      /** Whether the pack is installed now */
       installed: boolean;
     };
   };
@@ -5352,8 +6452,11 @@ export interface Operations {
         packId: string;
       };
       body?: {
+        /** Label of the workflow; the name of the pack when left out */
         name?: string;
+        /** Inputs of the pack by name, as its `inputsSchema` says */
         inputs?: Record<string, unknown>;
+        /** Whether the trigger starts runs from the beginning */
         active?: boolean;
       };
     };
@@ -5363,17 +6466,25 @@ export interface Operations {
   getAutomationSkillSdk: {
     input?: Record<string, never>;
     answer: {
+      /** Version of the format of packs; 1 is the only one */
       schemaVersion: 1;
       /** JSON Schema of a pack */
       manifest: JsonObject;
+      /** Skills of this hub */
       skills: {
+        /** Stable id, which steps name as `skillId` */
         id: string;
+        /** Title, for people */
         title: string;
+        /** What it does and what it needs, for people */
         summary: string;
+        /** What the workspace must be entitled to */
         requires: string[];
+        /** What it does to the world, for people */
         effect: string;
         /** Whether a person approves each use, whatever the policy */
         needsApproval: boolean;
+        /** Whether packs may use it */
         allowedInPacks: boolean;
         /** JSON Schema of its input */
         input: JsonObject;
@@ -5386,20 +6497,31 @@ export interface Operations {
   postAutomationSkillSdk: {
     input: {
       body: {
+        /** Manifest of the pack */
         manifest: Record<string, unknown>;
+        /** Whether to publish the pack when it is valid */
         publish?: boolean;
       };
     };
     answer: {
+      /** Whether the manifest is valid */
       valid: boolean;
+      /** What is wrong; empty for a valid manifest */
       errors: {
+        /** Location in the manifest */
         path: string;
+        /** What it must be */
         message: string;
       }[];
+      /** What the pack may do; null for an invalid manifest */
       grants: PackGrants | null;
+      /** The published version; null when nothing was published */
       published: {
+        /** Id of the published version */
         id: string;
+        /** Id of the pack */
         packId: string;
+        /** Version of the pack */
         version: string;
       } | null;
     };
@@ -5424,6 +6546,7 @@ export interface Operations {
       };
     };
     answer: {
+      /** The published version */
       pack: HubPack;
       grants: PackGrants;
     };
@@ -5474,13 +6597,18 @@ export interface Operations {
       body?: {
         /** Unique among the nodes of the workspace; the name that the device reports when left out */
         name?: string;
+        /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
+        /** Whether the workspace allows `browser.*` commands on the node */
         allowBrowser?: boolean;
       };
     };
     answer: {
+      /** Id of the new node */
       nodeId: string;
+      /** Code to enter on the device, as `ABCD-EFGH`; valid once, until `expiresAt` */
       pairingCode: string;
+      /** URI with the code, which the companion app opens */
       pairingUri: string;
       /** ISO 8601, UTC, with milliseconds */
       expiresAt: string;
@@ -5496,7 +6624,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the node */
       nodeId: string;
+      /** Secret with which the device signs in, shown only in this answer */
       deviceSecret: string;
       hub: HubPace;
     };
@@ -5511,10 +6641,12 @@ export interface Operations {
       body: {
         /** Address at which the device reaches the hub */
         hub: string;
+        /** Random number of the device, as 64 hexadecimal digits */
         nonce: string;
       };
     };
     answer: {
+      /** HMAC-SHA256 over the request, keyed with the SHA-256 of the device secret; 64 hexadecimal digits */
       proof: string;
     };
   };
@@ -5536,8 +6668,11 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Unique among the nodes of the workspace, 1 to 200 characters */
         name?: string;
+        /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
+        /** Whether the workspace allows `browser.*` commands on the node */
         allowBrowser?: boolean;
       };
     };
@@ -5607,10 +6742,13 @@ export interface Operations {
       body: {
         facts?: DeviceFacts;
         device?: DeviceInfo;
+        /** Whether the owner of the device paused it */
         paused?: boolean;
         /** The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer */
         audit?: {
+          /** Number of entries in the log of the device */
           count: number;
+          /** SHA-256 of the last entry, as 64 hexadecimal digits */
           hash: string;
           /** The device found entries changed or missing */
           isBroken?: boolean;
@@ -5622,8 +6760,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** Always true: the heartbeat was recorded */
       ok: true;
+      /** Whether the workspace allows `system.*` commands on the node */
       allowSystem: boolean;
+      /** Whether the workspace allows `browser.*` commands on the node */
       allowBrowser: boolean;
       /** What the hub knew of the device's log before this heartbeat */
       audit: AuditHead | null;
@@ -5653,7 +6794,9 @@ export interface Operations {
       };
     };
     answer: {
+      /** Commands for the device, at most `max` */
       commands: Command[];
+      /** Ids among `running` that are no longer wanted */
       withdrawn: string[];
     };
   };
@@ -5669,7 +6812,9 @@ export interface Operations {
       body: CommandResult;
     };
     answer: {
+      /** Id of the command */
       id: string;
+      /** Status of the command now */
       status: string;
       /** False when the command had ended before: nothing changed */
       recorded: boolean;
@@ -5845,6 +6990,7 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
         /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
         accountSid?: string | null;
@@ -5878,6 +7024,7 @@ export interface Operations {
         authToken?: string;
         /** Telnyx: the public key of the account, as base64; write only */
         publicKey?: string;
+        /** Hours for which what the old secret signed is accepted as well, 0 to 168 */
         overlapHours?: number;
       };
     };
@@ -6083,20 +7230,32 @@ export interface Operations {
   growthConsole: {
     input?: Record<string, never>;
     answer: {
+      /** Runs of the workspace */
       runs: {
+        /** The newest 10 runs */
         recent: RunSummary[];
+        /** Number of runs that have not ended, by status */
         open: {
+          /** Runs that wait to begin */
           queued: number;
+          /** Runs in progress */
           running: number;
+          /** Runs that wait for a decision */
           waitingApproval: number;
         };
       };
+      /** The newest 10 sessions */
       sessions: Session[];
+      /** AI agents, the newest first, 10 at most */
       agents: Agent[];
+      /** Approvals of the workspace */
       approvals: {
+        /** Number of approvals that wait for a decision */
         pending: number;
+        /** The newest 10 pending approvals */
         recent: Approval[];
       };
+      /** Companion nodes, the newest first, 100 at most */
       nodes: Node[];
       slo: Slo;
     };
@@ -6110,8 +7269,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** One link for each approver */
       links: {
+        /** Email address of the approver */
         approver: string;
+        /** Page on which the approver decides, once and without signing in */
         url: string;
       }[];
     };
@@ -6128,6 +7290,7 @@ export interface Operations {
       body: Record<string, unknown>;
     };
     answer: {
+      /** Id of the resource */
       id: string;
     };
   };
@@ -6210,6 +7373,7 @@ export interface Operations {
   createContactList: {
     input: {
       body: {
+        /** Label for people, 1 to 200 characters */
         name: string;
       };
     };
@@ -6248,15 +7412,21 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Contacts to add or update, 1 to 1,000 */
         contacts: {
+          /** Email address; identifies the contact in its list */
           email: string;
+          /** Name of the person, 1 to 200 characters */
           name?: string;
+          /** Your own fields, which templates of campaigns can use */
           attributes?: Record<string, unknown>;
         }[];
       };
     };
     answer: {
+      /** Number of contacts that are new */
       added: number;
+      /** Number of contacts that were known */
       updated: number;
     };
   };
@@ -6285,10 +7455,15 @@ export interface Operations {
   createCampaign: {
     input: {
       body: {
+        /** Label for people, 1 to 200 characters */
         name: string;
+        /** List of the recipients */
         listId: string;
+        /** Subject of the mail, 1 to 500 characters; may hold templates */
         subject: string;
+        /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
+        /** Plain text body, at most 100,000 characters; null without one */
         text?: string | null;
       };
     };
@@ -6302,10 +7477,15 @@ export interface Operations {
         id: string;
       };
       body: {
+        /** Label for people, 1 to 200 characters */
         name?: string;
+        /** List of the recipients */
         listId?: string;
+        /** Subject of the mail, 1 to 500 characters; may hold templates */
         subject?: string;
+        /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
+        /** Plain text body, at most 100,000 characters; null without one */
         text?: string | null;
       };
     };
@@ -6325,9 +7505,11 @@ export interface Operations {
   signUp: {
     input: {
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
         /** At least 12 characters */
         password: string;
+        /** Name of the new workspace, 1 to 200 characters; unique on the hub */
         workspaceName: string;
       };
     };
@@ -6337,7 +7519,9 @@ export interface Operations {
   logIn: {
     input: {
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
+        /** Password of the member */
         password: string;
       };
     };
@@ -6347,6 +7531,7 @@ export interface Operations {
   redeemSignInLink: {
     input: {
       body: {
+        /** Code from the one-time link */
         code: string;
       };
     };
@@ -6356,7 +7541,9 @@ export interface Operations {
   readMe: {
     input?: Record<string, never>;
     answer: {
+      /** Id of the workspace */
       tenantId: string;
+      /** Name of the workspace */
       workspaceName: string;
       user: MemberProfile;
     };
@@ -6377,6 +7564,7 @@ export interface Operations {
   logOut: {
     input?: Record<string, never>;
     answer: {
+      /** Always true: the session ended */
       signedOut: true;
     };
   };
@@ -6386,6 +7574,7 @@ export interface Operations {
       body: ChangePassword;
     };
     answer: {
+      /** Always true: the new password is valid now */
       changed: true;
     };
   };
@@ -6397,15 +7586,20 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** Email address with which the member signs in, stored in lower case */
         email: string;
         /** At least 12 characters */
         password: string;
+        /** `admin` manages the workspace; `agent` works in it */
         role?: 'admin' | 'agent';
       };
     };
     answer: {
+      /** Id of the new member */
       id: string;
+      /** Email address with which the member signs in */
       email: string;
+      /** `admin` manages the workspace; `agent` works in it */
       role: 'admin' | 'agent';
       /** ISO 8601, UTC, with milliseconds */
       createdAt: string;
@@ -6441,8 +7635,11 @@ export interface Operations {
       };
     };
     answer: {
+      /** Id of the member */
       id: string;
+      /** Email address with which the member signs in */
       email: string;
+      /** `admin` manages the workspace; `agent` works in it */
       role: 'admin' | 'agent';
       /** ISO 8601, UTC, with milliseconds */
       createdAt: string;
@@ -6520,12 +7717,19 @@ export interface Operations {
         tenantId: string;
       };
       body: {
+        /** Live Chat: widget, inbox and its API */
         conversations_suite?: boolean;
+        /** AI answers, suggestions and AI runs */
         ai_agent?: boolean;
+        /** Workflows, companion nodes and everything else of Automations */
         automations?: boolean;
+        /** Call records and SIP */
         business_calling?: boolean;
+        /** Skills that send email */
         business_email?: boolean;
+        /** Contact lists and campaigns */
         marketing?: boolean;
+        /** Voice conversations with the AI agent; needs `ai_agent` as well */
         business_phone?: boolean;
       };
     };
@@ -6570,8 +7774,11 @@ export interface Operations {
   readHealth: {
     input?: Record<string, never>;
     answer: {
+      /** Always `ok`: the process answers */
       status: 'ok';
+      /** Version of the hub */
       version: string;
+      /** Seconds since the process started */
       uptimeSeconds: number;
     };
   };
@@ -6579,7 +7786,9 @@ export interface Operations {
   readReadiness: {
     input?: Record<string, never>;
     answer: {
+      /** `degraded` serves requests without some of its parts; `not_ready` should get none */
       status: 'ready' | 'degraded' | 'not_ready';
+      /** State of each part of the hub, by name */
       parts: JsonObject;
     };
   };
@@ -6628,6 +7837,11 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   listChatRatings: ['GET', '/tenants/{tenantId}/chat/ratings'],
   getChatSettings: ['GET', '/tenants/{tenantId}/chat/settings'],
   putChatSettings: ['PUT', '/tenants/{tenantId}/chat/settings'],
+  putMyPicture: ['PUT', '/auth/me/picture'],
+  deleteMyPicture: ['DELETE', '/auth/me/picture'],
+  putMemberPicture: ['PUT', '/tenants/{tenantId}/members/{userId}/picture'],
+  deleteMemberPicture: ['DELETE', '/tenants/{tenantId}/members/{userId}/picture'],
+  getMemberPicture: ['GET', '/widget/v1/pictures/{id}'],
   getChatAiSettings: ['GET', '/tenants/{tenantId}/chat/ai-settings'],
   putChatAiSettings: ['PUT', '/tenants/{tenantId}/chat/ai-settings'],
   listAiSuggestions: ['GET', '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions'],

@@ -32,6 +32,7 @@ import { chatFiles } from './chat/files.ts';
 import { inbox } from './chat/inbox.ts';
 import { chatStreams } from './chat/live.ts';
 import { chatPeople } from './chat/people.ts';
+import { memberPictureResource } from './chat/pictures.ts';
 import { visitorPage } from './chat/visitor-page.ts';
 import { originResource } from './core/allowed-origins.ts';
 import { audit } from './core/audit.ts';
@@ -54,6 +55,7 @@ export const api = {
   ...chatAgents,
   ...chatFiles,
   ...chatPeople,
+  ...memberPictureResource,
   ...aiSettings,
   ...aiSuggestions,
   ...visitorPage,

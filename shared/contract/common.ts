@@ -27,6 +27,15 @@ export const text = (minLength: number, maxLength: number) =>
 
 export const name = text(1, 200);
 
+/** Path of a member's picture, relative to the URL of the hub. It has a new id for each picture. */
+export const picturePath = (pictureId: string): string => `/widget/v1/pictures/${pictureId}`;
+export const memberPicture = z
+  .string()
+  .nullable()
+  .describe(
+    'Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path.',
+  );
+
 export const idParams = z.strictObject({ id });
 
 /** Query of every list: newest first, `limit` rows a page. */
@@ -50,12 +59,21 @@ export const named = <Schema extends z.ZodType>(
 /** The name of a schema that has one. */
 export const nameOf = (schema: z.ZodType): string | undefined => z.globalRegistry.get(schema)?.id;
 
-export const pageMeta = named('PageMeta', z.object({ limit: z.int(), nextCursor: z.string().nullable() }));
+export const pageMeta = named(
+  'PageMeta',
+  z
+    .object({
+      limit: z.int().describe('Rows per page that this request used, 1 to 100'),
+      nextCursor: z.string().nullable().describe('Send it as `cursor` to read the next page; null on the last page'),
+    })
+    .describe('Position of this page in the list'),
+);
 const pages = new WeakMap<z.ZodType, z.ZodType>();
 
 /** A page of rows: `nextCursor` is null on the last one. */
 export function page<Row extends z.ZodType>(row: Row) {
-  const make = () => z.object({ data: z.array(row), meta: pageMeta });
+  const make = () =>
+    z.object({ data: z.array(row).describe('Rows of this page, at most `meta.limit`'), meta: pageMeta });
   const known = pages.get(row) as ReturnType<typeof make> | undefined;
   if (known !== undefined) return known;
   const rowName = nameOf(row);
@@ -64,17 +82,31 @@ export function page<Row extends z.ZodType>(row: Row) {
   return made;
 }
 
-export const deleted = named('Deleted', z.object({ id, deleted: z.literal(true) }));
+export const deleted = named(
+  'Deleted',
+  z.object({
+    id: id.describe('Id of what was deleted'),
+    deleted: z.literal(true).describe('Always true; a failure is an error answer'),
+  }),
+);
 
 export const errorBody = named(
   'Error',
   z.object({
-    statusCode: z.int(),
+    statusCode: z.int().describe('HTTP status, 400 to 599'),
     error: z.string().describe('The reason phrase of the status'),
     message: z.string().describe('For people: what is wrong and what to do'),
-    requestId: z.string(),
+    requestId: z.string().describe('Id of the request, as in `X-Request-ID` and in the log of the hub'),
     code: z.string().describe('For programs: stable'),
     runId: z.string().optional().describe('The run that failed, where it is kept'),
-    details: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    details: z
+      .array(
+        z.object({
+          path: z.string().describe('Location of the field, such as `body.steps[0].input`'),
+          message: z.string().describe('What the field must be'),
+        }),
+      )
+      .optional()
+      .describe('One entry for each invalid field; missing for errors without a field'),
   }),
 );

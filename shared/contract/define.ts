@@ -100,6 +100,17 @@ export const entitlementNames = [
 ] as const;
 export type Entitlement = (typeof entitlementNames)[number];
 
+/** What each entitlement opens. */
+export const entitlementSummaries: Record<Entitlement, string> = {
+  conversations_suite: 'Live Chat: widget, inbox and its API',
+  ai_agent: 'AI answers, suggestions and AI runs',
+  automations: 'Workflows, companion nodes and everything else of Automations',
+  business_calling: 'Call records and SIP',
+  business_email: 'Skills that send email',
+  marketing: 'Contact lists and campaigns',
+  business_phone: 'Voice conversations with the AI agent; needs `ai_agent` as well',
+};
+
 /** The entitlement that each product's API needs. */
 export const productEntitlement: Record<Product, Entitlement> = {
   chat: 'conversations_suite',
@@ -168,7 +179,7 @@ interface OperationShape {
   /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
   errors?: readonly ErrorCode[];
   /** Requests a minute from one address, for routes that a stranger can call. */
-  ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat';
+  ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture';
   /**
    * Its handler waits for somebody else's answer. With an `Idempotency-Key` its work is no transaction as a whole then: the key is held meanwhile, and the handler writes
    * what came of it by `conclude`, together with the key.

@@ -3,7 +3,7 @@ import { addressBlock } from '../rate-limiter/address-block.ts';
 import type { RateLimit, RateLimiter, RateLimitState } from '../rate-limiter/rate-limiter.ts';
 
 /** What a stranger may do so often: operations say it themselves, `page` is every page that asks the database. */
-export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'page';
+export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture' | 'page';
 
 const windowSeconds = 60;
 
@@ -13,6 +13,7 @@ export type AddressLimiter = (kind: AddressLimit, address: string) => Promise<Ra
 const claimsPerMinute = 60;
 const pagesPerMinute = 240;
 const chatsPerMinute = 120;
+const picturesPerMinute = 600;
 
 /** Limits by address, or by /64 for IPv6, shared by all hub processes. */
 export function createAddressLimiter(
@@ -24,6 +25,7 @@ export function createAddressLimiter(
     claim: claimsPerMinute,
     hook: limits.hook,
     chat: chatsPerMinute,
+    picture: picturesPerMinute,
     page: pagesPerMinute,
   };
   return async (kind, address) => {

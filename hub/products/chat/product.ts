@@ -18,6 +18,7 @@ import { foldDoneCounts, Inbox, inboxRoutes } from './inbox/index.ts';
 import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors, VisitorMarks } from './live/index.ts';
 import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
+import { MemberPictures, memberPictureRoutes } from './pictures/index.ts';
 import { ChatSettingsService } from './settings/index.ts';
 import { chatSkills } from './skills.ts';
 import { Suggestions } from './suggestions/index.ts';
@@ -99,7 +100,10 @@ export function createChat(
     handOver,
   });
   const fileBlobs = new FileBlobs({ db, blobs });
-  const files = new ChatFiles({ db, blobs, fileBlobs, judge: stack.use(new FileJudge()), maxWorkspaceBytes });
+  const judge = stack.use(new FileJudge());
+  const incoming = new IncomingFiles();
+  const files = new ChatFiles({ db, blobs, fileBlobs, judge, maxWorkspaceBytes });
+  const pictures = new MemberPictures({ db, blobs, fileBlobs, judge });
   const presences = stack.use(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
@@ -139,7 +143,8 @@ export function createChat(
       }),
       ...cannedReplyRoutes(new CannedReplies({ db, cursors, limits })),
       ...visitorPageRoutes({ entry, chat }),
-      ...chatFileRoutes({ files, incoming: new IncomingFiles(), rateLimiter }),
+      ...chatFileRoutes({ files, incoming, rateLimiter }),
+      ...memberPictureRoutes({ pictures, incoming, rateLimiter }),
       ...agentRoutes(presences),
       ...liveRoutes(visitorDoors, agentDoors),
     ],

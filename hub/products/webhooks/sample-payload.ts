@@ -41,6 +41,7 @@ export function samplePayload(
     senderType: 'visitor',
     senderId: visitorId,
     senderName: null,
+    senderPicture: null,
     attachments: [],
     clientId: null,
     createdAt: at,

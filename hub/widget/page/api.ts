@@ -1,6 +1,9 @@
 /** The path of an operation below the place from which the page came. */
 export const urlOf = (path: string): string => new URL(`widget/v1/${path}`, document.baseURI).href;
 
+/** The URL of a picture. Its path begins at the URL of the hub, below which the page lies. */
+export const pictureUrl = (path: string): string => new URL(path.replace(/^\//, ''), document.baseURI).href;
+
 /** An answer of the hub that is no success; status 0 where none came. */
 export class HubError extends Error {
   readonly status: number;

@@ -11,6 +11,7 @@ const messageOf = (seq: number): ChatMessage => ({
   senderType: seq % 2 === 0 ? 'visitor' : 'agent',
   senderId: null,
   senderName: null,
+  senderPicture: null,
   attachments: [],
   clientId: null,
   createdAt: '2026-11-22T12:00:00.000Z',

@@ -12,6 +12,7 @@ const arrivedOf = ({ clientId, content }: Outgoing): ChatMessage => ({
   senderType: 'visitor',
   senderId: null,
   senderName: null,
+  senderPicture: null,
   attachments: [],
   clientId,
   createdAt: '2026-11-22T12:00:00.000Z',

@@ -35,11 +35,11 @@ const question = chatText(1, 1_000);
 const knowledgeEntry = named(
   'KnowledgeEntry',
   z.object({
-    id: z.string(),
-    question: z.string(),
-    answer: z.string(),
-    url: z.string().nullable(),
-    locale: z.string().nullable(),
+    id: z.string().describe('Unique among the entries, at most 100 characters'),
+    question: z.string().describe('Question that the entry answers, at most 1,000 characters'),
+    answer: z.string().describe('Answer, at most 20,000 characters'),
+    url: z.string().nullable().describe('Page on which visitors can read more; null without one'),
+    locale: z.string().nullable().describe('Language code, such as `de` or `pt-BR`; null for any language'),
   }),
   {
     id: 'opening-hours',
@@ -54,7 +54,7 @@ const knowledge = named(
   'Knowledge',
   z.object({
     entries: z.array(knowledgeEntry).describe('In the order of their ids'),
-    terms: z.string(),
+    terms: z.string().describe('Text that is part of every prompt, at most 20,000 characters; may be empty'),
     embeddings: z
       .object({
         state: z
@@ -63,7 +63,7 @@ const knowledge = named(
             '`off` where the hub has no model for embeddings; `failing` while that one does not answer: it is asked again',
           ),
         done: z.int().describe('Entries that have one'),
-        total: z.int(),
+        total: z.int().describe('Number of entries'),
       })
       .describe('Vectors by which entries are found besides their words'),
     updatedAt: timestamp.nullable(),
@@ -78,13 +78,14 @@ const putKnowledge = named(
         .array(
           z.strictObject({
             id: entryId.describe('Unique among the entries; answers name it as their source'),
-            question: question,
-            answer: chatText(1, 20_000),
+            question: question.describe('Question that the entry answers, 1 to 1,000 characters'),
+            answer: chatText(1, 20_000).describe('Answer, 1 to 20,000 characters'),
             url: url.nullable().optional().describe('Where visitors can read more'),
             locale: locale.nullable().optional(),
           }),
         )
-        .max(maxKnowledgeEntries, `must hold at most ${maxKnowledgeEntries.toLocaleString('en')} entries`),
+        .max(maxKnowledgeEntries, `must hold at most ${maxKnowledgeEntries.toLocaleString('en')} entries`)
+        .describe('Replaces all entries; at most 5,000'),
       terms: chatText(0, 20_000).describe(
         'What holds for every answer, such as the terms of business; part of each prompt',
       ),
@@ -119,11 +120,11 @@ const putKnowledge = named(
 const passage = named(
   'KnowledgePassage',
   z.object({
-    id: z.string(),
-    question: z.string(),
-    answer: z.string(),
-    url: z.string().nullable(),
-    locale: z.string().nullable(),
+    id: z.string().describe('Id of the entry'),
+    question: z.string().describe('Question that the entry answers'),
+    answer: z.string().describe('Answer of the entry'),
+    url: z.string().nullable().describe('Page on which visitors can read more; null without one'),
+    locale: z.string().nullable().describe('Language code of the entry; null for any language'),
     score: z.number().describe('From 0 to 1: how much of what was asked for is found in it'),
   }),
 );
@@ -131,7 +132,7 @@ const passage = named(
 const unanswered = named(
   'UnansweredQuestion',
   z.object({
-    id,
+    id: id.describe('Id of the question'),
     question: z.string().describe('As it was asked last'),
     count: z.int().describe('How often it was asked, without regard to case, marks and punctuation'),
     firstAskedAt: timestamp,
@@ -172,11 +173,19 @@ export const knowledgeBase = defineResource({
       'As the AI finds them: in any language, with typos, and across languages as far as the words of customer service go, or further where the hub has a model for embeddings. Best first.',
     params: inWorkspace,
     body: z.strictObject({
-      question: question,
+      question: question.describe('Text to search for, 1 to 1,000 characters'),
       locale: locale.optional(),
-      limit: z.int('must be a whole number').min(1, 'must be from 1 to 20').max(20, 'must be from 1 to 20').default(5),
+      limit: z
+        .int('must be a whole number')
+        .min(1, 'must be from 1 to 20')
+        .max(20, 'must be from 1 to 20')
+        .default(5)
+        .describe('Passages at most, 1 to 20'),
     }),
-    response: named('KnowledgePassages', z.object({ passages: z.array(passage) })),
+    response: named(
+      'KnowledgePassages',
+      z.object({ passages: z.array(passage).describe('Entries that match, the best first; at most `limit`') }),
+    ),
   },
   listUnansweredQuestions: {
     ...agent,

@@ -28,8 +28,8 @@ const baseUrl = z
   .max(2000);
 
 const shape = {
-  id: modelId,
-  provider: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`),
+  id: modelId.describe('Your own name for the model, unique in the workspace; at most 100 characters'),
+  provider: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`).describe('Protocol of the provider'),
   model: text(1, 200).describe('As the provider names it'),
 };
 
@@ -53,7 +53,8 @@ export const putModelsBody = named(
               .describe('What its tokens cost; without them they are counted, and nothing else'),
           }),
         )
-        .max(20),
+        .max(20)
+        .describe('Replaces all models; at most 20'),
       order: z.array(modelId).max(20).describe('Ids in the order in which they are tried'),
     })
     .superRefine(({ models, order }, context) => {
@@ -88,12 +89,22 @@ export const putModelsBody = named(
 const models = named(
   'Models',
   z.object({
-    models: z.array(
-      z.object({ ...shape, baseUrl: z.string().nullable(), apiKeySet: z.boolean(), prices: modelPrices.nullable() }),
-    ),
-    order: z.array(z.string()),
+    models: z
+      .array(
+        z.object({
+          ...shape,
+          baseUrl: z.string().nullable().describe('URL of the API; null for the default URL of the provider'),
+          apiKeySet: z.boolean().describe('Whether an API key is stored; the key itself is never shown'),
+          prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
+        }),
+      )
+      .describe('Models of the workspace, at most 20'),
+    order: z.array(z.string()).describe('Ids of models in the order in which they are tried'),
     fallback: z
-      .object({ model: z.string(), prices: modelPrices.nullable() })
+      .object({
+        model: z.string().describe('Name of the model at its provider'),
+        prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
+      })
       .nullable()
       .describe('The model of the hub, used while `order` is empty; null when it is not used'),
     updatedAt: timestamp.nullable(),

@@ -7,7 +7,8 @@ const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency
 export const currency = z
   .string()
   .refine((code) => currencies.has(code), 'must be a currency code of ISO 4217, such as USD')
-  .meta({ example: 'USD' });
+  .meta({ example: 'USD' })
+  .describe('Currency code of ISO 4217, such as `USD`');
 
 /** More than any model costs, and little enough that a call's cost is a whole number that JSON carries exactly. */
 const maxPriceMicros = 100_000_000_000;

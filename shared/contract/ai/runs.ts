@@ -59,7 +59,10 @@ export const createAiRunBody = named(
       .describe(
         `For you to find it again: at most ${maxMetadataKeys} keys of ${maxMetadataKeyLength} characters, with texts of ${maxMetadataValueLength}. No model sees it, and nothing is fetched by it`,
       ),
-    mode: z.literal('text', 'must be text').optional(),
+    mode: z
+      .literal('text', 'must be text')
+      .optional()
+      .describe('Kind of the answer; `text` is the only one and the default'),
     locale: languageCode.optional().describe('The language of the answer, by BCP 47; that of the input when left out'),
   }),
   { input: 'When can I bring it back?', context: 'Ordered on 2026-01-20.', locale: 'en', metadata: { ticket: '4711' } },
@@ -83,30 +86,41 @@ const attempt = z.object({
 export const aiRun = named(
   'AiRun',
   z.object({
-    id,
-    status: z.enum(['succeeded', 'failed']),
+    id: id.describe('Id of the AI run'),
+    status: z.enum(['succeeded', 'failed']).describe('`failed` when no model answered; see `error`'),
     outputText: z
       .string()
       .nullable()
       .describe(
         'Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed',
       ),
-    input: z.string(),
-    context: z.string().nullable(),
-    metadata: z.record(z.string(), z.string()),
-    mode: z.literal('text'),
-    locale: z.string().nullable(),
+    input: z.string().describe('Input as it was sent'),
+    context: z.string().nullable().describe('Context as it was sent; null without one'),
+    metadata: z.record(z.string(), z.string()).describe('Metadata as it was sent; empty without any'),
+    mode: z.literal('text').describe('Kind of the answer; always `text`'),
+    locale: z.string().nullable().describe('Requested language of the answer, by BCP 47; null when none was requested'),
     environment: z.enum(['live', 'test']).describe('That of the key; a run of a test key asks the same models'),
     model: z.string().nullable().describe('The one that answered; null when none did'),
     attempts: z.array(attempt).describe('Every call of a model, in their order'),
-    usage: z.object({ inputTokens: z.int(), outputTokens: z.int() }),
-    latencyMs: z.int(),
+    usage: z
+      .object({
+        inputTokens: z.int().describe('Tokens that were sent to models'),
+        outputTokens: z.int().describe('Tokens that models wrote'),
+      })
+      .describe('Tokens of all calls of this run'),
+    latencyMs: z.int().describe('Time from the request to the answer, in milliseconds'),
     truncated: z
       .boolean()
       .describe('Whether something was left out before the model, or its answer ended at 1,024 tokens'),
     truncation: z.string().nullable().describe('What was left out, in words'),
     sources: z.array(z.string()).describe('Ids of the entries of the knowledge that the model was given'),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    error: z
+      .object({
+        code: z.string().describe('Stable code, for programs'),
+        message: z.string().describe('What went wrong and what to do, for people'),
+      })
+      .nullable()
+      .describe('Why the run failed; null when it succeeded'),
     createdAt: timestamp,
   }),
   {

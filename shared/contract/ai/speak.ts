@@ -29,10 +29,17 @@ export const speakBody = named(
   { text: 'When do you open?', locale: 'en' },
 );
 
-const spoken = named('Spoken', z.object({ text: z.string(), done: z.literal(true) }), {
-  text: 'At nine, from Monday to Friday.',
-  done: true,
-});
+const spoken = named(
+  'Spoken',
+  z.object({
+    text: z.string().describe('Answer to be spoken'),
+    done: z.literal(true).describe('Always true: the answer is complete'),
+  }),
+  {
+    text: 'At nine, from Monday to Friday.',
+    done: true,
+  },
+);
 
 export const speaking = defineResource({
   speak: {

@@ -17,7 +17,7 @@ const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
 export const maxUsageDays = 92;
 export const aiUsageDays = 400;
 
-const day = z.iso.date('must be a day, such as 2026-01-31');
+const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
 
 export const aiUsageQuery = z.strictObject({
   from: day.optional().describe('First day, UTC; 30 days up to `to` when left out'),
@@ -30,8 +30,8 @@ const counts = {
   estimatedCalls: z
     .int()
     .describe('Those of which the provider said no tokens, because they were broken off or it counts none'),
-  inputTokens: z.int(),
-  outputTokens: z.int(),
+  inputTokens: z.int().describe('Tokens that were sent to models'),
+  outputTokens: z.int().describe('Tokens that models wrote'),
 };
 
 const cost = z.object({
@@ -42,8 +42,8 @@ const cost = z.object({
 export const aiUsage = named(
   'AiUsage',
   z.object({
-    from: day,
-    to: day,
+    from: day.describe('First day of the report, UTC'),
+    to: day.describe('Last day of the report, UTC; included'),
     data: z
       .array(
         z.object({
@@ -60,9 +60,17 @@ export const aiUsage = named(
       )
       .describe('By day, the newest first, then by model; days without a call are left out'),
     speech: z
-      .array(z.object({ day, seconds: z.int(), characters: z.int() }))
+      .array(
+        z.object({
+          day,
+          seconds: z.int().describe('Seconds of sound that were transcribed'),
+          characters: z.int().describe('Characters that were spoken'),
+        }),
+      )
       .describe('Seconds of sound that were transcribed and characters that were spoken, by day, the newest first'),
-    totals: z.object({ ...counts, costs: z.array(cost).describe('One for each currency') }),
+    totals: z
+      .object({ ...counts, costs: z.array(cost).describe('One for each currency') })
+      .describe('Sums over all days and models of the report'),
   }),
   {
     from: '2026-01-01',
@@ -137,8 +145,8 @@ export const aiBudget = named(
     dailySpeechCharacters: speechLimit(`${characters}: the lower of the limits of workspace and hub`),
     used: z
       .object({
-        day,
-        tokens: z.int(),
+        day: day.describe('Today, UTC'),
+        tokens: z.int().describe('Tokens in and out so far today'),
         costs: z.array(cost).describe('One for each currency'),
         share: z.number().nullable().describe('Used of the limit that is nearer, 1 for all of it; null without one'),
         speechSeconds: z.int().describe('Seconds of sound that were transcribed'),

@@ -43,7 +43,7 @@ const voiceAnswer = named(
   z.object({
     text: z.string().describe('The answer'),
     audioBase64: z.string().describe('The answer as PCM, signed, 16 bits, little-endian, mono, of `sampleRate`'),
-    done: z.literal(true),
+    done: z.literal(true).describe('Always true: the answer is complete'),
   }),
   { text: 'At nine.', audioBase64: 'AAABAAIAAQA=', done: true },
 );

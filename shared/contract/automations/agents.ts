@@ -22,11 +22,11 @@ const routeKey = text(1, 200).describe(
 export const agent = named(
   'Agent',
   z.object({
-    id,
-    name: z.string(),
-    systemPrompt: z.string(),
-    toolProfileId: id.nullable(),
-    routeKeys: z.array(z.string()),
+    id: id.describe('Id of the AI agent'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    systemPrompt: z.string().describe('Instructions for the model, at most 50,000 characters'),
+    toolProfileId: id.nullable().describe('Profile that says which skills the agent may call; null for none'),
+    routeKeys: z.array(z.string()).describe('Keys that route inbound messages to this agent, at most 50'),
     model: z.string().nullable().describe('Id of a model of the workspace; the failover order when null'),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -35,11 +35,11 @@ export const agent = named(
 export type Agent = z.output<typeof agent>;
 
 const agentFields = {
-  name,
-  systemPrompt: text(0, 50_000),
-  toolProfileId: id.nullable(),
-  routeKeys: z.array(routeKey).max(50),
-  model: text(1, 100).nullable(),
+  name: name.describe('Label for people, 1 to 200 characters'),
+  systemPrompt: text(0, 50_000).describe('Instructions for the model, at most 50,000 characters'),
+  toolProfileId: id.nullable().describe('Profile that says which skills the agent may call; null for none'),
+  routeKeys: z.array(routeKey).max(50).describe('Keys that route inbound messages to this agent, at most 50'),
+  model: text(1, 100).nullable().describe('Id of a model of the workspace; null for the failover order'),
 };
 
 export const createAgentBody = named(
@@ -117,10 +117,12 @@ const globs = z
 export const toolProfile = named(
   'ToolProfile',
   z.object({
-    id,
-    name: z.string(),
-    allow: z.array(z.string()),
-    deny: z.array(z.string()),
+    id: id.describe('Id of the tool profile'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    allow: z.array(z.string()).describe('Ids or patterns of skills that may be called; `*` matches any part of a name'),
+    deny: z
+      .array(z.string())
+      .describe('Ids or patterns of skills that may not be called; takes precedence over `allow`'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -131,7 +133,7 @@ export const putToolProfileBody = named(
   'PutToolProfile',
   z.strictObject({
     id: id.optional().describe('Changes this profile; a new one when left out'),
-    name,
+    name: name.describe('Label for people, 1 to 200 characters'),
     allow: globs.describe('Skills that may be called; `*` stands for any part of a name'),
     deny: globs.default([]).describe('Wins over allow'),
   }),

@@ -28,35 +28,39 @@ export type ApprovalDecider = z.output<typeof approvalDecider>;
 export const approval = named(
   'Approval',
   z.object({
-    id,
-    runId: id,
-    stepIndex: z.int(),
-    kind: z.enum(['step', 'system.run']),
-    title: z.string(),
-    message: z.string(),
+    id: id.describe('Id of the approval'),
+    runId: id.describe('Run that waits for the decision'),
+    stepIndex: z.int().describe('Index of the step that waits, from 0'),
+    kind: z.enum(['step', 'system.run']).describe('`system.run` for a command on a node, `step` for everything else'),
+    title: z.string().describe('Question for the approver'),
+    message: z.string().describe('Details for the approver; may be empty'),
     request: jsonValue.describe(
       'What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit',
     ),
     requestHash: z
       .string()
       .describe('SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for'),
-    status: z.enum(approvalStatuses),
+    status: z.enum(approvalStatuses).describe('`pending` until it is decided or expires'),
     approvers: z.array(z.string()).describe('Who alone may decide; empty when every caller with the permission may'),
     required: z.int().describe('How many of them must agree'),
-    votes: z.array(
-      z.object({
-        approver: z.string(),
-        decider: approvalDecider.nullable(),
-        decision: z.enum(['approved', 'rejected']),
-        note: z.string().nullable(),
-        at: timestamp,
-      }),
-    ),
+    votes: z
+      .array(
+        z.object({
+          approver: z.string().describe('Email address of the approver'),
+          decider: approvalDecider
+            .nullable()
+            .describe('Who decided on behalf of the approver; null for decisions before this was recorded'),
+          decision: z.enum(['approved', 'rejected']).describe('Decision of this approver'),
+          note: z.string().nullable().describe('Reason that the approver gave; null without one'),
+          at: timestamp,
+        }),
+      )
+      .describe('Decisions of single approvers, oldest first'),
     expiresAt: timestamp.nullable(),
     decidedBy: z.string().nullable().describe('The actor as in the audit log, such as `user:<id>`'),
     decider: approvalDecider.nullable().describe('Null while nothing is decided'),
     decidedAt: timestamp.nullable(),
-    note: z.string().nullable(),
+    note: z.string().nullable().describe('Reason of the final decision; null without one'),
     createdAt: timestamp,
   }),
 );
@@ -69,8 +73,10 @@ export const approvalListQuery = listQuery.extend({
 export const decideBody = named(
   'DecideApproval',
   z.strictObject({
-    decision: z.enum(['approved', 'rejected'], 'must be approved or rejected'),
-    note: text(0, 2000).optional(),
+    decision: z
+      .enum(['approved', 'rejected'], 'must be approved or rejected')
+      .describe('`approved` lets the run go on, `rejected` fails the step'),
+    note: text(0, 2000).optional().describe('Reason, at most 2,000 characters; shown in the run and in the audit log'),
   }),
 );
 

@@ -83,12 +83,12 @@ export const channelSecrets: readonly string[] = [
 export const channel = named(
   'Channel',
   z.object({
-    id,
-    provider: z.enum(channelProviders),
-    name: z.string(),
+    id: id.describe('Id of the channel'),
+    provider: z.enum(channelProviders).describe('Service that carries the messages'),
+    name: z.string().describe('Label for people, at most 200 characters'),
     config: jsonObject.describe('Without its secrets'),
     secretsSet: z.array(z.string()).describe('Which secrets are set'),
-    active: z.boolean(),
+    active: z.boolean().describe('Whether the channel accepts and sends messages'),
     conversations: z.boolean().describe('Whether inbound messages open Live Chat conversations'),
     inboundPath: z.string().describe('Where the provider sends its messages to, under the address of the hub'),
     createdAt: timestamp,
@@ -102,15 +102,17 @@ export const putChannelBody = named(
   z
     .strictObject({
       id: id.optional().describe('Changes this channel; a new one when left out'),
-      provider: z.enum(channelProviders, `must be one of ${channelProviders.join(', ')}`),
-      name,
+      provider: z
+        .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
+        .describe('Service that carries the messages; can not be changed later'),
+      name: name.describe('Label for people, 1 to 200 characters'),
       config: jsonObject
         .optional()
         .describe(
           'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
         ),
       config_json: jsonObject.optional().describe('Another name of config; send one of the two'),
-      active: z.boolean().default(true),
+      active: z.boolean().default(true).describe('Whether the channel accepts and sends messages'),
       conversations: z
         .boolean()
         .optional()
@@ -175,12 +177,12 @@ export const channels = defineResource({
     body: jsonObject,
     response: z.union([
       z.object({
-        received: z.literal(true),
-        runIds: z.array(id),
-        sessionId: id.nullable(),
-        duplicate: z.literal(true).optional(),
+        received: z.literal(true).describe('Always true: the message was accepted'),
+        runIds: z.array(id).describe('Runs that the message started; may be empty'),
+        sessionId: id.nullable().describe('Session that the message was added to; null without one'),
+        duplicate: z.literal(true).optional().describe('True when the message was received before'),
       }),
-      z.object({ challenge: z.string() }),
+      z.object({ challenge: z.string().describe('Challenge of the provider, returned unchanged') }),
     ]),
     errors: [
       'channel_secret_invalid',

@@ -15,9 +15,9 @@ const manage = {
 const flow = named(
   'Flow',
   z.object({
-    id,
-    workflowId: id,
-    revision: z.int(),
+    id: id.describe('Id of the flow'),
+    workflowId: id.describe('Workflow of its runs'),
+    revision: z.int().describe('Number of attempts so far, from 1; each retry adds one'),
     status: z.enum(runStatuses).describe('That of the latest run'),
     createdAt: timestamp,
     updatedAt: timestamp,

@@ -68,14 +68,27 @@ export const growth = defineResource({
     path: '/growth/automations/console',
     summary: 'Everything that a console shows, in one call',
     response: z.object({
-      runs: z.object({
-        recent: z.array(runSummary),
-        open: z.object({ queued: z.int(), running: z.int(), waitingApproval: z.int() }),
-      }),
-      sessions: z.array(sessionSummary),
-      agents: z.array(agent),
-      approvals: z.object({ pending: z.int(), recent: z.array(approval) }),
-      nodes: z.array(node),
+      runs: z
+        .object({
+          recent: z.array(runSummary).describe('The newest 10 runs'),
+          open: z
+            .object({
+              queued: z.int().describe('Runs that wait to begin'),
+              running: z.int().describe('Runs in progress'),
+              waitingApproval: z.int().describe('Runs that wait for a decision'),
+            })
+            .describe('Number of runs that have not ended, by status'),
+        })
+        .describe('Runs of the workspace'),
+      sessions: z.array(sessionSummary).describe('The newest 10 sessions'),
+      agents: z.array(agent).describe('AI agents, the newest first, 10 at most'),
+      approvals: z
+        .object({
+          pending: z.int().describe('Number of approvals that wait for a decision'),
+          recent: z.array(approval).describe('The newest 10 pending approvals'),
+        })
+        .describe('Approvals of the workspace'),
+      nodes: z.array(node).describe('Companion nodes, the newest first, 100 at most'),
       slo,
     }),
   },
@@ -87,7 +100,16 @@ export const growth = defineResource({
     description:
       'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. A starter of the run cannot make them, because the answer holds the links; the only member of a workspace can. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
     params: idParams,
-    response: z.object({ links: z.array(z.object({ approver: z.string(), url: z.string() })) }),
+    response: z.object({
+      links: z
+        .array(
+          z.object({
+            approver: z.string().describe('Email address of the approver'),
+            url: z.string().describe('Page on which the approver decides, once and without signing in'),
+          }),
+        )
+        .describe('One link for each approver'),
+    }),
     errors: ['approval_already_decided', 'approver_required'],
   },
   growthUpdateResource: {
@@ -100,7 +122,7 @@ export const growth = defineResource({
     ifMatch: 'version_conflict',
     params: resourceParams,
     body: jsonObject,
-    response: z.looseObject({ id }),
+    response: z.looseObject({ id: id.describe('Id of the resource') }),
     errors: ['workflow_invalid', 'product_not_entitled', 'role_required', 'workspace_limit_reached'],
   },
   growthDeleteResource: {

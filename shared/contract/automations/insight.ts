@@ -22,97 +22,124 @@ export const sloQuery = z.strictObject({ window: windowName.default('24h') });
 const latency = named(
   'Latency',
   z
-    .object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() })
+    .object({
+      p50: z.number().nullable().describe('Median'),
+      p95: z.number().nullable().describe('95 % of the values are at most this'),
+      p99: z.number().nullable().describe('99 % of the values are at most this'),
+    })
     .describe('Milliseconds, to within 10 %; null without a run'),
 );
 
 export const slo = named(
   'Slo',
-  z.object({
-    window: windowName,
-    from: timestamp,
-    to: timestamp,
-    runs: z
-      .object({
-        total: z.int(),
-        succeeded: z.int(),
-        failed: z.int(),
-        cancelled: z.int(),
-        successRate: z.number().nullable().describe('Succeeded of those that succeeded or failed, 0 to 1'),
-      })
-      .describe('Runs that ended within the window'),
-    latencyMs: z.object({
-      queue: latency.describe('From acceptance to the start'),
-      run: latency.describe('From the start to the end'),
-    }),
-    nodes: z.object({
-      online: z.int(),
-      total: z.int(),
-      commandLatencyMs: latency.describe('From handing a command out to its result'),
-    }),
-    webhooks: z.object({ delivered: z.int(), failed: z.int() }),
-    models: z
-      .array(
-        z.object({
-          modelId: z
-            .string()
-            .nullable()
-            .meta({ example: 'main' })
-            .describe('Of the models of the workspace; null for the one of the hub'),
-          model: z.string(),
-          calls: z.int().describe('Each try for itself'),
-          outcomes: z
-            .record(z.string(), z.int())
-            .meta({ example: { answered: 118, http_429: 2 } })
-            .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
-          latencyMs: latency.describe('Of answered calls, to the end of the answer'),
-          inputTokens: z.int(),
-          outputTokens: z.int(),
-          costs: z
-            .array(z.object({ currency, micros: z.int().meta({ example: 722_500 }) }))
-            .describe('In millionths of each currency, where prices are set'),
-          breaker: z
-            .enum(['closed', 'open', 'half_open'])
-            .describe('Now: an open one has the model left alone, because it failed too often'),
-        }),
-      )
-      .describe(
-        'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
-      ),
-  }),
+  z
+    .object({
+      window: windowName.describe('Length of the window that ends now'),
+      from: timestamp,
+      to: timestamp,
+      runs: z
+        .object({
+          total: z.int().describe('Runs that ended in the window'),
+          succeeded: z.int().describe('Runs that ended with success'),
+          failed: z.int().describe('Runs that ended with a failure'),
+          cancelled: z.int().describe('Runs that were cancelled'),
+          successRate: z.number().nullable().describe('Succeeded of those that succeeded or failed, 0 to 1'),
+        })
+        .describe('Runs that ended within the window'),
+      latencyMs: z
+        .object({
+          queue: latency.describe('From acceptance to the start'),
+          run: latency.describe('From the start to the end'),
+        })
+        .describe('Durations of runs, in milliseconds'),
+      nodes: z
+        .object({
+          online: z.int().describe('Nodes that are connected now'),
+          total: z.int().describe('Paired nodes'),
+          commandLatencyMs: latency.describe('From handing a command out to its result'),
+        })
+        .describe('Companion nodes'),
+      webhooks: z
+        .object({
+          delivered: z.int().describe('Messages that the URL accepted'),
+          failed: z.int().describe('Messages that were not delivered'),
+        })
+        .describe('Messages that runs sent to URLs in the window'),
+      models: z
+        .array(
+          z.object({
+            modelId: z
+              .string()
+              .nullable()
+              .meta({ example: 'main' })
+              .describe('Of the models of the workspace; null for the one of the hub'),
+            model: z.string().describe('Name of the model at its provider'),
+            calls: z.int().describe('Each try for itself'),
+            outcomes: z
+              .record(z.string(), z.int())
+              .meta({ example: { answered: 118, http_429: 2 } })
+              .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
+            latencyMs: latency.describe('Of answered calls, to the end of the answer'),
+            inputTokens: z.int().describe('Tokens that were sent to the model'),
+            outputTokens: z.int().describe('Tokens that the model wrote'),
+            costs: z
+              .array(
+                z.object({
+                  currency: currency.describe('Currency code of ISO 4217, such as `USD`'),
+                  micros: z.int().meta({ example: 722_500 }).describe('Cost in millionths of the currency'),
+                }),
+              )
+              .describe('In millionths of each currency, where prices are set'),
+            breaker: z
+              .enum(['closed', 'open', 'half_open'])
+              .describe('Now: an open one has the model left alone, because it failed too often'),
+          }),
+        )
+        .describe(
+          'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
+        ),
+    })
+    .describe('How runs, nodes, deliveries and models did in a window'),
 );
 export type Slo = z.output<typeof slo>;
 
 export const onboarding = named(
   'Onboarding',
   z.object({
-    complete: z.boolean(),
-    steps: z.array(
-      z.object({
-        id: z.string().meta({ example: 'workflow' }),
-        title: z.string(),
-        done: z.boolean(),
-        why: z.string(),
-        request: z
-          .object({
-            method: z.string().meta({ example: 'POST' }),
-            path: z.string().meta({ example: '/v1/automations/workflows' }),
-            body: jsonObject.nullable(),
-          })
-          .describe('What does it'),
-      }),
-    ),
+    complete: z.boolean().describe('Whether every step is done'),
+    steps: z
+      .array(
+        z.object({
+          id: z.string().meta({ example: 'workflow' }).describe('Stable name of the step'),
+          title: z.string().describe('What to do, in a few words'),
+          done: z.boolean().describe('Whether the workspace has it'),
+          why: z.string().describe('What the step is good for'),
+          request: z
+            .object({
+              method: z.string().meta({ example: 'POST' }).describe('HTTP method'),
+              path: z
+                .string()
+                .meta({ example: '/v1/automations/workflows' })
+                .describe('Path, relative to the URL of the hub'),
+              body: jsonObject.nullable().describe('Example of the JSON body; null for a request without one'),
+            })
+            .describe('What does it'),
+        }),
+      )
+      .describe('What a workspace needs, in the recommended order'),
     next: z.string().nullable().meta({ example: 'workflow' }).describe('Id of the first step that is not done'),
-    counts: z.object({
-      workflows: z.int(),
-      nodesOnline: z.int(),
-      nodes: z.int(),
-      models: z.int(),
-      channels: z.int(),
-      agents: z.int(),
-      packs: z.int(),
-      runsSucceeded: z.boolean(),
-    }),
+    counts: z
+      .object({
+        workflows: z.int().describe('Number of workflows'),
+        nodesOnline: z.int().describe('Number of companion nodes that are connected now'),
+        nodes: z.int().describe('Number of paired companion nodes'),
+        models: z.int().describe('Number of configured models'),
+        channels: z.int().describe('Number of channels'),
+        agents: z.int().describe('Number of AI agents'),
+        packs: z.int().describe('Number of installed packs'),
+        runsSucceeded: z.boolean().describe('Whether any run has succeeded'),
+      })
+      .describe('What the workspace has'),
   }),
 );
 

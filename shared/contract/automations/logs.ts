@@ -20,16 +20,16 @@ const period = {
 const message = named(
   'OutgoingMessage',
   z.object({
-    id,
-    runId: id.nullable(),
-    workflowId: id.nullable(),
-    stepIndex: z.int().nullable(),
+    id: id.describe('Id of the entry'),
+    runId: id.nullable().describe('Run that sent it; null when no run did'),
+    workflowId: id.nullable().describe('Workflow of the run; null when no run sent it'),
+    stepIndex: z.int().nullable().describe('Index of the step that sent it, from 0; null when no run sent it'),
     channel: z.string().describe('webhook, email, campaign or the provider of a channel'),
-    recipient: z.string(),
+    recipient: z.string().describe('URL, email address or id at the provider'),
     status: z
       .enum(['delivered', 'simulated', 'failed'])
       .describe('`simulated` in the test environment, where nothing leaves'),
-    summary: jsonObject,
+    summary: jsonObject.describe('Facts about the message, such as its subject; the fields depend on `channel`'),
     createdAt: timestamp,
   }),
 );
@@ -37,12 +37,12 @@ const message = named(
 export const logLine = named(
   'LogLine',
   z.object({
-    id,
-    runId: id,
-    workflowId: id.nullable(),
-    stepIndex: z.int(),
-    level: z.enum(logLevels),
-    message: z.string(),
+    id: id.describe('Id of the line'),
+    runId: id.describe('Run that wrote it'),
+    workflowId: id.nullable().describe('Workflow of the run; null when it was deleted'),
+    stepIndex: z.int().describe('Index of the step that wrote it, from 0'),
+    level: z.enum(logLevels).describe('Severity'),
+    message: z.string().describe('Text of the line'),
     createdAt: timestamp,
   }),
 );

@@ -23,9 +23,9 @@ export const memoryValue = jsonValue.refine(
 const entry = named(
   'MemoryEntry',
   z.object({
-    key: z.string(),
-    value: jsonValue,
-    sessionId: id.nullable(),
+    key: z.string().describe('Unique in the workspace, or in the session of the entry; at most 200 characters'),
+    value: jsonValue.describe('Any JSON value, at most 65,536 characters as JSON'),
+    sessionId: id.nullable().describe('Session that the entry belongs to; null for the memory of the workspace'),
     expiresAt: timestamp.nullable(),
     updatedAt: timestamp,
   }),
@@ -50,14 +50,15 @@ export const memory = defineResource({
     summary: 'Remember a value',
     description: 'A value of null forgets the entry.',
     body: z.strictObject({
-      key: text(1, 200),
-      value: memoryValue,
-      sessionId: id.optional(),
+      key: text(1, 200).describe('Unique in the workspace, or in the session; 1 to 200 characters'),
+      value: memoryValue.describe('Any JSON value, at most 65,536 characters as JSON'),
+      sessionId: id.optional().describe('Session that the entry belongs to; the workspace when left out'),
       ttlSeconds: z
         .int()
         .min(1)
         .max(366 * 86_400)
-        .optional(),
+        .optional()
+        .describe('Seconds until the entry expires, at most 31,622,400 (366 days); it never expires when left out'),
     }),
     response: entry,
     errors: ['not_found', 'memory_full'],

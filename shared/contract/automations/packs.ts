@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
-import { id, listQuery, name, named, page, text } from '../common.ts';
+import { id, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { workflow } from './workflows.ts';
 
@@ -44,22 +44,26 @@ const inputProperty = z.strictObject({
 });
 
 export const packManifest = z.strictObject({
-  id: packId,
-  name,
-  version,
-  publisher: name,
-  summary: text(1, 1000),
-  inputsSchema: z.strictObject({
-    type: z.literal('object').default('object'),
-    properties: z
-      .record(text(1, 60).regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must be a name of letters, digits and _'), inputProperty)
-      .default({}),
-    required: z
-      .array(text(1, 60))
-      .max(50)
-      .default([])
-      .meta({ example: ['url'] }),
-  }),
+  id: packId.describe('Lower-case words joined by hyphens, at most 100 characters'),
+  name: name.describe('Label for people, at most 200 characters'),
+  version: version.describe('Three numbers such as `1.0.0`'),
+  publisher: name.describe('Who publishes the pack, at most 200 characters'),
+  summary: text(1, 1000).describe('What the pack does, for people'),
+  inputsSchema: z
+    .strictObject({
+      type: z.literal('object').default('object').describe('Always `object`'),
+      properties: z
+        .record(text(1, 60).regex(/^[A-Za-z][A-Za-z0-9_]*$/, 'must be a name of letters, digits and _'), inputProperty)
+        .default({})
+        .describe('Inputs by name'),
+      required: z
+        .array(text(1, 60))
+        .max(50)
+        .default([])
+        .meta({ example: ['url'] })
+        .describe('Names of the inputs that must be given, at most 50'),
+    })
+    .describe('What a workflow of the pack must be given: a part of JSON Schema'),
   skills: z.array(text(1, 100)).max(50).describe('Every skill that its graph uses'),
   hosts: z
     .array(text(1, 253))
@@ -73,60 +77,74 @@ export const packManifest = z.strictObject({
     .array(z.enum(nodePowers, `must be one of ${nodePowers.join(', ')}`))
     .default([])
     .describe('What it does on a companion node'),
-  graph: z.strictObject({
-    trigger: jsonObject.describe('As triggerJson of a workflow; {{inputs.<name>}} stands for an input'),
-    steps: z
-      .array(jsonObject)
-      .min(1, 'must have at least one step')
-      .max(100)
-      .describe('As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty'),
-  }),
+  graph: z
+    .strictObject({
+      trigger: jsonObject.describe('As triggerJson of a workflow; {{inputs.<name>}} stands for an input'),
+      steps: z
+        .array(jsonObject)
+        .min(1, 'must have at least one step')
+        .max(100)
+        .describe('As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty'),
+    })
+    .describe('Trigger and steps of the workflow that the pack makes'),
 });
 export type PackManifest = z.output<typeof packManifest>;
 
 const grants = named(
   'PackGrants',
-  z.object({
-    skills: z.array(
-      z.object({ id: z.string().meta({ example: 'memory.write' }), title: z.string(), effect: z.string() }),
-    ),
-    hosts: z.array(z.string()),
-    secrets: z.array(z.string()),
-    nodePowers: z.array(z.enum(nodePowers)),
-    approvals: z.boolean().describe('Whether a person approves something in each run'),
-  }),
+  z
+    .object({
+      skills: z
+        .array(
+          z.object({
+            id: z.string().meta({ example: 'memory.write' }).describe('Id in the catalogue of skills'),
+            title: z.string().describe('Title of the skill, for people'),
+            effect: z.string().describe('What the skill does to the world, for people'),
+          }),
+        )
+        .describe('Skills that the pack calls'),
+      hosts: z.array(z.string()).describe('Hosts that the pack calls or opens'),
+      secrets: z.array(z.string()).describe('Names of inputs that hold a secret'),
+      nodePowers: z.array(z.enum(nodePowers)).describe('What the pack does on companion nodes'),
+      approvals: z.boolean().describe('Whether a person approves something in each run'),
+    })
+    .describe('What a pack may do'),
 );
 export type PackGrants = z.output<typeof grants>;
 
 const pack = named(
   'Pack',
-  packManifest.extend({
-    source: z
-      .enum(['shipped', 'hub', 'published'])
-      .describe(
-        '`shipped` comes with Outrigger, `hub` was published by the operator for all workspaces, `published` by this workspace',
-      ),
-    installedVersion: z.string().nullable().describe('Version that is installed in this workspace'),
-  }),
+  packManifest
+    .extend({
+      source: z
+        .enum(['shipped', 'hub', 'published'])
+        .describe(
+          '`shipped` with the hub, `hub` for one that the operator published for all workspaces, or `published` by this workspace',
+        ),
+      installedVersion: z
+        .string()
+        .nullable()
+        .describe('Version that this workspace has installed; null when it is not installed'),
+    })
+    .describe('A pack of the catalogue'),
 );
 export type Pack = z.output<typeof pack>;
 
 const problem = z.object({
-  path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }),
-  message: z.string(),
+  path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }).describe('Location in the manifest'),
+  message: z.string().describe('What it must be'),
 });
 const packParams = z.strictObject({ packId });
 
 const hubPack = named(
   'HubPack',
   z.object({
-    id,
-    packId: z.string().meta({ example: 'site-uptime-watch' }),
-    version: z.string().meta({ example: '1.0.0' }),
-    manifest: packManifest,
-    createdAt: z.iso.datetime(),
-    withdrawnAt: z.iso
-      .datetime()
+    id: id.describe('Id of the published version'),
+    packId: z.string().describe('Id of the pack, as in its manifest').meta({ example: 'site-uptime-watch' }),
+    version: z.string().describe('Version of the pack, as in its manifest').meta({ example: '1.0.0' }),
+    manifest: packManifest.describe('The pack'),
+    createdAt: timestamp.describe('When the version was published'),
+    withdrawnAt: timestamp
       .nullable()
       .describe('Since then workspaces can no longer install this version; null while they can'),
   }),
@@ -154,11 +172,11 @@ export const packs = defineResource({
     description:
       'Answers what the pack may do; with `dryRun` it only shows that. A pack whose graph does more than it declares is refused.',
     body: z.strictObject({
-      packId,
+      packId: packId.describe('Id of the pack'),
       version: version.optional().describe('The newest when left out'),
-      dryRun: z.boolean().default(false),
+      dryRun: z.boolean().default(false).describe('Whether to show what the pack may do without installing it'),
     }),
-    response: z.object({ pack, grants, installed: z.boolean() }),
+    response: z.object({ pack, grants, installed: z.boolean().describe('Whether the pack is installed now') }),
     errors: ['not_found', 'pack_invalid', 'product_not_entitled'],
   },
   createAutomationSkillWorkflow: {
@@ -169,7 +187,11 @@ export const packs = defineResource({
     description:
       'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`. A workflow that is older than such grants may do nothing, and its steps fail with `pack_not_granted`; make it anew.',
     params: packParams,
-    body: z.strictObject({ name: name.optional(), inputs: jsonObject.default({}), active: z.boolean().default(true) }),
+    body: z.strictObject({
+      name: name.optional().describe('Label of the workflow; the name of the pack when left out'),
+      inputs: jsonObject.default({}).describe('Inputs of the pack by name, as its `inputsSchema` says'),
+      active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
+    }),
     bodyOptional: true,
     response: workflow,
     errors: [
@@ -188,21 +210,23 @@ export const packs = defineResource({
     compressible: true,
     summary: 'The schema of packs, and every skill that they may use',
     response: z.object({
-      schemaVersion: z.literal(1),
+      schemaVersion: z.literal(1).describe('Version of the format of packs; 1 is the only one'),
       manifest: jsonObject.describe('JSON Schema of a pack'),
-      skills: z.array(
-        z.object({
-          id: z.string().meta({ example: 'memory.write' }),
-          title: z.string(),
-          summary: z.string(),
-          requires: z.array(z.string()),
-          effect: z.string(),
-          needsApproval: z.boolean().describe('Whether a person approves each use, whatever the policy'),
-          allowedInPacks: z.boolean(),
-          input: jsonObject.describe('JSON Schema of its input'),
-          output: jsonObject.describe('JSON Schema of its output'),
-        }),
-      ),
+      skills: z
+        .array(
+          z.object({
+            id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+            title: z.string().describe('Title, for people'),
+            summary: z.string().describe('What it does and what it needs, for people'),
+            requires: z.array(z.string()).describe('What the workspace must be entitled to'),
+            effect: z.string().describe('What it does to the world, for people'),
+            needsApproval: z.boolean().describe('Whether a person approves each use, whatever the policy'),
+            allowedInPacks: z.boolean().describe('Whether packs may use it'),
+            input: jsonObject.describe('JSON Schema of its input'),
+            output: jsonObject.describe('JSON Schema of its output'),
+          }),
+        )
+        .describe('Skills of this hub'),
     }),
   },
   postAutomationSkillSdk: {
@@ -212,18 +236,22 @@ export const packs = defineResource({
     path: '/v1/automations/skills/sdk',
     summary: 'Check a pack, or publish it in this workspace',
     description: 'Without `publish` every problem is listed with its path. A version that was published never changes.',
-    body: z.strictObject({ manifest: jsonObject, publish: z.boolean().default(false) }),
+    body: z.strictObject({
+      manifest: jsonObject.describe('Manifest of the pack'),
+      publish: z.boolean().default(false).describe('Whether to publish the pack when it is valid'),
+    }),
     response: z.object({
-      valid: z.boolean(),
-      errors: z.array(problem),
-      grants: grants.nullable(),
+      valid: z.boolean().describe('Whether the manifest is valid'),
+      errors: z.array(problem).describe('What is wrong; empty for a valid manifest'),
+      grants: grants.nullable().describe('What the pack may do; null for an invalid manifest'),
       published: z
         .object({
-          id,
-          packId: z.string().meta({ example: 'site-uptime-watch' }),
-          version: z.string().meta({ example: '1.0.0' }),
+          id: id.describe('Id of the published version'),
+          packId: z.string().meta({ example: 'site-uptime-watch' }).describe('Id of the pack'),
+          version: z.string().meta({ example: '1.0.0' }).describe('Version of the pack'),
         })
-        .nullable(),
+        .nullable()
+        .describe('The published version; null when nothing was published'),
     }),
     errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
   },
@@ -244,7 +272,7 @@ export const packs = defineResource({
     description:
       'Every workspace can list and install the pack. A published version never changes: raise the version for a change. A workspace that published a pack with the same id itself keeps using its own. A hub holds 500 versions.',
     body: z.strictObject({ manifest: jsonObject.describe('As `manifest` of `POST /v1/automations/skills/sdk`') }),
-    response: z.object({ pack: hubPack, grants }),
+    response: z.object({ pack: hubPack.describe('The published version'), grants }),
     errors: ['pack_invalid', 'conflict'],
   },
   withdrawHubPack: {

@@ -19,9 +19,12 @@ export const quietHours = named(
   'QuietHours',
   z
     .strictObject({
-      from: clock,
+      from: clock.describe('Local time at which they begin, `HH:MM`'),
       to: clock.meta({ description: 'Earlier than `from` when it lies on the next day', example: '06:00' }),
-      timezone: text(1, 100).refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').default('UTC'),
+      timezone: text(1, 100)
+        .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+        .default('UTC')
+        .describe('IANA time zone of `from` and `to`, such as `Europe/Berlin`'),
       days: z
         .array(z.int().min(0).max(6))
         .min(1)
@@ -37,8 +40,18 @@ export const retention = named(
   'Retention',
   z
     .strictObject({
-      maxAgeDays: z.int().min(1, 'must be from 1 to 3650').max(3650, 'must be from 1 to 3650').optional(),
-      maxRuns: z.int().min(1, 'must be at least 1').max(100_000_000).optional(),
+      maxAgeDays: z
+        .int()
+        .min(1, 'must be from 1 to 3650')
+        .max(3650, 'must be from 1 to 3650')
+        .optional()
+        .describe('Days for which ended runs are kept, 1 to 3,650; no limit by age when left out'),
+      maxRuns: z
+        .int()
+        .min(1, 'must be at least 1')
+        .max(100_000_000)
+        .optional()
+        .describe('Number of ended runs that are kept, the newest; no limit by number when left out'),
     })
     .refine((value) => value.maxAgeDays !== undefined || value.maxRuns !== undefined, 'give maxAgeDays or maxRuns'),
   { maxAgeDays: 90 },

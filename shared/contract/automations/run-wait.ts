@@ -11,7 +11,7 @@ export const runWait = named(
     named(
       'RunWaitForLimit',
       z.object({
-        kind: z.literal('limit'),
+        kind: z.literal('limit').describe('The run waits for a concurrency or rate limit'),
         limit: z
           .enum(runHolds.filter((hold) => hold !== 'quiet_hours'))
           .describe('The limit that has no room; `earlier_runs`: it stands in line behind another run of its workflow'),
@@ -21,25 +21,25 @@ export const runWait = named(
     named(
       'RunWaitForQuietHours',
       z.object({
-        kind: z.literal('quiet_hours'),
+        kind: z.literal('quiet_hours').describe('The run waits for the end of the quiet hours of the policy'),
         until: timestamp.nullable().describe('The end of them; null when an earlier run of its workflow is first'),
       }),
     ),
     named(
       'RunWaitForJitter',
       z.object({
-        kind: z.literal('jitter'),
+        kind: z.literal('jitter').describe('The run waits for the random delay of its schedule'),
         until: timestamp.describe('When it begins, by the jitter of its schedule'),
       }),
     ),
     named(
       'RunWaitForNode',
       z.object({
-        kind: z.literal('node_command'),
+        kind: z.literal('node_command').describe('A step waits for a companion node'),
         stepIndex,
-        commandId: id,
-        nodeId: id,
-        nodeName: z.string(),
+        commandId: id.describe('Command that the node must answer'),
+        nodeId: id.describe('Node that the command is for'),
+        nodeName: z.string().describe('Current name of the node'),
         nodeOnline: z.boolean().describe('Whether the node can be reached now'),
         handedOut: z.boolean().describe('Whether the node has the command; otherwise it waits to be fetched'),
         until: timestamp.describe('The end of its time: to be fetched, or on the device once it was'),
@@ -48,15 +48,32 @@ export const runWait = named(
     named(
       'RunWaitForApproval',
       z.object({
-        kind: z.literal('approval'),
+        kind: z.literal('approval').describe('A step waits for a decision'),
         stepIndex,
-        approvalId: id,
+        approvalId: id.describe('Approval that must be decided'),
         until: timestamp.nullable().describe('When it expires; null without an end'),
       }),
     ),
-    named('RunWaitForRun', z.object({ kind: z.literal('run'), stepIndex, runId: id })),
-    named('RunWaitForDelay', z.object({ kind: z.literal('delay'), stepIndex, until: timestamp })),
-    named('RunWaitForRetry', z.object({ kind: z.literal('retry'), stepIndex, until: timestamp })),
+    named(
+      'RunWaitForRun',
+      z.object({
+        kind: z.literal('run').describe('A step waits for a run that it started'),
+        stepIndex,
+        runId: id.describe('Run that the step waits for'),
+      }),
+    ),
+    named(
+      'RunWaitForDelay',
+      z.object({
+        kind: z.literal('delay').describe('A step waits for its `delaySeconds`'),
+        stepIndex,
+        until: timestamp,
+      }),
+    ),
+    named(
+      'RunWaitForRetry',
+      z.object({ kind: z.literal('retry').describe('A step waits before its next try'), stepIndex, until: timestamp }),
+    ),
   ]),
 );
 export type RunWait = z.output<typeof runWait>;

@@ -15,29 +15,35 @@ const manage = { tag, callers: ['token', 'session'], permission: 'automations:ma
 /** Why a run or a step failed; `code` is stable, `message` is for people. */
 export const failure = named(
   'Failure',
-  z.object({ code: z.string(), message: z.string(), stepIndex: z.int().optional() }),
+  z.object({
+    code: z.string().describe('Stable code of the failure, for programs'),
+    message: z.string().describe('What went wrong and what to do, for people'),
+    stepIndex: z.int().optional().describe('Index of the step that failed, from 0; missing when no step failed'),
+  }),
 );
 
 const stepApproval = named(
   'StepApproval',
   z.object({
-    id,
-    status: z.enum(approvalStatuses),
-    decider: approvalDecider.nullable(),
+    id: id.describe('Id of the approval'),
+    status: z.enum(approvalStatuses).describe('`pending` until it is decided or expires'),
+    decider: approvalDecider.nullable().describe('Who or what decided; null while pending'),
     decidedAt: timestamp.nullable(),
-    note: z.string().nullable(),
+    note: z.string().nullable().describe('Reason that the decider gave; null without one'),
   }),
 );
 
 export const stepResult = named(
   'StepResult',
   z.object({
-    index: z.int(),
-    id: z.string().nullable(),
-    type: z.string(),
-    skillId: z.string().nullable(),
-    status: z.enum(stepStatuses),
-    attempts: z.int(),
+    index: z.int().describe('Position of the step in the workflow, from 0'),
+    id: z.string().nullable().describe('`id` of the step in the workflow; null without one'),
+    type: z.string().describe('Type of the step: `skill`, `log`, `approval`, `agent` or `deliver`'),
+    skillId: z.string().nullable().describe('Skill that the step calls; null for other types of steps'),
+    status: z
+      .enum(stepStatuses)
+      .describe('`skipped` when its `when` was false; `waiting_approval` until a person decides'),
+    attempts: z.int().describe('Tries so far, the first included'),
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
     input: jsonValue
@@ -48,9 +54,9 @@ export const stepResult = named(
     inputOmitted: z
       .boolean()
       .describe('Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply'),
-    output: jsonValue.nullable(),
-    outputText: z.string().nullable(),
-    error: failure.nullable(),
+    output: jsonValue.nullable().describe('Output of the step as JSON; null until it has one'),
+    outputText: z.string().nullable().describe('The output as text; null until there is one'),
+    error: failure.nullable().describe('Why the last try failed; null otherwise'),
     approval: stepApproval.nullable().describe('The latest approval that the step asked for in this run'),
     artifactIds: z
       .array(id)
@@ -62,21 +68,35 @@ export const stepResult = named(
 export type StepResult = z.output<typeof stepResult>;
 
 const runSummaryShape = {
-  id,
-  workflowId: id,
+  id: id.describe('Id of the run'),
+  workflowId: id.describe('Workflow that the run executes'),
   workflowName: z.string().describe('What its workflow is called now'),
-  workflowVersion: z.int(),
-  flowId: id,
-  status: z.enum(runStatuses),
+  workflowVersion: z.int().describe('Version of the workflow that the run executes, from 1'),
+  flowId: id.describe('Flow that the run and its retries share'),
+  status: z
+    .enum(runStatuses)
+    .describe(
+      '`waiting_approval` until a person decides; `succeeded`, `failed` and `cancelled` are final unless the run is retried',
+    ),
   waitsFor: runWait
     .nullable()
     .describe('Why it does not go on now; null while a worker has it or is about to, and once it has ended'),
-  trigger: z.object({ type: z.string().meta({ example: 'schedule' }) }).catchall(jsonValue),
-  attempt: z.int(),
-  environment: z.enum(['live', 'test']),
+  trigger: z
+    .object({
+      type: z
+        .string()
+        .meta({ example: 'schedule' })
+        .describe('Type of the trigger, such as `manual`, `schedule`, `webhook`, `event` or `channel`'),
+    })
+    .catchall(jsonValue)
+    .describe('What started the run; fields besides `type` depend on the type'),
+  attempt: z.int().describe('Number of the attempt within its flow, from 1; each retry adds one'),
+  environment: z
+    .enum(['live', 'test'])
+    .describe('Environment of the key or trigger that started the run; in `test` nothing leaves the platform'),
   parentRunId: id.nullable().describe('The run whose step waits for this one'),
   depth: z.int().describe('How many runs, each started by the one before, led to this one'),
-  error: failure.nullable(),
+  error: failure.nullable().describe('Why the run failed; null unless it failed'),
   queuedAt: timestamp,
   startedAt: timestamp.nullable(),
   finishedAt: timestamp.nullable(),
@@ -90,9 +110,12 @@ export const run = named(
   'Run',
   z.object({
     ...runSummaryShape,
-    context: z.string().nullable(),
-    payload: jsonObject.nullable(),
-    stepsResultJson: z.array(stepResult),
+    context: z
+      .string()
+      .nullable()
+      .describe('Free text given at the start, at most 100,000 characters; null without one'),
+    payload: jsonObject.nullable().describe('Input of the run as JSON; null without one'),
+    stepsResultJson: z.array(stepResult).describe('One entry for each step, in the order of the workflow'),
   }),
 );
 export type Run = z.output<typeof run>;
@@ -110,10 +133,11 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
           .array(id)
           .min(1, 'must name at least one run')
           .max(maxBulkRuns, `must name at most ${maxBulkRuns} runs`)
-          .optional(),
+          .optional()
+          .describe('Runs by id, 1 to 100; give either `ids` or `filter`'),
         filter: z
           .strictObject({
-            workflowId: id.optional(),
+            workflowId: id.optional().describe('Only runs of this workflow; runs of every workflow when left out'),
             status: z
               .enum(statuses, `must be one of ${statuses.join(', ')}`)
               .optional()
@@ -122,7 +146,8 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
             to: instant.optional().describe('Queued before this time'),
             olderThan: id.optional().describe('`next` of the answer before'),
           })
-          .optional(),
+          .optional()
+          .describe('Selects the newest runs that match; give either `ids` or `filter`'),
         limit: z
           .int(`must be from 1 to ${maxBulkRuns}`)
           .min(1, `must be from 1 to ${maxBulkRuns}`)
@@ -143,8 +168,8 @@ const bulkAnswer = named(
     results: z
       .array(
         z.object({
-          id,
-          ok: z.boolean(),
+          id: id.describe('Id of the run that was named or selected'),
+          ok: z.boolean().describe('Whether the operation succeeded for this run'),
           runId: id.optional().describe('The run that there is now: the new attempt of a retry, else the run itself'),
           code: z.string().optional().describe('Why not, for programs'),
           message: z.string().optional().describe('Why not, for people'),
@@ -260,7 +285,9 @@ export const runs = defineResource({
     description:
       'A new run of the same flow with the same version and inputs, whatever the run ended as; the steps before `fromStep` keep their outputs. Its environment is that of a retry.',
     params: idParams,
-    body: z.strictObject({ fromStep: z.int().min(0).max(199).default(0) }),
+    body: z.strictObject({
+      fromStep: z.int().min(0).max(199).default(0).describe('Index of the step to begin with, 0 to 199'),
+    }),
     bodyOptional: true,
     response: run,
     errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
@@ -292,11 +319,13 @@ export const hooks = defineResource({
       'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. `event` starts those whose trigger names it, or names no events. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`: it counts for the workflow of `workflowId`, or, with `event` alone, for the key or token of the caller and this event. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
     body: z
       .strictObject({
-        workflowId: id.optional(),
-        event: text(1, 200).optional(),
-        context: text(0, 100_000).optional(),
-        payload: jsonObject.optional(),
-        idempotencyKey: text(1, 255).optional(),
+        workflowId: id.optional().describe('Workflow to start; give either `workflowId` or `event`'),
+        event: text(1, 200)
+          .optional()
+          .describe('Starts every active webhook workflow that accepts this event; at most 200 characters'),
+        context: text(0, 100_000).optional().describe('Free text for the steps, at most 100,000 characters'),
+        payload: jsonObject.optional().describe('Input of the run; steps read it as `{{payload.…}}`'),
+        idempotencyKey: text(1, 255).optional().describe('The same key starts a workflow once; 1 to 255 characters'),
       })
       .refine((body) => body.workflowId !== undefined || body.event !== undefined, {
         message: 'give workflowId or event',
@@ -304,10 +333,10 @@ export const hooks = defineResource({
       })
       .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),
     response: z.object({
-      runId: id,
-      status: z.enum(runStatuses),
+      runId: id.describe('Id of the run, or of the first of several'),
+      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
       runIds: z.array(id).optional().describe('When several workflows were started'),
-      duplicate: z.literal(true).optional(),
+      duplicate: z.literal(true).optional().describe('True when the key was used before: the run is the earlier one'),
     }),
     errors: [
       'webhook_token_mismatch',

@@ -15,8 +15,8 @@ const manage = {
 export const sequence = named(
   'Sequence',
   z.object({
-    id,
-    name: z.string(),
+    id: id.describe('Id of the sequence'),
+    name: z.string().describe('Label for people, at most 200 characters'),
     steps: z.array(step).describe('Each may wait `delaySeconds` before it begins'),
     workflowId: id.nullable().describe('The workflow that running it made; null before its first run'),
     createdAt: timestamp,
@@ -25,17 +25,27 @@ export const sequence = named(
 );
 export type Sequence = z.output<typeof sequence>;
 
-export const createSequenceBody = named('CreateSequence', z.strictObject({ name, steps }), {
-  name: 'Welcome',
-  steps: [
-    { type: 'log', message: 'day one' },
-    { type: 'log', message: 'day two', delaySeconds: 86_400 },
-  ],
-});
+export const createSequenceBody = named(
+  'CreateSequence',
+  z.strictObject({
+    name: name.describe('Label for people, 1 to 200 characters'),
+    steps: steps.describe('Steps in the order in which they run, 1 to 200'),
+  }),
+  {
+    name: 'Welcome',
+    steps: [
+      { type: 'log', message: 'day one' },
+      { type: 'log', message: 'day two', delaySeconds: 86_400 },
+    ],
+  },
+);
 export const updateSequenceBody = named(
   'UpdateSequence',
   z
-    .strictObject({ name: name.optional(), steps: steps.optional() })
+    .strictObject({
+      name: name.optional().describe('Label for people, 1 to 200 characters'),
+      steps: steps.optional().describe('Replaces all steps; 1 to 200'),
+    })
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, steps'),
   { name: 'Welcome' },
 );
@@ -96,7 +106,11 @@ export const sequences = defineResource({
     params: idParams,
     body: runBody,
     bodyOptional: true,
-    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    response: z.object({
+      runId: id.describe('Id of the run that was started'),
+      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
+      workflowId: id.describe('Workflow that the sequence runs as'),
+    }),
     errors: ['workflow_invalid', 'workspace_limit_reached', 'queued_runs_limit_reached'],
   },
 });

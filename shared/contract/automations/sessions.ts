@@ -17,10 +17,10 @@ export type SessionScope = (typeof sessionScopes)[number];
 const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`);
 
 const summaryShape = {
-  id,
-  scope,
-  key: z.string(),
-  title: z.string(),
+  id: id.describe('Id of the session'),
+  scope: scope.describe('What the session is about: a person, a group, a run, a channel or the workspace'),
+  key: z.string().describe('Unique together with `scope`, at most 200 characters'),
+  title: z.string().describe('Label for people, at most 200 characters; may be empty'),
   memorySummary: z.string().describe('What is remembered of the older part of the transcript'),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -30,10 +30,10 @@ export const sessionSummary = named('Session', z.object(summaryShape));
 export const sessionMessage = named(
   'SessionMessage',
   z.object({
-    id,
-    role: z.enum(['user', 'assistant', 'system']),
-    content: z.string(),
-    runId: id.nullable(),
+    id: id.describe('Id of the message'),
+    role: z.enum(['user', 'assistant', 'system']).describe('Who wrote it, in the terms of language models'),
+    content: z.string().describe('Text of the message, at most 20,000 characters'),
+    runId: id.nullable().describe('Run that wrote it; null for other writers'),
     createdAt: timestamp,
   }),
 );
@@ -56,7 +56,11 @@ export const sessions = defineResource({
     path: '/v1/automations/sessions',
     summary: 'Find or make a session',
     description: 'There is one session for each scope and key.',
-    body: z.strictObject({ scope, key: text(1, 200), title: text(0, 200).optional() }),
+    body: z.strictObject({
+      scope: scope.describe('What the session is about'),
+      key: text(1, 200).describe('Unique together with `scope`, 1 to 200 characters'),
+      title: text(0, 200).optional().describe('Label for people, at most 200 characters'),
+    }),
     response: sessionSummary,
     errors: ['workspace_limit_reached'],
   },
@@ -75,7 +79,9 @@ export const sessions = defineResource({
       'SessionWithTranscript',
       z.object({
         ...summaryShape,
-        transcript: z.object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta }),
+        transcript: z
+          .object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta })
+          .describe('One page of the messages'),
       }),
     ),
     errors: ['invalid_cursor'],
@@ -88,8 +94,10 @@ export const sessions = defineResource({
     description: `Agents that continue the session read the message. A session that holds ${maxSessionMessages} messages accepts no more (\`conflict\`).`,
     params: idParams,
     body: z.strictObject({
-      role: z.enum(['user', 'assistant'], 'must be user or assistant'),
-      content: text(1, 20_000),
+      role: z
+        .enum(['user', 'assistant'], 'must be user or assistant')
+        .describe('Who writes it, in the terms of language models'),
+      content: text(1, 20_000).describe('Text of the message, 1 to 20,000 characters'),
     }),
     response: sessionMessage,
     errors: ['conflict'],

@@ -15,9 +15,9 @@ const manage = {
 const skill = named(
   'Skill',
   z.object({
-    id: z.string().meta({ example: 'memory.write' }),
-    title: z.string(),
-    summary: z.string(),
+    id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+    title: z.string().describe('Title, for people'),
+    summary: z.string().describe('What it does and what it needs, for people'),
     requires: z.array(z.string()).describe('What the workspace must be entitled to'),
     effect: z.string().describe('What it does to the world, for people'),
     needsApproval: z
@@ -37,7 +37,7 @@ export const skills = defineResource({
     compressible: true,
     summary: 'Every skill of this hub',
     description: 'What a step, an agent or a call of its own can use, in the order of their ids.',
-    response: z.object({ skills: z.array(skill) }),
+    response: z.object({ skills: z.array(skill).describe('All skills of this hub') }),
   },
   runAutomationSkill: {
     ...manage,
@@ -56,7 +56,11 @@ export const skills = defineResource({
       })
       .meta({ example: { input: { key: 'customer:42', value: { tone: 'friendly' } } } }),
     bodyOptional: true,
-    response: z.object({ runId: id, status: z.enum(runStatuses), workflowId: id }),
+    response: z.object({
+      runId: id.describe('Id of the run that was started'),
+      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
+      workflowId: id.describe('Workflow under which runs of this skill are listed'),
+    }),
     errors: ['product_not_entitled', 'workspace_limit_reached', 'workflow_limit_reached', 'queued_runs_limit_reached'],
   },
 });

@@ -7,10 +7,13 @@ import { channelProviders } from './channel-providers.ts';
 
 /** What starts a workflow by itself. */
 
-const schemaVersion = z.literal(1, 'must be 1').default(1);
+const schemaVersion = z.literal(1, 'must be 1').default(1).describe('Version of the trigger format; 1 is the only one');
 
 const scheduleOptions = {
-  timezone: text(1, 100).refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin').default('UTC'),
+  timezone: text(1, 100)
+    .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
+    .default('UTC')
+    .describe('IANA time zone in which the schedule is read, such as `Europe/Berlin`'),
   onMissed: z
     .enum(['skip', 'last', 'all'], 'must be skip, last or all')
     .default('last')
@@ -37,35 +40,47 @@ const cronFields = /^\s*\S+(\s+\S+){4}\s*$/;
 
 export const schedule = named(
   'Schedule',
-  z.discriminatedUnion(
-    'kind',
-    [
-      named(
-        'IntervalSchedule',
-        z.strictObject({
-          kind: z.literal('interval'),
-          everySeconds: z
-            .int('must be a whole number of seconds')
-            .min(1, 'must be from 1 to 31536000')
-            .max(31_536_000, 'must be from 1 to 31536000'),
-          ...scheduleOptions,
-        }),
-      ),
-      named(
-        'CronSchedule',
-        z.strictObject({
-          kind: z.literal('cron'),
-          cron: text(1, 200).refine(
-            (value) => cronFields.test(value),
-            'must have five fields: minute, hour, day of the month, month, day of the week',
-          ),
-          ...scheduleOptions,
-        }),
-      ),
-      named('OnceSchedule', z.strictObject({ kind: z.literal('at'), at: instant, ...scheduleOptions })),
-    ],
-    'must be a schedule whose kind is interval, cron or at',
-  ),
+  z
+    .discriminatedUnion(
+      'kind',
+      [
+        named(
+          'IntervalSchedule',
+          z.strictObject({
+            kind: z.literal('interval').describe('Fires at a fixed interval'),
+            everySeconds: z
+              .int('must be a whole number of seconds')
+              .min(1, 'must be from 1 to 31536000')
+              .max(31_536_000, 'must be from 1 to 31536000')
+              .describe('Seconds from one fire to the next, 1 to 31,536,000 (one year)'),
+            ...scheduleOptions,
+          }),
+        ),
+        named(
+          'CronSchedule',
+          z.strictObject({
+            kind: z.literal('cron').describe('Fires at the times of a cron expression'),
+            cron: text(1, 200)
+              .refine(
+                (value) => cronFields.test(value),
+                'must have five fields: minute, hour, day of the month, month, day of the week',
+              )
+              .describe('Five fields: minute, hour, day of the month, month, day of the week'),
+            ...scheduleOptions,
+          }),
+        ),
+        named(
+          'OnceSchedule',
+          z.strictObject({
+            kind: z.literal('at').describe('Fires once'),
+            at: instant.describe('Time of the only fire'),
+            ...scheduleOptions,
+          }),
+        ),
+      ],
+      'must be a schedule whose kind is interval, cron or at',
+    )
+    .describe('When a workflow starts by itself; `kind` selects the format'),
 );
 export type Schedule = z.output<typeof schedule>;
 
@@ -81,58 +96,94 @@ const eventFilter = z
 
 export const trigger = named(
   'Trigger',
-  z.discriminatedUnion(
-    'type',
-    [
-      named('ManualTrigger', z.strictObject({ schemaVersion, type: z.literal('manual') })),
-      named('ScheduleTrigger', z.strictObject({ schemaVersion, type: z.literal('schedule'), schedule })),
-      named('HeartbeatTrigger', z.strictObject({ schemaVersion, type: z.literal('heartbeat'), schedule })),
-      named(
-        'EventTrigger',
-        z.strictObject({
-          schemaVersion,
-          type: z.literal('event'),
-          event: z.strictObject({
-            type: z.enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`),
-            filter: eventFilter.optional(),
+  z
+    .discriminatedUnion(
+      'type',
+      [
+        named(
+          'ManualTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z.literal('manual').describe('Starts only through the API, the dashboard or another run'),
           }),
-        }),
-      ),
-      named(
-        'WebhookTrigger',
-        z.strictObject({
-          schemaVersion,
-          type: z.literal('webhook'),
-          webhook: z.strictObject({
-            token: text(16, 200)
-              .optional()
-              .describe(
-                'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
-              ),
-            events: z
-              .array(text(1, 200))
-              .min(1, 'must name at least one event')
-              .max(100, 'must name at most 100 events')
-              .optional()
-              .describe(
-                'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
-              ),
+        ),
+        named(
+          'ScheduleTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z.literal('schedule').describe('Starts at the times of a schedule'),
+            schedule,
           }),
-        }),
-      ),
-      named(
-        'ChannelTrigger',
-        z.strictObject({
-          schemaVersion,
-          type: z.literal('channel'),
-          channel: z
-            .strictObject({ channelId: id.optional(), provider: z.enum(channelProviders).optional() })
-            .default({})
-            .describe('Which channels start it; every one when left out'),
-        }),
-      ),
-    ],
-    'must be a trigger whose type is manual, schedule, heartbeat, event, webhook or channel',
-  ),
+        ),
+        named(
+          'HeartbeatTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z
+              .literal('heartbeat')
+              .describe('Starts at the times of a schedule, for regular checks by an AI agent'),
+            schedule,
+          }),
+        ),
+        named(
+          'EventTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z.literal('event').describe('Starts when an event of Live Chat matches'),
+            event: z
+              .strictObject({
+                type: z
+                  .enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`)
+                  .describe('Type of the event, such as `message.created`'),
+                filter: eventFilter.optional(),
+              })
+              .describe('Which events start the workflow'),
+          }),
+        ),
+        named(
+          'WebhookTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z.literal('webhook').describe('Starts when the inbound hook is called'),
+            webhook: z
+              .strictObject({
+                token: text(16, 200)
+                  .optional()
+                  .describe(
+                    'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
+                  ),
+                events: z
+                  .array(text(1, 200))
+                  .min(1, 'must name at least one event')
+                  .max(100, 'must name at most 100 events')
+                  .optional()
+                  .describe(
+                    'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
+                  ),
+              })
+              .describe('Which calls of the inbound hook start the workflow'),
+          }),
+        ),
+        named(
+          'ChannelTrigger',
+          z.strictObject({
+            schemaVersion,
+            type: z.literal('channel').describe('Starts when a message arrives on a channel'),
+            channel: z
+              .strictObject({
+                channelId: id.optional().describe('Only this channel; every channel of the provider when left out'),
+                provider: z
+                  .enum(channelProviders)
+                  .optional()
+                  .describe('Only channels of this provider; every provider when left out'),
+              })
+              .default({})
+              .describe('Which channels start it; every one when left out'),
+          }),
+        ),
+      ],
+      'must be a trigger whose type is manual, schedule, heartbeat, event, webhook or channel',
+    )
+    .describe('What starts a workflow; `type` selects the kind'),
 );
 export type Trigger = z.output<typeof trigger>;

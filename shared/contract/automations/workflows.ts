@@ -7,6 +7,7 @@ import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
 import { workflowInputs } from './workflow-inputs.ts';
 
+/** Over 300 lines: workflows, their versions and dry runs share their shapes. */
 const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
@@ -15,7 +16,12 @@ export const workflowLimits = named(
   'WorkflowLimits',
   z
     .strictObject({
-      maxConcurrentRuns: z.int().min(1, 'must be from 1 to 1000').max(1000, 'must be from 1 to 1000').optional(),
+      maxConcurrentRuns: z
+        .int()
+        .min(1, 'must be from 1 to 1000')
+        .max(1000, 'must be from 1 to 1000')
+        .optional()
+        .describe('Runs in progress at the same time, 1 to 1,000; no limit when left out'),
       maxRunsPerMinute: z
         .int()
         .min(1, 'must be from 1 to 100000')
@@ -44,13 +50,13 @@ export type WorkflowLimits = z.output<typeof workflowLimits>;
 export const workflow = named(
   'Workflow',
   z.object({
-    id,
-    name: z.string(),
-    active: z.boolean(),
+    id: id.describe('Id of the workflow'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    active: z.boolean().describe('Whether its trigger starts runs; an inactive workflow can not be started'),
     triggerJson: trigger,
-    stepsJson: z.array(step),
-    version: z.int().min(1),
-    limits: workflowLimits.nullable(),
+    stepsJson: z.array(step).describe('Steps in the order in which they run, 1 to 200'),
+    version: z.int().min(1).describe('Version, from 1; each change of steps, trigger or limits adds one'),
+    limits: workflowLimits.nullable().describe('Limits on its runs; null for none'),
     inputs: workflowInputs.nullable().describe('Which payload its runs take; null for any'),
     environment: z
       .enum(['live', 'test'])
@@ -64,11 +70,19 @@ export const workflow = named(
 );
 export type Workflow = z.output<typeof workflow>;
 
-const versionSummaryShape = { version: z.int().min(1), name: z.string(), createdAt: timestamp };
+const versionSummaryShape = {
+  version: z.int().min(1).describe('Version, from 1; higher is newer'),
+  name: z.string().describe('Name of the workflow in this version'),
+  createdAt: timestamp,
+};
 const workflowVersionSummary = named('WorkflowVersionSummary', z.object(versionSummaryShape));
 const workflowVersion = named(
   'WorkflowVersion',
-  z.object({ ...versionSummaryShape, stepsJson: z.array(step), inputs: workflowInputs.nullable() }),
+  z.object({
+    ...versionSummaryShape,
+    stepsJson: z.array(step).describe('Steps of this version, in the order in which they run'),
+    inputs: workflowInputs.nullable().describe('Which payload runs of this version take; null for any'),
+  }),
 );
 export type WorkflowVersion = z.output<typeof workflowVersion>;
 
@@ -84,12 +98,12 @@ const versionParams = z.strictObject({
 const createBody = named(
   'CreateWorkflow',
   z.strictObject({
-    name,
-    active: z.boolean().default(true),
+    name: name.describe('Label for people, 1 to 200 characters'),
+    active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
     triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
-    stepsJson: steps,
-    limits: workflowLimits.nullable().optional(),
-    inputs: workflowInputs.nullable().optional(),
+    stepsJson: steps.describe('Steps in the order in which they run, 1 to 200'),
+    limits: workflowLimits.nullable().optional().describe('Limits on its runs; none when left out or null'),
+    inputs: workflowInputs.nullable().optional().describe('Which payload its runs take; any when left out or null'),
   }),
   {
     name: 'Late invoices',
@@ -103,36 +117,47 @@ const createBody = named(
 
 export const runBody = named(
   'RunInput',
-  z.strictObject({ context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
+  z.strictObject({
+    context: text(0, 100_000).optional().describe('Free text for the steps, at most 100,000 characters'),
+    payload: jsonObject.optional().describe('Input of the run; steps read it as `{{payload.…}}`'),
+  }),
 );
 
 /** What a run would do. */
 const dryRun = named(
   'DryRun',
   z.object({
-    dryRun: z.literal(true),
+    dryRun: z.literal(true).describe('Always true: no run was started'),
     runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
-    steps: z.array(
-      z.object({
-        index: z.int(),
-        id: z.string().nullable(),
-        type: z.string(),
-        skillId: z.string().nullable(),
-        willRun: z
-          .enum(['yes', 'no', 'unknown'])
-          .describe('What `when` says; unknown when it depends on what earlier steps bring'),
-        input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
-        unresolved: z.array(z.string()).describe('References whose value only the run will know'),
-        effect: z.string().describe('What the step would do to the world, in a sentence'),
-        needsApproval: z.boolean(),
-        problems: z.array(z.string()),
-      }),
-    ),
+    steps: z
+      .array(
+        z.object({
+          index: z.int().describe('Position of the step, from 0'),
+          id: z.string().nullable().describe('`id` of the step; null without one'),
+          type: z.string().describe('Type of the step, such as `skill`'),
+          skillId: z.string().nullable().describe('Skill that the step would call; null for other types of steps'),
+          willRun: z
+            .enum(['yes', 'no', 'unknown'])
+            .describe('What `when` says; unknown when it depends on what earlier steps bring'),
+          input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
+          unresolved: z.array(z.string()).describe('References whose value only the run will know'),
+          effect: z.string().describe('What the step would do to the world, in a sentence'),
+          needsApproval: z.boolean().describe('Whether a person must approve before the step runs'),
+          problems: z.array(z.string()).describe('What would make the step fail; empty when nothing is known'),
+        }),
+      )
+      .describe('One entry for each step, in the order of the workflow'),
   }),
 );
 export type DryRun = z.output<typeof dryRun>;
 
-const started = named('StartedRun', z.object({ runId: id, status: z.enum(runStatuses) }));
+const started = named(
+  'StartedRun',
+  z.object({
+    runId: id.describe('Id of the run that was started'),
+    status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
+  }),
+);
 const runAnswer = z.union([started, dryRun]);
 
 /** What a caller that asked for no dry run was answered: the run. @throws TypeError for a dry run. */
@@ -218,12 +243,12 @@ export const workflows = defineResource({
     params: idParams,
     body: z
       .strictObject({
-        name: name.optional(),
-        active: z.boolean().optional(),
+        name: name.optional().describe('Label for people, 1 to 200 characters'),
+        active: z.boolean().optional().describe('Whether its trigger starts runs'),
         triggerJson: trigger.optional(),
-        stepsJson: steps.optional(),
-        limits: workflowLimits.nullable().optional(),
-        inputs: workflowInputs.nullable().optional(),
+        stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
+        limits: workflowLimits.nullable().optional().describe('Replaces the limits on its runs; null removes them'),
+        inputs: workflowInputs.nullable().optional().describe('Replaces the schema of the payload; null accepts any'),
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
@@ -265,10 +290,17 @@ export const workflows = defineResource({
     summary: 'The next fires of a schedule',
     body: z.strictObject({
       schedule,
-      count: z.int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(10),
+      count: z
+        .int()
+        .min(1, 'must be from 1 to 100')
+        .max(100, 'must be from 1 to 100')
+        .default(10)
+        .describe('Number of fires to answer, 1 to 100'),
       after: instant.optional().describe('Now when left out'),
     }),
-    response: z.object({ fires: z.array(timestamp) }),
+    response: z.object({
+      fires: z.array(timestamp).describe('Next times at which the schedule fires, earliest first'),
+    }),
     errors: ['workflow_invalid'],
   },
   listAutomationsAlias: { ...list, path: '/v1/automations', summary: 'List workflows (alias)' },

@@ -27,12 +27,18 @@ const apiBaseUrl = text(1, 500).describe(
 );
 
 const connection = {
-  id,
-  provider: z.enum(carriers),
-  name: z.string(),
+  id: id.describe('Id of the connection'),
+  provider: z.enum(carriers).describe('Carrier that sends the events'),
+  name: z.string().describe('Label for people, at most 200 characters'),
   url: z.string().describe('Where the carrier sends what happens to calls; under PUBLIC_URL'),
-  accountSid: z.string().nullable(),
-  apiBaseUrl: z.string().nullable(),
+  accountSid: z
+    .string()
+    .nullable()
+    .describe('Twilio: SID of the account; null for other carriers and when it is not set'),
+  apiBaseUrl: z
+    .string()
+    .nullable()
+    .describe('Twilio: base URL of the API; null for other carriers and for the default'),
   lastEventAt: timestamp
     .nullable()
     .describe('When the carrier last sent something that was signed well, to within a minute'),
@@ -75,8 +81,10 @@ export const callConnections = defineResource({
     body: named(
       'CreateCallConnection',
       z.strictObject({
-        provider: z.enum(carriers, `must be one of ${carriers.join(', ')}`),
-        name,
+        provider: z
+          .enum(carriers, `must be one of ${carriers.join(', ')}`)
+          .describe('Carrier that sends the events; can not be changed later'),
+        name: name.describe('Label for people, 1 to 200 characters'),
         authToken: authToken.optional(),
         publicKey: publicKey.optional(),
         accountSid: accountSid.optional(),
@@ -102,7 +110,7 @@ export const callConnections = defineResource({
     summary: 'Change a connection',
     params: idParams,
     body: z.strictObject({
-      name: name.optional(),
+      name: name.optional().describe('Label for people, 1 to 200 characters'),
       accountSid: accountSid.nullable().optional(),
       apiBaseUrl: apiBaseUrl.optional(),
       authToken: authToken.optional().describe('Twilio: only together with another `apiBaseUrl`; else rotate it'),
@@ -133,7 +141,8 @@ export const callConnections = defineResource({
         .int('must be a whole number from 0 to 168')
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
-        .default(24),
+        .default(24)
+        .describe('Hours for which what the old secret signed is accepted as well, 0 to 168'),
     }),
     bodyOptional: true,
     response: callConnectionWithSecret,
@@ -150,7 +159,10 @@ export const callConnections = defineResource({
       connectionId: id,
     }),
     bodyTypes: ['application/json', 'application/x-www-form-urlencoded'],
-    response: named('CarrierEventReceived', z.object({ received: z.literal(true) })),
+    response: named(
+      'CarrierEventReceived',
+      z.object({ received: z.literal(true).describe('Always true: the event was accepted') }),
+    ),
     errors: ['carrier_signature_invalid', 'payload_too_large', 'rate_limited', 'unavailable'],
   },
 });

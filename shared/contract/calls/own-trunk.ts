@@ -20,7 +20,7 @@ const transport = z.enum(sipTransports, `must be one of ${sipTransports.join(', 
 export const ownTrunk = named(
   'OwnTrunk',
   z.object({
-    mode: z.literal('own'),
+    mode: z.literal('own').describe('Always `own`: a trunk of the workspace'),
     state: z
       .enum(trunkStates)
       .describe(
@@ -29,7 +29,7 @@ export const ownTrunk = named(
     host,
     port: z.int().nullable().describe('Null where the DNS of the host says it'),
     username,
-    transport: z.enum(sipTransports),
+    transport: z.enum(sipTransports).describe('Transport of SIP to the carrier; `tls` also checks the certificate'),
     registered: z.boolean().describe('Whether the carrier sends calls here now'),
     lastCode: z
       .int()
@@ -71,17 +71,20 @@ export const registerTrunkBody = named(
       .regex(
         /^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/,
         'must be a host, such as sip.example.com, without a port',
-      ),
+      )
+      .describe('Host name or IP address of the carrier, without a port; at most 253 characters'),
     port: z
       .int('must be a whole number from 1 to 65,535')
       .min(1, 'must be from 1 to 65,535')
       .max(65_535, 'must be from 1 to 65,535')
       .optional()
       .describe('Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls'),
-    username: text(1, 128).regex(
-      /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]+$/,
-      'must be printable ASCII without spaces, quotes, backslashes and angle brackets',
-    ),
+    username: text(1, 128)
+      .regex(
+        /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]+$/,
+        'must be printable ASCII without spaces, quotes, backslashes and angle brackets',
+      )
+      .describe('Account at the carrier, at most 128 characters of printable ASCII'),
     password: text(1, 256)
       .regex(/^[ -~\u00a0-\uffff]+$/, 'must not hold control characters')
       .optional()

@@ -31,40 +31,44 @@ const result = named('CallResult', z.enum(callResults, `must be one of ${callRes
 
 export const callRecord = named(
   'CallRecord',
-  z.object({
-    id,
-    provider: z.enum(callProviders),
-    callSid: z.string().describe('What the carrier calls it; unique for a workspace and carrier'),
-    direction: direction.nullable().describe('Null until the carrier has said it'),
-    fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),
-    toId: z.string().nullable().describe('Who was called'),
-    fromName: z
-      .string()
-      .nullable()
-      .describe('Display name, or email address, of the member who called from their softphone; null for others'),
-    toName: z.string().nullable().describe('The same of the member who was called'),
-    state: z.enum(callStates),
-    result: result
-      .nullable()
-      .describe(
-        '`answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended',
-      ),
-    reason: z
-      .string()
-      .nullable()
-      .describe('In the words of the carrier, or `no_final_event` where it never said that the call ended'),
-    startedAt: timestamp,
-    answeredAt: timestamp.nullable(),
-    endedAt: timestamp.nullable(),
-    durationSecs: z.int().describe('Talk time; 0 unless answered'),
-    ringSecs: z.int().nullable().describe('From its start until it was answered or ended; null while it rings'),
-    hangupBy: z.enum(['caller', 'callee']).nullable().describe('Who ended it, where the carrier says so'),
-    sipCode: z.int().nullable().describe('The final SIP status, where the carrier says so'),
-    mosScore: z
-      .number()
-      .nullable()
-      .describe('How well it sounded, 1 to 5; of several measurements the worst; null unless measured'),
-  }),
+  z
+    .object({
+      id: id.describe('Id of the record'),
+      provider: z
+        .enum(callProviders)
+        .describe('Carrier that reported the call, or `sip_trunk` for the trunk of the workspace'),
+      callSid: z.string().describe('What the carrier calls it; unique for a workspace and carrier'),
+      direction: direction.nullable().describe('Null until the carrier has said it'),
+      fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),
+      toId: z.string().nullable().describe('Who was called'),
+      fromName: z
+        .string()
+        .nullable()
+        .describe('Display name, or email address, of the member who called from their softphone; null for others'),
+      toName: z.string().nullable().describe('The same of the member who was called'),
+      state: z.enum(callStates).describe('Progress of the call; `ended` is final'),
+      result: result
+        .nullable()
+        .describe(
+          '`answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended',
+        ),
+      reason: z
+        .string()
+        .nullable()
+        .describe('In the words of the carrier, or `no_final_event` where it never said that the call ended'),
+      startedAt: timestamp,
+      answeredAt: timestamp.nullable(),
+      endedAt: timestamp.nullable(),
+      durationSecs: z.int().describe('Talk time; 0 unless answered'),
+      ringSecs: z.int().nullable().describe('From its start until it was answered or ended; null while it rings'),
+      hangupBy: z.enum(['caller', 'callee']).nullable().describe('Who ended it, where the carrier says so'),
+      sipCode: z.int().nullable().describe('The final SIP status, where the carrier says so'),
+      mosScore: z
+        .number()
+        .nullable()
+        .describe('How well it sounded, 1 to 5; of several measurements the worst; null unless measured'),
+    })
+    .describe('One call, as its carrier reported it'),
   {
     id: '01980000-0000-7000-8000-000000000021',
     provider: 'twilio',
@@ -125,13 +129,33 @@ const member = {
 } as const;
 
 /** Of a call that changed, with the whole record as it was then. */
-export const callEvent = named('CallEvent', z.object({ type: z.literal('call'), at: timestamp, call: callRecord }));
+export const callEvent = named(
+  'CallEvent',
+  z.object({ type: z.literal('call').describe('A call changed'), at: timestamp, call: callRecord }),
+);
 
 const callStreamEvent = z.discriminatedUnion('type', [
   callEvent,
-  named('CallsReadyEvent', z.object({ type: z.literal('ready'), at: timestamp })),
-  named('CallsResetEvent', z.object({ type: z.literal('reset'), at: timestamp, message: z.string() })),
-  named('CallsEndEvent', z.object({ type: z.literal('end'), code: z.string(), message: z.string() })),
+  named(
+    'CallsReadyEvent',
+    z.object({ type: z.literal('ready').describe('The stream is open; events from now on are sent'), at: timestamp }),
+  ),
+  named(
+    'CallsResetEvent',
+    z.object({
+      type: z.literal('reset').describe('Events are missing; read the list of calls again'),
+      at: timestamp,
+      message: z.string().describe('Why events are missing, for people'),
+    }),
+  ),
+  named(
+    'CallsEndEvent',
+    z.object({
+      type: z.literal('end').describe('The stream ends; the caller may not follow it any more'),
+      code: z.string().describe('Stable reason, such as `token_revoked`'),
+      message: z.string().describe('Reason, for people'),
+    }),
+  ),
 ]);
 
 export const callRecords = defineResource({
@@ -175,7 +199,13 @@ export const callRecords = defineResource({
       cursor: id.optional().describe('`nextCursor` of the page before: the id of its last call'),
       ...filters,
     }),
-    response: named('CallList', z.object({ items: z.array(callRecord), nextCursor: id.nullable() })),
+    response: named(
+      'CallList',
+      z.object({
+        items: z.array(callRecord).describe('Calls, the newest first'),
+        nextCursor: id.nullable().describe('Send it as `cursor` to read the next page; null on the last page'),
+      }),
+    ),
     errors: ['invalid_cursor'],
   },
   getCallSummary: {

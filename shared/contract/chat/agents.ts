@@ -13,7 +13,7 @@ export const chatAgents = defineResource({
     path: '/tenants/{tenantId}/chat/agents',
     summary: 'List the members, with who is there',
     params: inWorkspace,
-    response: named('ChatAgents', z.object({ data: z.array(chatAgent) })),
+    response: named('ChatAgents', z.object({ data: z.array(chatAgent).describe('Members of the workspace') })),
   },
   setChatPresence: {
     ...agent,
@@ -21,7 +21,9 @@ export const chatAgents = defineResource({
     path: '/tenants/{tenantId}/chat/presence',
     summary: 'Say whether you take conversations',
     params: inWorkspace,
-    body: z.strictObject({ presence: z.enum(presences, 'must be online or away') }),
+    body: z.strictObject({
+      presence: z.enum(presences, 'must be online or away').describe('`away` stops automatic assignment to you'),
+    }),
     response: chatAgent,
   },
 });

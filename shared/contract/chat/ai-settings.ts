@@ -135,11 +135,11 @@ const shownAiSettings = named(
     usage: z
       .object({
         day: z.iso.date().describe('Today, UTC'),
-        replies: z.int(),
+        replies: z.int().describe('Replies that the AI agent sent'),
         suggestions: z.int().describe('Made by itself, in the mode `shadow`'),
-        handOvers: z.int(),
-        inputTokens: z.int(),
-        outputTokens: z.int(),
+        handOvers: z.int().describe('Conversations that it handed over to people'),
+        inputTokens: z.int().describe('Tokens that were sent to models'),
+        outputTokens: z.int().describe('Tokens that models wrote'),
       })
       .describe('Of today'),
     updatedAt: timestamp.nullable(),
@@ -184,7 +184,10 @@ export const aiSettings = defineResource({
 /** Where an answer comes from. */
 export const messageSource = named(
   'ChatMessageSource',
-  z.object({ id: text(1, 200).describe('Of an entry of the knowledge'), url: z.string().nullable() }),
+  z.object({
+    id: text(1, 200).describe('Of an entry of the knowledge'),
+    url: z.string().nullable().describe('Page on which visitors can read more; null without one'),
+  }),
 );
 export type MessageSource = z.output<typeof messageSource>;
 
@@ -193,7 +196,7 @@ export const toolUse = named(
   'ChatAiToolUse',
   z.object({
     name: z.string().describe('As in the settings; empty for one that there is not'),
-    ms: z.int(),
+    ms: z.int().describe('Duration of the call, in milliseconds'),
     outcome: z
       .enum(['answered', 'approval_asked', 'invalid_input', 'failed', 'timeout', 'unknown_tool'])
       .describe('`approval_asked`: a person decides, under approvals'),

@@ -20,12 +20,14 @@ export type AiAction = (typeof aiActions)[number];
 export const suggestion = named(
   'AiSuggestion',
   z.object({
-    id,
-    conversationId: id,
+    id: id.describe('Id of the suggestion'),
+    conversationId: id.describe('Conversation that it is for'),
     content: z.string().describe('What could be replied; empty where it would hand over or not reply at all'),
-    action: z.enum(aiActions),
-    reason: z.string(),
-    sources: z.array(messageSource),
+    action: z
+      .enum(aiActions)
+      .describe('What the AI agent would do: reply, ask back, hand over to a person, or do nothing'),
+    reason: z.string().describe('Why, in the words of the model'),
+    sources: z.array(messageSource).describe('Entries of the knowledge that the text is based on'),
     tools: z.array(toolUse).describe('What was called for it, in that order; what acts is not offered'),
     seq: z.int().describe('The newest message that it knows'),
     origin: z.enum(['asked', 'shadow']).describe('Whether an agent asked for it'),

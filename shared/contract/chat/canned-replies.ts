@@ -36,7 +36,9 @@ export const cannedReplies = defineResource({
     params: inWorkspace,
     body: z.strictObject({
       shortcut: shortcut,
-      content: chatText(1, maxMessageLength),
+      content: chatText(1, maxMessageLength).describe(
+        'Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters',
+      ),
     }),
     response: cannedReply,
     errors: ['conflict', 'workspace_limit_reached'],
@@ -49,7 +51,9 @@ export const cannedReplies = defineResource({
     params: oneInWorkspace,
     body: z.strictObject({
       shortcut: shortcut.optional(),
-      content: chatText(1, maxMessageLength).optional(),
+      content: chatText(1, maxMessageLength)
+        .optional()
+        .describe('Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters'),
     }),
     response: cannedReply,
     errors: ['conflict'],

@@ -18,8 +18,11 @@ import {
 const token = { tag: 'Live Chat', callers: ['token'] } as const;
 
 const displayName = chatText(1, 200).describe('Shown to agents');
-const email = z.email('must be an email address').max(254, 'must have at most 254 characters');
-const conversationName = chatText(1, 200);
+const email = z
+  .email('must be an email address')
+  .max(254, 'must have at most 254 characters')
+  .describe('Email address of the visitor; it is not verified');
+const conversationName = chatText(1, 200).describe('Title for agents, 1 to 200 characters');
 
 /** Details of a visitor from a caller. */
 const knownVisitor = {
@@ -48,12 +51,12 @@ export const chat = defineResource({
     response: named(
       'ChatSession',
       z.object({
-        conversationId: id,
-        chatUrl: z.url(),
-        externalId: z.string(),
-        visitorToken: z.string(),
+        conversationId: id.describe('Open conversation of the visitor; made when there was none'),
+        chatUrl: z.url().describe('URL of the hosted chat page, which opens the conversation; valid until `expiresAt`'),
+        externalId: z.string().describe('External id of the visitor, as it was sent'),
+        visitorToken: z.string().describe('Token for `boot` of the widget; it opens this conversation alone'),
         expiresAt: timestamp,
-        siteKey: z.string(),
+        siteKey: z.string().describe('Site key of the workspace, `wgt_…`, for the script tag'),
       }),
     ),
     errors: ['visitor_blocked'],
@@ -81,7 +84,10 @@ export const chat = defineResource({
     summary: 'Create a conversation',
     body: z.strictObject({
       name: conversationName,
-      priority: z.enum(priorities, `must be one of ${priorities.join(', ')}`).default('normal'),
+      priority: z
+        .enum(priorities, `must be one of ${priorities.join(', ')}`)
+        .default('normal')
+        .describe('Urgency of the conversation'),
       source: source.default('api'),
       visitor: z
         .strictObject({
@@ -90,7 +96,8 @@ export const chat = defineResource({
             .describe('The same id is the same visitor. Without it, a new visitor is created each time'),
           ...knownVisitor,
         })
-        .optional(),
+        .optional()
+        .describe('Visitor of the conversation; without it, the conversation has none'),
     }),
     response: conversation,
   },
@@ -118,7 +125,10 @@ export const chat = defineResource({
     permission: 'chat:write',
     summary: 'Send a message as the API',
     params: idParams,
-    body: z.strictObject({ content: chatText(1, maxMessageLength), clientId: clientId.optional() }),
+    body: z.strictObject({
+      content: chatText(1, maxMessageLength).describe('Text of the message, 1 to 10,000 characters'),
+      clientId: clientId.optional(),
+    }),
     response: message,
     errors: ['conversation_closed'],
   },
@@ -133,8 +143,17 @@ export const chat = defineResource({
     response: named(
       'ChatVisitors',
       z.object({
-        data: z.array(visitor),
-        meta: z.object({ limit: z.int(), nextCursor: z.string().nullable() }).optional(),
+        data: z.array(visitor).describe('Visitors, the newest first'),
+        meta: z
+          .object({
+            limit: z.int().describe('Rows per page that this request used, 1 to 100'),
+            nextCursor: z
+              .string()
+              .nullable()
+              .describe('Send it as `cursor` to read the next page; null on the last page'),
+          })
+          .optional()
+          .describe('Position of this page in the list'),
       }),
     ),
   },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { id, instant, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { draft, inboxConversation, inboxDetail, inboxMessage, inboxViews, listedViews } from './agent-shapes.ts';
+import type { InboxView } from './agent-shapes.ts';
 import { agent, inWorkspace, oneInWorkspace } from './callers.ts';
 import {
   attachmentIds,
@@ -32,9 +33,21 @@ const position = z
 
 /** What can be changed of a conversation but who it is assigned to. */
 const changes = {
-  status: status.optional(),
-  priority: priority.optional(),
+  status: status.optional().describe('New status; unchanged when left out'),
+  priority: priority.optional().describe('New priority; unchanged when left out'),
   snoozedUntil: snoozedUntil.optional(),
+};
+
+/** What each view counts. */
+const countedConversations: Record<InboxView, string> = {
+  all: 'All conversations, of every status',
+  mine: 'Open and pending conversations that are assigned to you, without snoozed ones',
+  unassigned: 'Open and pending conversations without an assigned member, without snoozed ones',
+  open: 'Open conversations, without snoozed ones',
+  pending: 'Pending conversations, without snoozed ones',
+  snoozed: 'Open and pending conversations that are snoozed now',
+  resolved: 'Resolved conversations',
+  closed: 'Closed conversations',
 };
 
 export const inbox = defineResource({
@@ -72,10 +85,9 @@ export const inbox = defineResource({
     response: named(
       'InboxCounts',
       z.object({
-        ...(Object.fromEntries(inboxViews.map((name) => [name, z.int()])) as Record<
-          (typeof inboxViews)[number],
-          z.ZodInt
-        >),
+        ...(Object.fromEntries(
+          inboxViews.map((name) => [name, z.int().describe(countedConversations[name])]),
+        ) as Record<(typeof inboxViews)[number], z.ZodInt>),
         unread: z.int().describe('Conversations, of whatever view, with messages that no agent has read'),
       }),
     ),
@@ -92,7 +104,11 @@ export const inbox = defineResource({
       'InboxBulk',
       z
         .strictObject({
-          ids: z.array(id).min(1, 'must name at least one').max(100, 'must name at most 100'),
+          ids: z
+            .array(id)
+            .min(1, 'must name at least one')
+            .max(100, 'must name at most 100')
+            .describe('Conversations to change, 1 to 100'),
           ...changes,
           assignedUserId: userId.optional(),
         })
@@ -105,9 +121,16 @@ export const inbox = defineResource({
     response: named(
       'InboxBulkAnswer',
       z.object({
-        results: z.array(
-          z.object({ id, ok: z.boolean(), code: z.string().nullable(), message: z.string().nullable() }),
-        ),
+        results: z
+          .array(
+            z.object({
+              id: id.describe('Id of the conversation'),
+              ok: z.boolean().describe('Whether the conversation was changed'),
+              code: z.string().nullable().describe('Stable code of the refusal; null when it was changed'),
+              message: z.string().nullable().describe('Reason of the refusal, for people; null when it was changed'),
+            }),
+          )
+          .describe('One entry for each id, in the order of `ids`'),
       }),
     ),
   },
@@ -125,7 +148,10 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}',
     summary: 'Change status, priority, name or snooze',
     params: oneInWorkspace,
-    body: z.strictObject({ ...changes, name: chatText(1, 200).optional() }),
+    body: z.strictObject({
+      ...changes,
+      name: chatText(1, 200).optional().describe('Title for agents, 1 to 200 characters'),
+    }),
     response: inboxConversation,
   },
   assignInboxConversation: {
@@ -163,11 +189,17 @@ export const inbox = defineResource({
     params: oneInWorkspace,
     body: z
       .strictObject({
-        content: chatText(0, maxMessageLength),
-        private: z.boolean().default(false),
+        content: chatText(0, maxMessageLength).describe(
+          'Text, at most 10,000 characters; may be empty when files are sent',
+        ),
+        private: z.boolean().default(false).describe('Whether it is a private note, which visitors never see'),
         clientId: clientId.optional(),
         attachmentIds,
-        lastSeenSeq: z.int().min(0).optional(),
+        lastSeenSeq: z
+          .int()
+          .min(0)
+          .optional()
+          .describe('`seq` of the newest message that you saw; the reply is refused once when there is a newer one'),
       })
       .refine(contentOrFiles, needsContent),
     response: inboxMessage,
@@ -189,8 +221,14 @@ export const inbox = defineResource({
     summary: 'Say that you look at a conversation, and whether you type',
     description: 'Holds for 20 seconds. Over the live connection, frames say the same.',
     params: oneInWorkspace,
-    body: z.strictObject({ viewing: z.boolean(), typing: z.boolean().default(false) }),
-    response: named('InboxActivity', z.object({ viewers: z.array(id) })),
+    body: z.strictObject({
+      viewing: z.boolean().describe('Whether you view the conversation now'),
+      typing: z.boolean().default(false).describe('Whether you are typing now'),
+    }),
+    response: named(
+      'InboxActivity',
+      z.object({ viewers: z.array(id).describe('Ids of the members who view the conversation now') }),
+    ),
   },
   putInboxDraft: {
     ...agent,
@@ -198,7 +236,12 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/draft',
     summary: 'Keep a draft of yours; an empty one is removed',
     params: oneInWorkspace,
-    body: z.strictObject({ content: chatText(0, maxMessageLength), private: z.boolean().default(false) }),
+    body: z.strictObject({
+      content: chatText(0, maxMessageLength).describe(
+        'Text of the draft, at most 10,000 characters; empty deletes the draft',
+      ),
+      private: z.boolean().default(false).describe('Whether it is the draft of a private note'),
+    }),
     response: draft,
   },
   revokeInboxLinks: {
@@ -207,6 +250,6 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
     summary: 'End all links and visitor sessions of a conversation',
     params: oneInWorkspace,
-    response: named('RevokedLinks', z.object({ revoked: z.int() })),
+    response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of links that stopped working') })),
   },
 });

@@ -40,26 +40,30 @@ export const visitorRequestFrame = z.discriminatedUnion('type', [
 
 const errorFrame = named(
   'ChatErrorFrame',
-  z.object({ type: z.literal('error'), code: z.string(), message: z.string() }),
+  z.object({
+    type: z.literal('error').describe('The last frame of the client was refused'),
+    code: z.string().describe('Stable code, for programs'),
+    message: z.string().describe('What was wrong, for people'),
+  }),
 );
 
 /** What it hears. */
 export const visitorFrame = named(
   'VisitorFrame',
   z.discriminatedUnion('type', [
-    named('VisitorMessageFrame', z.object({ type: z.literal('message'), message })),
+    named('VisitorMessageFrame', z.object({ type: z.literal('message').describe('A message was written'), message })),
     named(
       'VisitorDeltaFrame',
       z
         .object({
-          type: z.literal('delta'),
+          type: z.literal('delta').describe('A part of an answer that the AI agent is writing'),
           id: z.string().describe('That the message will have'),
           at: z
             .int()
             .describe(
               'How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost',
             ),
-          text: z.string(),
+          text: z.string().describe('Text that follows the parts before'),
           dropped: z.boolean().describe('Whether there will be no such message'),
         })
         .describe('Of an answer that is being written; the message takes its place'),
@@ -67,16 +71,44 @@ export const visitorFrame = named(
     named(
       'VisitorTypingFrame',
       z.object({
-        type: z.literal('typing'),
-        who: z.enum(['agent', 'ai']),
-        name: z.string().nullable(),
-        typing: z.boolean(),
+        type: z.literal('typing').describe('Someone started or stopped typing'),
+        who: z.enum(['agent', 'ai']).describe('`agent` for a person, `ai` for the AI agent'),
+        name: z.string().nullable().describe('Display name of the agent; null without one'),
+        typing: z.boolean().describe('False when typing stopped'),
       }),
     ),
-    named('VisitorReadFrame', z.object({ type: z.literal('read'), who: z.enum(['visitor', 'agent']), seq: z.int() })),
-    named('VisitorPresenceFrame', z.object({ type: z.literal('presence'), agentOnline: z.boolean() })),
-    named('VisitorConversationFrame', z.object({ type: z.literal('conversation'), conversation: visitorConversation })),
-    named('VisitorSyncFrame', z.object({ type: z.literal('sync'), lastSeq: z.int(), status: z.string() })),
+    named(
+      'VisitorReadFrame',
+      z.object({
+        type: z.literal('read').describe('Messages were read'),
+        who: z.enum(['visitor', 'agent']).describe('Side that has read'),
+        seq: z.int().describe('`seq` up to which that side has read'),
+      }),
+    ),
+    named(
+      'VisitorPresenceFrame',
+      z.object({
+        type: z.literal('presence').describe('Agents came online or went offline'),
+        agentOnline: z.boolean().describe('Whether at least one agent is online'),
+      }),
+    ),
+    named(
+      'VisitorConversationFrame',
+      z.object({
+        type: z.literal('conversation').describe('The conversation changed'),
+        conversation: visitorConversation,
+      }),
+    ),
+    named(
+      'VisitorSyncFrame',
+      z.object({
+        type: z
+          .literal('sync')
+          .describe('State of the conversation, sent regularly so that the client notices missed frames'),
+        lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
+        status: z.string().describe('Status of the conversation'),
+      }),
+    ),
     errorFrame,
   ]),
 );
@@ -94,41 +126,88 @@ export const agentRequestFrame = z.discriminatedUnion('type', [
 export const agentFrame = named(
   'AgentFrame',
   z.discriminatedUnion('type', [
-    named('AgentMessageFrame', z.object({ type: z.literal('message'), message: inboxMessage })),
-    named('AgentConversationFrame', z.object({ type: z.literal('conversation'), conversation: inboxConversation })),
-    named('AgentRemovedFrame', z.object({ type: z.literal('removed'), conversationId: id })),
+    named(
+      'AgentMessageFrame',
+      z.object({
+        type: z.literal('message').describe('A message or a private note was written'),
+        message: inboxMessage,
+      }),
+    ),
+    named(
+      'AgentConversationFrame',
+      z.object({
+        type: z.literal('conversation').describe('A conversation changed or is new'),
+        conversation: inboxConversation,
+      }),
+    ),
+    named(
+      'AgentRemovedFrame',
+      z.object({
+        type: z.literal('removed').describe('A conversation was erased'),
+        conversationId: id.describe('Conversation that was erased'),
+      }),
+    ),
     named(
       'AgentTypingFrame',
       z.object({
-        type: z.literal('typing'),
-        conversationId: id,
-        who: z.enum(['visitor', 'agent', 'ai']),
-        userId: id.nullable(),
-        typing: z.boolean(),
+        type: z.literal('typing').describe('Someone started or stopped typing'),
+        conversationId: id.describe('Conversation in which they type'),
+        who: z.enum(['visitor', 'agent', 'ai']).describe('`visitor`, `agent` for a member, or `ai` for the AI agent'),
+        userId: id.nullable().describe('Member who types; null for others'),
+        typing: z.boolean().describe('False when typing stopped'),
       }),
     ),
     named(
       'AgentReadFrame',
-      z.object({ type: z.literal('read'), conversationId: id, who: z.enum(['visitor', 'agent']), seq: z.int() }),
+      z.object({
+        type: z.literal('read').describe('Messages were read'),
+        conversationId: id.describe('Conversation of the messages'),
+        who: z.enum(['visitor', 'agent']).describe('Side that has read'),
+        seq: z.int().describe('`seq` up to which that side has read'),
+      }),
     ),
     named(
       'AgentPresenceFrame',
-      z.object({ type: z.literal('presence'), userId: id, presence: z.enum([...presences, 'offline']) }),
+      z.object({
+        type: z.literal('presence').describe('A member came online, went away or went offline'),
+        userId: id.describe('Member whose presence changed'),
+        presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
+      }),
     ),
     named(
       'AgentSuggestionFrame',
       z
-        .object({ type: z.literal('suggestion'), conversationId: id, id })
+        .object({
+          type: z.literal('suggestion').describe('The AI agent suggests a reply'),
+          conversationId: id.describe('Conversation that the suggestion is for'),
+          id: id.describe('Id of the suggestion'),
+        })
         .describe('The AI agent suggests a reply; the list of suggestions has it'),
     ),
-    named('AgentViewersFrame', z.object({ type: z.literal('viewers'), conversationId: id, userIds: z.array(id) })),
+    named(
+      'AgentViewersFrame',
+      z.object({
+        type: z.literal('viewers').describe('Members began or stopped viewing a conversation'),
+        conversationId: id.describe('Conversation that is viewed'),
+        userIds: z.array(id).describe('Members who view it now'),
+      }),
+    ),
     named(
       'AgentSyncFrame',
       z
         .object({
-          type: z.literal('sync'),
+          type: z.literal('sync').describe('Regular list of changes, so that the client notices missed frames'),
           at: timestamp,
-          changed: z.array(z.object({ id, lastPosition: z.int(), status: z.string(), updatedAt: timestamp })),
+          changed: z
+            .array(
+              z.object({
+                id: id.describe('Id of the conversation'),
+                lastPosition: z.int().describe('`position` of what was written last, notes included'),
+                status: z.string().describe('Status of the conversation'),
+                updatedAt: timestamp,
+              }),
+            )
+            .describe('Conversations that changed in the last 45 seconds'),
           complete: z.boolean().describe('False where more changed than are named: look at the lists again'),
         })
         .describe('Every 15 seconds: the conversations that changed in the last 45'),

@@ -26,9 +26,14 @@ export const chatPeople = defineResource({
         'InboxHit',
         z.object({
           message: inboxMessage,
-          conversationName: z.string(),
+          conversationName: z.string().describe('Title of the conversation'),
           highlights: z
-            .array(z.object({ start: z.int(), end: z.int() }))
+            .array(
+              z.object({
+                start: z.int().describe('First unit of the word, from 0'),
+                end: z.int().describe('Unit after the word'),
+              }),
+            )
             .describe(
               'Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts',
             ),
@@ -63,9 +68,17 @@ export const chatPeople = defineResource({
     summary: 'Change what is known of a visitor',
     params: oneInWorkspace,
     body: z.strictObject({
-      displayName: chatText(1, 200).nullable().optional(),
-      email: z.email('must be an email address').max(254, 'must have at most 254 characters').nullable().optional(),
-      phone: text(1, 40).nullable().optional(),
+      displayName: chatText(1, 200)
+        .nullable()
+        .optional()
+        .describe('Name of the visitor, 1 to 200 characters; null deletes it'),
+      email: z
+        .email('must be an email address')
+        .max(254, 'must have at most 254 characters')
+        .nullable()
+        .optional()
+        .describe('Email address; null deletes it'),
+      phone: text(1, 40).nullable().optional().describe('Phone number, 1 to 40 characters; null deletes it'),
       attributes: attributesPatch.optional(),
     }),
     response: inboxVisitor,
@@ -116,7 +129,16 @@ export const chatPeople = defineResource({
     summary: 'List how conversations were rated',
     params: inWorkspace,
     query: listQuery,
-    response: page(named('InboxRating', z.object({ id, conversationId: id, ...rating.shape }))),
+    response: page(
+      named(
+        'InboxRating',
+        z.object({
+          id: id.describe('Id of the rating'),
+          conversationId: id.describe('Conversation that was rated'),
+          ...rating.shape,
+        }),
+      ),
+    ),
   },
   getChatSettings: {
     ...agent,

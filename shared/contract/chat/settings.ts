@@ -32,7 +32,11 @@ const preChatField = z
   .describe('Whether the page asks for it: `off`, `optional` or `required`');
 
 const period = z
-  .strictObject({ day: z.enum(weekdays), from: clock, to: clock })
+  .strictObject({
+    day: z.enum(weekdays).describe('Day of the week'),
+    from: clock.describe('Local time at which the period begins, `HH:MM`'),
+    to: clock.describe('Local time at which the period ends, `HH:MM`; `24:00` for the end of the day'),
+  })
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be later than from' });
 
 const wholeNumber = (least: number, most: number) =>
@@ -70,15 +74,20 @@ const settings = {
     .describe('What the page asks of a visitor without a token; it identifies nobody'),
   businessHours: z
     .strictObject({
-      timeZone: text(1, 60).refine(isTimeZone, 'must be a time zone such as Europe/Berlin'),
-      periods: z.array(period).max(50, 'must name at most 50 periods'),
-      awayMessage: chatText(0, 500),
+      timeZone: text(1, 60)
+        .refine(isTimeZone, 'must be a time zone such as Europe/Berlin')
+        .describe('IANA time zone of the periods, such as `Europe/Berlin`'),
+      periods: z
+        .array(period)
+        .max(50, 'must name at most 50 periods')
+        .describe('Times at which the chat is open, at most 50'),
+      awayMessage: chatText(0, 500).describe('Shown outside the periods, at most 500 characters; may be empty'),
     })
     .nullable()
     .describe('Null when somebody is there around the clock'),
   autoAssignment: z
     .strictObject({
-      enabled: z.boolean(),
+      enabled: z.boolean().describe('Whether conversations are assigned automatically'),
       capacity: wholeNumber(1, 1_000).describe('Open conversations that one agent gets at most by it'),
       returnToPool: z.boolean().describe('Whether the open conversations of an agent who is away go to others'),
     })
@@ -123,7 +132,7 @@ export const shownChatSettings = named(
   'ChatSettings',
   z.object({
     ...settings,
-    siteKey: z.string(),
+    siteKey: z.string().describe('Site key of the workspace, `wgt_…`, for the script tag'),
     snippet: z.string().describe('To put on the sites that are allowed'),
     updatedAt: timestamp.nullable(),
   }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isStorableText, jsonObject } from '../../json.ts';
-import { id, named, timestamp } from '../common.ts';
+import { id, memberPicture, named, timestamp } from '../common.ts';
 
 /** What Live Chat is about. Texts are counted in code points, as people count characters. */
 
@@ -44,13 +44,17 @@ export type ConversationOwner = (typeof conversationOwners)[number];
 export const conversation = named(
   'Conversation',
   z.object({
-    id,
-    name: z.string(),
-    source: z.string(),
-    status: z.enum(conversationStatuses),
-    priority: z.enum(priorities),
-    assignedUserId: id.nullable(),
-    visitorId: id.nullable(),
+    id: id.describe('Id of the conversation'),
+    name: z.string().describe('Title for agents, at most 200 characters'),
+    source: z
+      .string()
+      .describe('Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters'),
+    status: z
+      .enum(conversationStatuses)
+      .describe('A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed'),
+    priority: z.enum(priorities).describe('Urgency, as set by agents, keys or workflows'),
+    assignedUserId: id.nullable().describe('Member who is responsible; null while nobody is'),
+    visitorId: id.nullable().describe('Visitor of the conversation; null without one'),
     unreadCount: z.int().describe("The visitor's messages that no agent has read"),
     lastMessageAt: timestamp.nullable(),
     createdAt: timestamp,
@@ -63,12 +67,18 @@ export type Conversation = z.output<typeof conversation>;
 export const visitor = named(
   'Visitor',
   z.object({
-    id,
-    display_name: z.string().nullable(),
-    email: z.string().nullable(),
-    phone: z.string().nullable(),
-    external_id: z.string().nullable(),
-    attributes: jsonObject,
+    id: id.describe('Id of the visitor'),
+    display_name: z
+      .string()
+      .nullable()
+      .describe('Name of the visitor, at most 200 characters; null when it is not known'),
+    email: z.string().nullable().describe('Email address; null when it is not known. It is not verified'),
+    phone: z.string().nullable().describe('Phone number, at most 40 characters; null when it is not known'),
+    external_id: z
+      .string()
+      .nullable()
+      .describe('Your own stable id of this person, at most 200 characters; null for an anonymous visitor'),
+    attributes: jsonObject.describe('Your own fields; at most 50 keys and 16 KiB'),
     created_at: timestamp,
     last_seen_at: timestamp.nullable(),
   }),
@@ -78,10 +88,10 @@ export type Visitor = z.output<typeof visitor>;
 export const attachment = named(
   'ChatAttachment',
   z.object({
-    id,
-    name: z.string(),
+    id: id.describe('Id of the file'),
+    name: z.string().describe('File name, at most 200 characters'),
     contentType: z.string().describe('By what the file holds, not by its name'),
-    bytes: z.int(),
+    bytes: z.int().describe('Size in bytes, at most 10,485,760'),
   }),
 );
 export type ChatAttachment = z.output<typeof attachment>;
@@ -91,23 +101,37 @@ export const maxFilesPerMessage = 5;
 /** A message as everybody but agents sees it: private notes are none of them. */
 export const message = named(
   'ChatMessage',
-  z.object({
-    id,
-    conversationId: id,
-    seq: z.int().describe('Counts the messages of a conversation, without a gap'),
-    content: z.string(),
-    senderType: z.enum(senderTypes),
-    senderId: z.string().nullable(),
-    senderName: z
-      .string()
-      .nullable()
-      .describe(
-        'Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more',
+  z
+    .object({
+      id: id.describe('Id of the message'),
+      conversationId: id.describe('Conversation of the message'),
+      seq: z.int().describe('Counts the messages of a conversation, without a gap'),
+      content: z
+        .string()
+        .describe('Text as it was written, at most 10,000 characters; empty when only files were sent'),
+      senderType: z
+        .enum(senderTypes)
+        .describe(
+          '`visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub',
+        ),
+      senderId: z.string().nullable().describe('Id of the visitor, member or API key; null for other senders'),
+      senderName: z
+        .string()
+        .nullable()
+        .describe(
+          'Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more',
+        ),
+      senderPicture: memberPicture.describe(
+        'Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture.',
       ),
-    attachments: z.array(attachment),
-    clientId: z.string().nullable(),
-    createdAt: timestamp,
-  }),
+      attachments: z.array(attachment).describe('Files of the message, at most 5'),
+      clientId: z
+        .string()
+        .nullable()
+        .describe("The sender's own id of the message; the same id is stored once. Null without one"),
+      createdAt: timestamp,
+    })
+    .describe('A message that the visitor can see'),
 );
 export type ChatMessage = z.output<typeof message>;
 
@@ -119,7 +143,12 @@ export const needsOneDirection = { path: ['before'], message: 'must be left out 
 /** How a conversation was for its visitor, given after it was closed. */
 export const rating = named(
   'ChatRating',
-  z.object({ score: z.int().min(1).max(5), comment: z.string(), createdAt: timestamp, updatedAt: timestamp }),
+  z.object({
+    score: z.int().min(1).max(5).describe('1 (worst) to 5 (best)'),
+    comment: z.string().describe('At most 2,000 characters; empty without one'),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  }),
 );
 export const maxRatingComment = 2_000;
 /** For how long after it was closed a conversation can be rated, and for how long a rating can be changed. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id, listQuery, named, page, text, timestamp } from '../common.ts';
+import { id, listQuery, memberPicture, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { visitorOnly } from './callers.ts';
 import { chatLocales } from './settings.ts';
@@ -27,45 +27,56 @@ export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_..
 /** What the page shows of its workspace. */
 const pageSettings = named(
   'ChatPageSettings',
-  z.object({
-    title: z.string().describe('Title of the chat'),
-    greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
-    colour: z.string().describe('Brand colour, `#rrggbb`'),
-    locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
-    allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
-    preChat: z.object({
-      name: z.enum(['off', 'optional', 'required']),
-      email: z.enum(['off', 'optional', 'required']),
-    }),
-    ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
-    open: z.boolean().describe('Whether these are business hours'),
-    awayMessage: z.string().describe('Empty while it is open'),
-  }),
+  z
+    .object({
+      title: z.string().describe('Title of the chat'),
+      greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
+      colour: z.string().describe('Brand colour, `#rrggbb`'),
+      locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
+      allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+      preChat: z
+        .object({
+          name: z.enum(['off', 'optional', 'required']).describe('Whether the page requests a name'),
+          email: z.enum(['off', 'optional', 'required']).describe('Whether the page requests an email address'),
+        })
+        .describe('Which fields the page requests from a visitor without a token'),
+      ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
+      open: z.boolean().describe('Whether these are business hours'),
+      awayMessage: z.string().describe('Empty while it is open'),
+    })
+    .describe('How the chat of the workspace looks and behaves'),
 );
 export type ChatPageSettings = z.output<typeof pageSettings>;
 
 /** A conversation as its visitor sees it. */
 export const visitorConversation = named(
   'VisitorConversation',
-  z.object({
-    id,
-    status: z.enum(conversationStatuses),
-    lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
-    visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
-    agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
-    agentName: z
-      .string()
-      .nullable()
-      .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
-    agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
-    assistant: z
-      .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
-      .nullable()
-      .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
-    closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
-    rating: rating.nullable().describe('Of the last closing'),
-    ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
-  }),
+  z
+    .object({
+      id: id.describe('Id of the conversation'),
+      status: z
+        .enum(conversationStatuses)
+        .describe('A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed'),
+      lastSeq: z.int().describe('`seq` of the newest message; 0 without messages'),
+      visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
+      agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
+      agentName: z
+        .string()
+        .nullable()
+        .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
+      agentPicture: memberPicture.describe(
+        'Path of the picture of the assigned agent, relative to the URL of this hub; null without one',
+      ),
+      agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
+      assistant: z
+        .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
+        .nullable()
+        .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
+      closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
+      rating: rating.nullable().describe('Of the last closing'),
+      ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
+    })
+    .describe('A conversation as its visitor sees it'),
 );
 export type VisitorConversation = z.output<typeof visitorConversation>;
 
@@ -74,7 +85,7 @@ export const visitorSession = named(
   z.object({
     token: z.string().describe('Sent as `Authorization: Bearer`'),
     expiresAt: timestamp.describe('When the session ends unless it is renewed'),
-    visitorId: id,
+    visitorId: id.describe('Id of the visitor'),
     conversation: visitorConversation,
     settings: pageSettings,
     carriedOver: z
@@ -112,7 +123,11 @@ export const visitorPage = defineResource({
         .optional()
         .describe('Session token of the anonymous visitor who now signs in with `token`'),
       name: chatText(1, 200).optional().describe('What an anonymous visitor calls themselves'),
-      email: z.email('must be an email address').max(254, 'must have at most 254 characters').optional(),
+      email: z
+        .email('must be an email address')
+        .max(254, 'must have at most 254 characters')
+        .optional()
+        .describe('Email address that an anonymous visitor gives; it is not verified'),
     }),
     response: visitorSession,
     errors: [
@@ -138,7 +153,10 @@ export const visitorPage = defineResource({
     path: '/widget/v1/end',
     summary: 'End a session',
     description: 'Its token counts no more, and its live connections end; links and other sessions stay.',
-    response: named('VisitorSessionEnded', z.object({ ended: z.literal(true) })),
+    response: named(
+      'VisitorSessionEnded',
+      z.object({ ended: z.literal(true).describe('Always true: the session ended') }),
+    ),
   },
   getVisitorConversation: {
     ...visitorOnly,
@@ -177,7 +195,13 @@ export const visitorPage = defineResource({
     summary: 'Send a message as the visitor',
     description: 'The same `clientId` again is the same message. At most 20 in 10 seconds.',
     body: z
-      .strictObject({ content: chatText(0, maxMessageLength), clientId, attachmentIds })
+      .strictObject({
+        content: chatText(0, maxMessageLength).describe(
+          'Text, at most 10,000 characters; may be empty when files are sent',
+        ),
+        clientId,
+        attachmentIds,
+      })
       .refine(contentOrFiles, needsContent),
     response: message,
     errors: ['conversation_closed', 'rate_limited'],
@@ -189,8 +213,8 @@ export const visitorPage = defineResource({
     summary: 'Mark messages as read by the visitor',
     description:
       'Up to `seq`, at most to the newest message. What is read stays read: the answer says how far that is.',
-    body: z.strictObject({ seq: z.int().min(0) }),
-    response: named('VisitorRead', z.object({ seq: z.int() })),
+    body: z.strictObject({ seq: z.int().min(0).describe('`seq` up to which the visitor has read') }),
+    response: named('VisitorRead', z.object({ seq: z.int().describe('`seq` up to which the visitor has read') })),
   },
   showVisitorTyping: {
     ...visitorOnly,
@@ -198,8 +222,11 @@ export const visitorPage = defineResource({
     path: '/widget/v1/typing',
     summary: 'Say whether the visitor types',
     description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
-    body: z.strictObject({ typing: z.boolean() }),
-    response: named('VisitorTyping', z.object({ typing: z.boolean() })),
+    body: z.strictObject({ typing: z.boolean().describe('Whether the visitor is typing now') }),
+    response: named(
+      'VisitorTyping',
+      z.object({ typing: z.boolean().describe('Whether agents see the visitor as typing') }),
+    ),
   },
   askForPerson: {
     ...visitorOnly,
@@ -218,8 +245,12 @@ export const visitorPage = defineResource({
     summary: 'Say how the conversation was',
     description: 'Offered for 14 days after it was closed, changeable for 24 hours.',
     body: z.strictObject({
-      score: z.int('must be a whole number from 1 to 5').min(1, 'must be from 1 to 5').max(5, 'must be from 1 to 5'),
-      comment: chatText(0, maxRatingComment).default(''),
+      score: z
+        .int('must be a whole number from 1 to 5')
+        .min(1, 'must be from 1 to 5')
+        .max(5, 'must be from 1 to 5')
+        .describe('1 (worst) to 5 (best)'),
+      comment: chatText(0, maxRatingComment).default('').describe('At most 2,000 characters'),
     }),
     response: rating,
     errors: ['rating_not_offered'],

@@ -6,12 +6,12 @@ import { defineResource } from '../define.ts';
 const auditEntry = named(
   'AuditEntry',
   z.object({
-    id,
-    actor: z.string(),
-    action: z.string(),
-    targetType: z.string(),
-    targetId: z.string(),
-    details: jsonObject,
+    id: id.describe('Id of the entry'),
+    actor: z.string().describe('Who did it, such as `user:<id>`, `token:<id>` or `operator`'),
+    action: z.string().describe('What was done, such as `workflow.updated`'),
+    targetType: z.string().describe('Kind of the object, such as `workflow`'),
+    targetId: z.string().describe('Id of the object'),
+    details: jsonObject.describe('Facts about the action; the fields depend on `action`. Secrets are never part of it'),
     createdAt: timestamp,
   }),
 );

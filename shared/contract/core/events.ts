@@ -15,11 +15,11 @@ export const workspaceEvent = named(
     named(
       'RunEvent',
       z.object({
-        type: z.literal('run'),
+        type: z.literal('run').describe('A run changed'),
         at,
-        id,
-        workflowId: id,
-        status: z.enum(runStatuses),
+        id: id.describe('Id of the run'),
+        workflowId: id.describe('Workflow of the run'),
+        status: z.enum(runStatuses).describe('Status of the run after the change'),
         errorCode,
         startedAt: timestamp.nullable(),
         finishedAt: timestamp.nullable(),
@@ -28,44 +28,65 @@ export const workspaceEvent = named(
     named(
       'StepEvent',
       z.object({
-        type: z.literal('step'),
+        type: z.literal('step').describe('A step of a run changed'),
         at,
-        runId: id,
-        index: z.int(),
-        status: z.enum(stepStatuses),
-        attempts: z.int(),
+        runId: id.describe('Run of the step'),
+        index: z.int().describe('Position of the step, from 0'),
+        status: z.enum(stepStatuses).describe('Status of the step after the change'),
+        attempts: z.int().describe('Tries so far, the first included'),
         errorCode,
       }),
     ),
     named(
       'ApprovalEvent',
       z.object({
-        type: z.literal('approval'),
+        type: z.literal('approval').describe('An approval was requested or decided'),
         at,
-        id,
-        runId: id,
-        stepIndex: z.int(),
-        kind: z.enum(['step', 'system.run']),
-        status: z.enum(['pending', 'approved', 'rejected', 'expired']),
+        id: id.describe('Id of the approval'),
+        runId: id.describe('Run that waits for the decision'),
+        stepIndex: z.int().describe('Index of the step that waits, from 0'),
+        kind: z
+          .enum(['step', 'system.run'])
+          .describe('`system.run` for a command on a node, `step` for everything else'),
+        status: z
+          .enum(['pending', 'approved', 'rejected', 'expired'])
+          .describe('Status of the approval after the change'),
       }),
     ),
     named(
       'NodeEvent',
       z.object({
-        type: z.literal('node'),
+        type: z.literal('node').describe('A companion node changed'),
         at,
-        id,
-        name: z.string(),
-        status: z.enum(['online', 'offline', 'pending', 'revoked']),
+        id: id.describe('Id of the node'),
+        name: z.string().describe('Name of the node'),
+        status: z.enum(['online', 'offline', 'pending', 'revoked']).describe('Status of the node after the change'),
         change: z
           .enum(['created', 'paired', 'online', 'offline', 'renamed', 'revoked'])
           .describe('What happened to it'),
       }),
     ),
     callEvent,
-    named('ReadyEvent', z.object({ type: z.literal('ready'), at })),
-    named('ResetEvent', z.object({ type: z.literal('reset'), at, message: z.string() })),
-    named('EndEvent', z.object({ type: z.literal('end'), code: z.string(), message: z.string() })),
+    named(
+      'ReadyEvent',
+      z.object({ type: z.literal('ready').describe('The stream is open; events from now on are sent'), at }),
+    ),
+    named(
+      'ResetEvent',
+      z.object({
+        type: z.literal('reset').describe('Events are missing; read the lists again'),
+        at,
+        message: z.string().describe('Why events are missing, for people'),
+      }),
+    ),
+    named(
+      'EndEvent',
+      z.object({
+        type: z.literal('end').describe('The stream ends; the caller may not follow it any more'),
+        code: z.string().describe('Stable reason, such as `token_revoked`'),
+        message: z.string().describe('Reason, for people'),
+      }),
+    ),
   ]),
 );
 export type WorkspaceEvent = z.output<typeof workspaceEvent>;

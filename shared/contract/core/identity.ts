@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { deleted, id, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
-import { defineResource, entitlementNames, permissions, products, roles } from '../define.ts';
+import { deleted, id, instant, listQuery, memberPicture, name, named, page, text, timestamp } from '../common.ts';
+import { defineResource, entitlementNames, entitlementSummaries, permissions, products, roles } from '../define.ts';
 
 /** Over 300 lines: accounts, members, API tokens and entitlements share the schemas of roles and sessions. */
 const tag = 'Workspaces and people';
@@ -8,17 +8,24 @@ const tag = 'Workspaces and people';
 export const email = z
   .email('must be an email address')
   .max(254)
-  .transform((value) => value.toLowerCase());
+  .transform((value) => value.toLowerCase())
+  .describe('Email address with which the member signs in, stored in lower case');
 export const password = text(12, 256).describe('At least 12 characters');
-const role = z.enum(roles, 'must be admin or agent');
+const role = z.enum(roles, 'must be admin or agent').describe('`admin` manages the workspace; `agent` works in it');
 
 export const session = named(
   'SignedIn',
   z.object({
     token: z.string().describe('The workspace JWT'),
     expiresAt: timestamp,
-    tenantId: id,
-    user: z.object({ id, email: z.string(), role }),
+    tenantId: id.describe('Id of the workspace'),
+    user: z
+      .object({
+        id: id.describe('Id of the member'),
+        email: z.string().describe('Email address with which the member signs in'),
+        role,
+      })
+      .describe('Member who is signed in'),
   }),
 );
 
@@ -36,12 +43,15 @@ const displayName = z
 
 const profile = named(
   'MemberProfile',
-  z.object({
-    id,
-    email: z.string(),
-    role,
-    displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
-  }),
+  z
+    .object({
+      id: id.describe('Id of the member'),
+      email: z.string().describe('Email address with which the member signs in; visitors never see it'),
+      role,
+      displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
+      picture: memberPicture,
+    })
+    .describe('The member who is signed in'),
 );
 
 const tenantParams = z.strictObject({ tenantId: id });
@@ -51,13 +61,17 @@ export const environments = ['live', 'test'] as const;
 export const apiToken = named(
   'ApiToken',
   z.object({
-    id,
-    name: z.string(),
-    product: z.enum(products),
-    environment: z.enum(environments),
-    permissions: z.array(z.enum(permissions)),
+    id: id.describe('Id of the key'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    product: z.enum(products).describe('Product whose API the key can call'),
+    environment: z
+      .enum(environments)
+      .describe('`test` keys see and change only test data; nothing leaves the platform'),
+    permissions: z.array(z.enum(permissions)).describe('What the key may do'),
     keyHint: z.string().describe('The key without its secret'),
-    ipAllowlist: z.array(z.string()),
+    ipAllowlist: z
+      .array(z.string())
+      .describe('CIDR blocks or addresses that may use the key; every address when empty'),
     expiresAt: timestamp.nullable(),
     lastUsedAt: timestamp.nullable(),
     createdAt: timestamp,
@@ -67,10 +81,11 @@ export const apiToken = named(
 export const member = named(
   'Member',
   z.object({
-    id,
-    email: z.string(),
+    id: id.describe('Id of the member'),
+    email: z.string().describe('Email address with which the member signs in; visitors never see it'),
     role,
     displayName: z.string().nullable().describe('What visitors see of the member; null shows a neutral word'),
+    picture: memberPicture,
     createdAt: timestamp,
     lastSignInAt: timestamp
       .nullable()
@@ -84,10 +99,9 @@ export const member = named(
 const entitlements = named(
   'Entitlements',
   z.strictObject(
-    Object.fromEntries(entitlementNames.map((entitlement) => [entitlement, z.boolean()])) as Record<
-      (typeof entitlementNames)[number],
-      z.ZodBoolean
-    >,
+    Object.fromEntries(
+      entitlementNames.map((entitlement) => [entitlement, z.boolean().describe(entitlementSummaries[entitlement])]),
+    ) as Record<(typeof entitlementNames)[number], z.ZodBoolean>,
   ),
 );
 
@@ -100,7 +114,11 @@ export const identity = defineResource({
     summary: 'Make a workspace and its first admin',
     description:
       'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
-    body: z.strictObject({ email, password, workspaceName: name }),
+    body: z.strictObject({
+      email,
+      password,
+      workspaceName: name.describe('Name of the new workspace, 1 to 200 characters; unique on the hub'),
+    }),
     response: session,
     errors: ['sign_up_closed', 'email_taken', 'workspace_name_taken'],
     ipLimit: 'sign-in',
@@ -111,7 +129,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/login',
     summary: 'Sign in',
-    body: z.strictObject({ email, password: text(1, 256) }),
+    body: z.strictObject({ email, password: text(1, 256).describe('Password of the member') }),
     response: session,
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
@@ -122,7 +140,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/link',
     summary: 'Sign in with the code of a one-time link',
-    body: z.strictObject({ code: text(1, 200) }),
+    body: z.strictObject({ code: text(1, 200).describe('Code from the one-time link') }),
     response: session,
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
@@ -134,7 +152,11 @@ export const identity = defineResource({
     method: 'GET',
     path: '/auth/me',
     summary: 'Who is signed in',
-    response: z.object({ tenantId: id, workspaceName: z.string(), user: profile }),
+    response: z.object({
+      tenantId: id.describe('Id of the workspace'),
+      workspaceName: z.string().describe('Name of the workspace'),
+      user: profile,
+    }),
   },
   updateMe: {
     tag,
@@ -155,7 +177,7 @@ export const identity = defineResource({
     method: 'POST',
     path: '/auth/logout',
     summary: 'Sign out: the JWT stops working at once',
-    response: z.object({ signedOut: z.literal(true) }),
+    response: z.object({ signedOut: z.literal(true).describe('Always true: the session ended') }),
   },
   changePassword: {
     tag,
@@ -174,7 +196,7 @@ export const identity = defineResource({
       }),
       { currentPassword: 'correct horse battery', newPassword: 'a longer passphrase' },
     ),
-    response: z.object({ changed: z.literal(true) }),
+    response: z.object({ changed: z.literal(true).describe('Always true: the new password is valid now') }),
     errors: ['invalid_credentials'],
     ipLimit: 'sign-in',
   },
@@ -187,7 +209,12 @@ export const identity = defineResource({
     summary: 'Add a person to the workspace',
     params: tenantParams,
     body: z.strictObject({ email, password, role: role.default('agent') }),
-    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    response: z.object({
+      id: id.describe('Id of the new member'),
+      email: z.string().describe('Email address with which the member signs in'),
+      role,
+      createdAt: timestamp,
+    }),
     errors: ['email_taken'],
   },
   listMembers: {
@@ -213,7 +240,12 @@ export const identity = defineResource({
       'The new role applies at once on every process, also to sessions and live connections. The last admin keeps the role: `conflict`.',
     params: z.strictObject({ tenantId: id, userId: id }),
     body: z.strictObject({ role: role.describe('`admin` or `agent`') }),
-    response: z.object({ id, email: z.string(), role, createdAt: timestamp }),
+    response: z.object({
+      id: id.describe('Id of the member'),
+      email: z.string().describe('Email address with which the member signs in'),
+      role,
+      createdAt: timestamp,
+    }),
     errors: ['conflict'],
   },
   removeMember: {
@@ -232,7 +264,9 @@ export const identity = defineResource({
     response: named(
       'RemovedMember',
       deleted.extend({
-        keys: z.array(apiToken.extend({ revoked: z.boolean() })).describe('Keys that they made and that worked'),
+        keys: z
+          .array(apiToken.extend({ revoked: z.boolean().describe('Whether this request revoked the key') }))
+          .describe('Keys that they made and that worked'),
       }),
     ),
     errors: ['conflict'],
@@ -247,12 +281,14 @@ export const identity = defineResource({
     response: named(
       'OwnToken',
       z.object({
-        tenantId: id,
-        workspaceName: z.string(),
-        tokenId: id,
-        product: z.enum(products),
-        environment: z.enum(environments),
-        permissions: z.array(z.enum(permissions)),
+        tenantId: id.describe('Id of the workspace'),
+        workspaceName: z.string().describe('Name of the workspace'),
+        tokenId: id.describe('Id of the key'),
+        product: z.enum(products).describe('Product whose API the key can call'),
+        environment: z
+          .enum(environments)
+          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        permissions: z.array(z.enum(permissions)).describe('What the key may do'),
         expiresAt: timestamp.nullable(),
       }),
     ),
@@ -269,15 +305,28 @@ export const identity = defineResource({
     body: named(
       'CreateApiToken',
       z.strictObject({
-        name,
-        product: z.enum(products),
-        environment: z.enum(environments).default('live'),
-        permissions: z.array(z.enum(permissions)).min(1, 'must name at least one permission').max(10),
-        expiresAt: instant.optional(),
+        name: name.describe('Label for people, 1 to 200 characters'),
+        product: z.enum(products).describe('Product whose API the key can call'),
+        environment: z
+          .enum(environments)
+          .default('live')
+          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        permissions: z
+          .array(z.enum(permissions))
+          .min(1, 'must name at least one permission')
+          .max(10)
+          .describe('What the key may do, 1 to 10 of the permissions of the product'),
+        expiresAt: instant.optional().describe('Time from which the key is refused; it never expires when left out'),
         ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
       }),
     ),
-    response: named('CreatedApiToken', apiToken.extend({ tenantId: id, key: z.string() })),
+    response: named(
+      'CreatedApiToken',
+      apiToken.extend({
+        tenantId: id.describe('Id of the workspace'),
+        key: z.string().describe('The whole key, shown only in this answer'),
+      }),
+    ),
   },
   listApiTokens: {
     tag: 'API tokens',

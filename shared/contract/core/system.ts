@@ -15,9 +15,9 @@ export const system = defineResource({
     description: 'Asks nothing else: neither database nor queue.',
     errors: ['request_timeout'],
     response: z.object({
-      status: z.literal('ok'),
-      version: z.string().meta({ example: '0.1.0' }),
-      uptimeSeconds: z.number(),
+      status: z.literal('ok').describe('Always `ok`: the process answers'),
+      version: z.string().meta({ example: '0.1.0' }).describe('Version of the hub'),
+      uptimeSeconds: z.number().describe('Seconds since the process started'),
     }),
   },
   readReadiness: {
@@ -28,7 +28,12 @@ export const system = defineResource({
     summary: 'Whether work can be accepted',
     description:
       '503 names the part that is down. `degraded`: work goes on without the part that is named: slower without `queue`; without `artifacts`, except for results that bring some; without `pages`, except for the chat, voice and phone pages, and the message says how to build them.',
-    response: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), parts: z.record(z.string(), part) }),
+    response: z.object({
+      status: z
+        .enum(['ready', 'degraded', 'not_ready'])
+        .describe('`degraded` serves requests without some of its parts; `not_ready` should get none'),
+      parts: z.record(z.string(), part).describe('State of each part of the hub, by name'),
+    }),
     errors: ['unavailable', 'request_timeout'],
   },
 });

@@ -10,13 +10,13 @@ export const usageEventDays = 400;
 const usageEvent = named(
   'UsageEvent',
   z.object({
-    id,
+    id: id.describe('Id of the event'),
     kind: z
       .enum(usageEventKinds)
       .describe('`chat.session`: a chat session was created. `ai.run`: a run of the AI agent succeeded'),
     subjectId: id.describe('Id of the conversation (`chat.session`) or of the AI run (`ai.run`)'),
     environment: z.enum(['live', 'test']).describe('Environment of the API key that was used'),
-    createdAt: timestamp,
+    createdAt: timestamp.describe('When the use was recorded'),
   }),
 );
 export type UsageEvent = z.output<typeof usageEvent>;

@@ -13,10 +13,10 @@ const email = z
 const contactList = named(
   'ContactList',
   z.object({
-    id,
-    name: z.string(),
-    contacts: z.int(),
-    unsubscribed: z.int(),
+    id: id.describe('Id of the list'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    contacts: z.int().describe('Number of contacts, those who unsubscribed included'),
+    unsubscribed: z.int().describe('Number of contacts who unsubscribed'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -24,37 +24,39 @@ const contactList = named(
 const contact = named(
   'Contact',
   z.object({
-    id,
-    email: z.string(),
-    name: z.string().nullable(),
-    attributes: jsonObject,
+    id: id.describe('Id of the contact'),
+    email: z.string().describe('Email address in lower case; unique in its list'),
+    name: z.string().nullable().describe('Name of the person; null when it is not known'),
+    attributes: jsonObject.describe('Your own fields, which templates of campaigns can use'),
     unsubscribedAt: timestamp.nullable(),
     createdAt: timestamp,
   }),
 );
 
 const campaignFields = {
-  name,
-  listId: id,
-  subject: text(1, 500),
-  html: text(1, 500_000).nullable(),
-  text: text(1, 100_000).nullable(),
+  name: name.describe('Label for people, 1 to 200 characters'),
+  listId: id.describe('List of the recipients'),
+  subject: text(1, 500).describe('Subject of the mail, 1 to 500 characters; may hold templates'),
+  html: text(1, 500_000).nullable().describe('HTML body, at most 500,000 characters; null without one'),
+  text: text(1, 100_000).nullable().describe('Plain text body, at most 100,000 characters; null without one'),
 };
 const campaign = named(
   'Campaign',
   z.object({
-    id,
-    name: z.string(),
-    listId: id,
-    subject: z.string(),
-    html: z.string().nullable(),
-    text: z.string().nullable(),
-    mails: z.object({
-      sent: z.int(),
-      simulated: z.int(),
-      failed: z.int(),
-      unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
-    }),
+    id: id.describe('Id of the campaign'),
+    name: z.string().describe('Label for people, at most 200 characters'),
+    listId: id.describe('List of the recipients'),
+    subject: z.string().describe('Subject of the mail, at most 500 characters; may hold templates'),
+    html: z.string().nullable().describe('HTML body, at most 500,000 characters; null without one'),
+    text: z.string().nullable().describe('Plain text body, at most 100,000 characters; null without one'),
+    mails: z
+      .object({
+        sent: z.int().describe('Mails that the mail server accepted'),
+        simulated: z.int().describe('Mails of the test environment, which were not sent'),
+        failed: z.int().describe('Mails that the mail server refused'),
+        unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
+      })
+      .describe('Number of mails by outcome'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -78,7 +80,7 @@ export const marketing = defineResource({
     summary: 'Create a contact list',
     description:
       'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.',
-    body: z.strictObject({ name }),
+    body: z.strictObject({ name: name.describe('Label for people, 1 to 200 characters') }),
     response: contactList,
     errors: ['workspace_limit_reached'],
   },
@@ -109,11 +111,21 @@ export const marketing = defineResource({
     params: listContacts,
     body: z.strictObject({
       contacts: z
-        .array(z.strictObject({ email, name: text(1, 200).optional(), attributes: jsonObject.optional() }))
+        .array(
+          z.strictObject({
+            email: email.describe('Email address; identifies the contact in its list'),
+            name: text(1, 200).optional().describe('Name of the person, 1 to 200 characters'),
+            attributes: jsonObject.optional().describe('Your own fields, which templates of campaigns can use'),
+          }),
+        )
         .min(1, 'must hold at least one contact')
-        .max(1000, 'must hold at most 1000 contacts'),
+        .max(1000, 'must hold at most 1000 contacts')
+        .describe('Contacts to add or update, 1 to 1,000'),
     }),
-    response: z.object({ added: z.int(), updated: z.int() }),
+    response: z.object({
+      added: z.int().describe('Number of contacts that are new'),
+      updated: z.int().describe('Number of contacts that were known'),
+    }),
     errors: ['workspace_limit_reached'],
   },
   deleteContact: {

@@ -47,7 +47,7 @@ export const maxArtifactBytes = 256 * 1024 * 1024;
 export const commandResult = named(
   'CommandResult',
   z.object({
-    status: z.enum(['succeeded', 'failed']),
+    status: z.enum(['succeeded', 'failed']).describe('Whether the command was carried out'),
     output: z.unknown().optional().describe('As the command promises'),
     error: z
       .object({
@@ -55,13 +55,21 @@ export const commandResult = named(
           .string()
           .regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case')
           .describe(`Such as ${commandErrorCodes.join(', ')}`),
-        message: text(0, 4000),
+        message: text(0, 4000).describe('What went wrong, for people; at most 4,000 characters'),
       })
-      .optional(),
+      .optional()
+      .describe('Why the command failed; only with `failed`'),
     artifacts: z
-      .array(z.object({ name: artifactName, contentType: artifactContentType, base64: z.base64() }))
+      .array(
+        z.object({
+          name: artifactName.describe('Plain file name, unique in the result'),
+          contentType: artifactContentType.describe('Content type without parameters, such as `image/png`'),
+          base64: z.base64().describe('Bytes of the file, as base64'),
+        }),
+      )
       .max(maxArtifacts)
-      .optional(),
+      .optional()
+      .describe('Files of the result, at most 16, as base64 in this body'),
     uploads: z
       .array(artifactName)
       .max(maxArtifacts)
@@ -95,7 +103,7 @@ export type UploadFacts = z.output<typeof uploadQuery>;
 export const uploadState = named(
   'UploadState',
   z.object({
-    name: z.string(),
+    name: z.string().describe('Name of the artifact, unique in its command'),
     received: z.int().describe('Bytes that the hub has: where the next piece begins'),
     bytes: z.int().nullable().describe('Size of the whole artefact; null before the first piece'),
     complete: z

@@ -10,56 +10,90 @@ export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const
  */
 export const deviceInfo = named(
   'DeviceInfo',
-  z.object({
-    name: text(1, 200),
-    platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
-    arch: text(1, 50),
-    osVersion: text(0, 200),
-    appVersion: text(1, 50),
-    capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
-  }),
+  z
+    .object({
+      name: text(1, 200).describe('Host name of the device'),
+      platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
+      arch: text(1, 50).describe('Processor architecture as Node.js names it, such as `x64` or `arm64`'),
+      osVersion: text(0, 200).describe('Version of the operating system; may be empty'),
+      appVersion: text(1, 50).describe('Version of the companion'),
+      capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
+    })
+    .describe('What a device reports about itself. It is not trusted: show it as text only'),
 );
 
 /** Facts of a heartbeat; every one may be missing. */
 export const deviceFacts = named(
   'DeviceFacts',
-  z.object({
-    cpu: z
-      .object({ model: text(0, 200), cores: z.int().min(0).max(4096), loadPercent: z.number().min(0).max(100) })
-      .optional(),
-    memory: z.object({ totalBytes: z.int().min(0), availableBytes: z.int().min(0) }).optional(),
-    disks: z
-      .array(z.object({ mount: text(0, 500), totalBytes: z.int().min(0), usedBytes: z.int().min(0) }))
-      .max(50)
-      .optional(),
-    battery: z
-      .object({ percent: z.number().min(0).max(100), charging: z.boolean() })
-      .nullable()
-      .optional(),
-    displays: z
-      .array(z.object({ index: z.int().min(0), name: text(0, 200), width: z.int().min(0), height: z.int().min(0) }))
-      .max(16)
-      .optional(),
-    uptimeSeconds: z.number().min(0).optional(),
-  }),
+  z
+    .object({
+      cpu: z
+        .object({
+          model: text(0, 200).describe('Model of the processor'),
+          cores: z.int().min(0).max(4096).describe('Logical cores'),
+          loadPercent: z.number().min(0).max(100).describe('Load over all cores, 0 to 100'),
+        })
+        .optional()
+        .describe('Processor; missing when it is not known'),
+      memory: z
+        .object({
+          totalBytes: z.int().min(0).describe('Installed memory, in bytes'),
+          availableBytes: z.int().min(0).describe('Memory that programs can still use, in bytes'),
+        })
+        .optional()
+        .describe('Main memory; missing when it is not known'),
+      disks: z
+        .array(
+          z.object({
+            mount: text(0, 500).describe('Mount point or drive, such as `/` or `C:`'),
+            totalBytes: z.int().min(0).describe('Capacity, in bytes'),
+            usedBytes: z.int().min(0).describe('Used space, in bytes'),
+          }),
+        )
+        .max(50)
+        .optional()
+        .describe('Mounted file systems, at most 50'),
+      battery: z
+        .object({
+          percent: z.number().min(0).max(100).describe('Charge, 0 to 100'),
+          charging: z.boolean().describe('Whether the battery is being charged'),
+        })
+        .nullable()
+        .optional()
+        .describe('Battery; null for a device without one'),
+      displays: z
+        .array(
+          z.object({
+            index: z.int().min(0).describe('Number of the display, from 0, as `screen` commands take it'),
+            name: text(0, 200).describe('Name of the display; may be empty'),
+            width: z.int().min(0).describe('In pixels'),
+            height: z.int().min(0).describe('In pixels'),
+          }),
+        )
+        .max(16)
+        .optional()
+        .describe('Displays, at most 16'),
+      uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
+    })
+    .describe('Facts of a heartbeat; each one may be missing'),
 );
 
 export const node = named(
   'Node',
   z.object({
-    id,
+    id: id.describe('Id of the node'),
     name: z.string().describe('Unique among the paired nodes of the workspace: steps may select the node by it'),
     status: z
       .enum(nodeStatuses)
       .describe('`pending` until the companion connects for the first time, also after it was paired'),
-    allowSystem: z.boolean(),
-    allowBrowser: z.boolean(),
-    device: deviceInfo.nullable(),
-    facts: deviceFacts.nullable(),
+    allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
+    allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),
+    device: deviceInfo.nullable().describe('What the device reports about itself; null before it was paired'),
+    facts: deviceFacts.nullable().describe('Facts of the last heartbeat; null before the first'),
     paused: z.boolean().describe('Switched on by the owner of the device: it refuses every command'),
     audit: z
       .object({
-        entries: z.int().min(0),
+        entries: z.int().min(0).describe('Number of entries in the log'),
         hash: z
           .string()
           .describe('SHA-256 of the last entry, which holds the hash of the entry before')
@@ -83,28 +117,60 @@ export const node = named(
 export const auditHead = named(
   'AuditHead',
   z.object({
-    count: z.int().min(0),
+    count: z.int().min(0).describe('Number of entries in the log of the device'),
     hash: z
       .string()
       .regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex')
-      .meta({ example: 'ab'.repeat(32) }),
+      .meta({ example: 'ab'.repeat(32) })
+      .describe('SHA-256 of the last entry, as 64 hexadecimal digits'),
   }),
 );
 
 /** What a node said of itself from some time on; shares that change all the time are noted in steps of about ten points. */
 export const nodeFacts = named(
   'NodeFacts',
-  z.object({
-    device: deviceInfo.nullable(),
-    paused: z.boolean(),
-    allowSystem: z.boolean().describe('As the workspace had it then'),
-    allowBrowser: z.boolean().describe('As the workspace had it then'),
-    cpu: z.object({ model: z.string(), cores: z.int() }).nullable(),
-    memory: z.object({ totalBytes: z.int() }).nullable(),
-    disks: z.array(z.object({ mount: z.string(), totalBytes: z.int(), usedPercent: z.number() })),
-    battery: z.object({ percent: z.number(), charging: z.boolean() }).nullable(),
-    displays: z.array(z.object({ index: z.int(), name: z.string(), width: z.int(), height: z.int() })),
-  }),
+  z
+    .object({
+      device: deviceInfo.nullable().describe('What the device reported about itself; null before it was paired'),
+      paused: z.boolean().describe('Whether the owner of the device had paused it'),
+      allowSystem: z.boolean().describe('As the workspace had it then'),
+      allowBrowser: z.boolean().describe('As the workspace had it then'),
+      cpu: z
+        .object({ model: z.string().describe('Model of the processor'), cores: z.int().describe('Logical cores') })
+        .nullable()
+        .describe('Processor; null when it was not known'),
+      memory: z
+        .object({ totalBytes: z.int().describe('Installed memory, in bytes') })
+        .nullable()
+        .describe('Main memory; null when it was not known'),
+      disks: z
+        .array(
+          z.object({
+            mount: z.string().describe('Mount point or drive, such as `/` or `C:`'),
+            totalBytes: z.int().describe('Capacity, in bytes'),
+            usedPercent: z.number().describe('Used space, 0 to 100, in steps of about 10'),
+          }),
+        )
+        .describe('Mounted file systems'),
+      battery: z
+        .object({
+          percent: z.number().describe('Charge, 0 to 100, in steps of about 10'),
+          charging: z.boolean().describe('Whether the battery was being charged'),
+        })
+        .nullable()
+        .describe('Battery; null for a device without one'),
+      displays: z
+        .array(
+          z.object({
+            index: z.int().describe('Number of the display, from 0'),
+            name: z.string().describe('Name of the display; may be empty'),
+            width: z.int().describe('In pixels'),
+            height: z.int().describe('In pixels'),
+          }),
+        )
+        .describe('Displays'),
+    })
+    .describe('What a node reported about itself from one time on'),
 );
 
 export const nodeCommandStatuses = ['pending', 'leased', 'succeeded', 'failed', 'withdrawn'] as const;
@@ -113,49 +179,69 @@ export const nodeCommandStatuses = ['pending', 'leased', 'succeeded', 'failed', 
 export const nodeCommand = named(
   'NodeCommand',
   z.object({
-    id,
-    type: z.string().meta({ example: 'node.ping' }),
-    status: z.enum(nodeCommandStatuses),
-    runId: id,
-    stepIndex: z.int(),
-    attempt: z.int(),
+    id: id.describe('Id of the command'),
+    type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
+    status: z
+      .enum(nodeCommandStatuses)
+      .describe('`leased` while the device has it; `withdrawn` when the run no longer wanted it'),
+    runId: id.describe('Run that sent the command'),
+    stepIndex: z.int().describe('Index of the step that sent it, from 0'),
+    attempt: z.int().describe('Try of the step that sent it, from 1'),
     createdAt: timestamp,
     handedOutAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
-    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    error: z
+      .object({
+        code: z.string().describe('Stable code, for programs'),
+        message: z.string().describe('What went wrong, for people'),
+      })
+      .nullable()
+      .describe('Why the command failed; null unless it failed'),
   }),
 );
 
 /** Pace that the hub asks of a device, in seconds. */
-export const hubPace = named('HubPace', z.object({ pollSeconds: z.int(), heartbeatSeconds: z.int() }));
+export const hubPace = named(
+  'HubPace',
+  z
+    .object({
+      pollSeconds: z.int().describe('Seconds for which the device should hold a poll open'),
+      heartbeatSeconds: z.int().describe('Seconds between two heartbeats'),
+    })
+    .describe('How often the device should call the hub'),
+);
 
 /** An approval that travels with a command that needs one; the device checks `requestHash` against what it would run. */
 export const commandApproval = named(
   'CommandApproval',
-  z.object({
-    id,
-    requestHash: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/)
-      .meta({
-        description: 'SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs',
-        example: 'ab'.repeat(32),
-      }),
-    approvedBy: z.string(),
-    approvedAt: timestamp,
-  }),
+  z
+    .object({
+      id: id.describe('Id of the approval'),
+      requestHash: z
+        .string()
+        .regex(/^[0-9a-f]{64}$/)
+        .meta({
+          description: 'SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs',
+          example: 'ab'.repeat(32),
+        }),
+      approvedBy: z.string().describe('Who approved, as in the audit log'),
+      approvedAt: timestamp,
+    })
+    .describe('Approval of a command, which the device checks before it runs the command'),
 );
 export type CommandApproval = z.output<typeof commandApproval>;
 
 export const polledCommand = named(
   'Command',
   z.object({
-    id,
-    type: z.string().meta({ example: 'node.ping' }),
-    input: z.record(z.string(), z.unknown()),
+    id: id.describe('Id of the command'),
+    type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
+    input: z.record(z.string(), z.unknown()).describe('Input of the command; its fields depend on `type`'),
     expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
     endsInMs: z.int().min(0).describe('The same as a time from now on, whatever the clock of the device says'),
-    leaseSeconds: z.int(),
+    leaseSeconds: z
+      .int()
+      .describe('Seconds until the command is handed out again unless a heartbeat extends the lease'),
     approval: commandApproval.optional(),
     origin: commandOrigin.optional(),
   }),

@@ -14,6 +14,7 @@ import {
   hubPace,
   polledCommand,
 } from './device.ts';
+/** Over 300 lines: the operations for members and those for devices share parameters and limits. */
 const tag = 'Companion nodes';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
@@ -42,11 +43,19 @@ export const nodes = defineResource({
       name: name
         .optional()
         .describe('Unique among the nodes of the workspace; the name that the device reports when left out'),
-      allowSystem: z.boolean().default(false),
-      allowBrowser: z.boolean().default(false),
+      allowSystem: z.boolean().default(false).describe('Whether the workspace allows `system.*` commands on the node'),
+      allowBrowser: z
+        .boolean()
+        .default(false)
+        .describe('Whether the workspace allows `browser.*` commands on the node'),
     }),
     bodyOptional: true,
-    response: z.object({ nodeId: id, pairingCode: z.string(), pairingUri: z.string(), expiresAt: timestamp }),
+    response: z.object({
+      nodeId: id.describe('Id of the new node'),
+      pairingCode: z.string().describe('Code to enter on the device, as `ABCD-EFGH`; valid once, until `expiresAt`'),
+      pairingUri: z.string().describe('URI with the code, which the companion app opens'),
+      expiresAt: timestamp,
+    }),
     errors: ['workspace_limit_reached', 'node_name_taken'],
   },
   claimAutomationNode: {
@@ -61,7 +70,11 @@ export const nodes = defineResource({
       pairingCode: z.string().max(50).describe('8 characters, as ABCD-EFGH; case, spaces and hyphens do not matter'),
       device: deviceInfo,
     }),
-    response: z.object({ nodeId: id, deviceSecret: z.string(), hub: hubPace }),
+    response: z.object({
+      nodeId: id.describe('Id of the node'),
+      deviceSecret: z.string().describe('Secret with which the device signs in, shown only in this answer'),
+      hub: hubPace,
+    }),
     errors: ['pairing_code_invalid', 'rate_limited'],
     ipLimit: 'claim',
   },
@@ -81,9 +94,15 @@ export const nodes = defineResource({
       nonce: z
         .string()
         .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
-        .meta({ example: '0123456789abcdef'.repeat(4) }),
+        .meta({ example: '0123456789abcdef'.repeat(4) })
+        .describe('Random number of the device, as 64 hexadecimal digits'),
     }),
-    response: z.object({ proof: z.string().meta({ example: 'fedcba9876543210'.repeat(4) }) }),
+    response: z.object({
+      proof: z
+        .string()
+        .meta({ example: 'fedcba9876543210'.repeat(4) })
+        .describe('HMAC-SHA256 over the request, keyed with the SHA-256 of the device secret; 64 hexadecimal digits'),
+    }),
     errors: ['conflict'],
     ipLimit: 'claim',
   },
@@ -107,9 +126,9 @@ export const nodes = defineResource({
     params: idParams,
     body: z
       .strictObject({
-        name: name.optional(),
-        allowSystem: z.boolean().optional(),
-        allowBrowser: z.boolean().optional(),
+        name: name.optional().describe('Unique among the nodes of the workspace, 1 to 200 characters'),
+        allowSystem: z.boolean().optional().describe('Whether the workspace allows `system.*` commands on the node'),
+        allowBrowser: z.boolean().optional().describe('Whether the workspace allows `browser.*` commands on the node'),
       })
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
@@ -165,7 +184,9 @@ export const nodes = defineResource({
       'Newest first, and of a revoked node as well: an entry whenever something changed, the newest 200 of each node. Use of disks and the charge of a battery count as changed from ten points on.',
     params: idParams,
     query: listQuery,
-    response: page(named('NodeFactsEntry', z.object({ id, at: timestamp, facts: nodeFacts }))),
+    response: page(
+      named('NodeFactsEntry', z.object({ id: id.describe('Id of the entry'), at: timestamp, facts: nodeFacts })),
+    ),
   },
   heartbeatAutomationNode: {
     tag,
@@ -178,7 +199,7 @@ export const nodes = defineResource({
     body: z.object({
       facts: deviceFacts.optional(),
       device: deviceInfo.optional(),
-      paused: z.boolean().default(false),
+      paused: z.boolean().default(false).describe('Whether the owner of the device paused it'),
       audit: auditHead
         .extend({ isBroken: z.boolean().default(false).describe('The device found entries changed or missing') })
         .optional()
@@ -193,9 +214,9 @@ export const nodes = defineResource({
       browserRuns: z.array(id).max(100).default([]).describe('Runs whose browser pages the device keeps open'),
     }),
     response: z.object({
-      ok: z.literal(true),
-      allowSystem: z.boolean(),
-      allowBrowser: z.boolean(),
+      ok: z.literal(true).describe('Always true: the heartbeat was recorded'),
+      allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
+      allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),
       audit: auditHead.nullable().describe("What the hub knew of the device's log before this heartbeat"),
       withdrawn: z.array(id).describe('Of those running: no longer wanted, end them'),
       endedRuns: z.array(id).describe('Of `browserRuns`: runs that are over, close their pages'),
@@ -243,7 +264,10 @@ export const nodes = defineResource({
           'True when `running` names all that the device holds, and it waits in no other poll: what else it was handed never arrived, and what of it only reads is handed out again at once',
         ),
     }),
-    response: z.object({ commands: z.array(polledCommand), withdrawn: z.array(id) }),
+    response: z.object({
+      commands: z.array(polledCommand).describe('Commands for the device, at most `max`'),
+      withdrawn: z.array(id).describe('Ids among `running` that are no longer wanted'),
+    }),
     holdSeconds: 30,
   },
   completeAutomationNodeCommand: {
@@ -259,8 +283,8 @@ export const nodes = defineResource({
     bodyLimitBytes,
     multipart: true,
     response: z.object({
-      id,
-      status: z.string().meta({ example: 'succeeded' }),
+      id: id.describe('Id of the command'),
+      status: z.string().meta({ example: 'succeeded' }).describe('Status of the command now'),
       recorded: z.boolean().describe('False when the command had ended before: nothing changed'),
     }),
     errors: ['storage_full', 'checksum_mismatch'],

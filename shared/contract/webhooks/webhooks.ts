@@ -27,15 +27,15 @@ const events = z
   .transform((list) => [...new Set(list)])
   .describe('What is sent; `visitor.created` is accepted and not emitted yet');
 const url = text(1, 2_000).describe('https, without user name and password');
-const description = text(0, 500);
+const description = text(0, 500).describe('Label for people, at most 500 characters');
 const status = z.enum(deliveryStatuses, `must be one of ${deliveryStatuses.join(', ')}`);
 
 const subscription = {
-  id,
-  url: z.string(),
-  events: z.array(eventType),
-  description: z.string(),
-  active: z.boolean(),
+  id: id.describe('Id of the webhook'),
+  url: z.string().describe('https URL that receives the events, at most 2,000 characters'),
+  events: z.array(eventType).describe('Types of events that are sent'),
+  description: z.string().describe('Label for people, at most 500 characters; may be empty'),
+  active: z.boolean().describe('Whether events are sent; while it is false, no new events are recorded'),
   environment: z.enum(environments).describe('Only events of this environment are sent'),
   includePrivate: z.literal(false).describe('Private notes never leave'),
   secretHint: z.string().describe('The end of the secret'),
@@ -51,17 +51,17 @@ const secret = z.string().describe('The secret that signs, shown only now: `whse
 const webhookWithSecret = named('WebhookWithSecret', z.object({ ...subscription, secret }));
 
 const delivery = {
-  id,
+  id: id.describe('Id of the delivery'),
   eventId: z.string().describe('The same at each try'),
-  event: eventType,
+  event: eventType.describe('Type of the event'),
   status: status.describe('`failed` is tried again, `exhausted` is not'),
-  attempts: z.int(),
+  attempts: z.int().describe('Attempts so far'),
   nextAttemptAt: timestamp
     .nullable()
     .describe('Null when none is planned, while one is under way, and while the event before it is still to be tried'),
-  responseStatus: z.int().nullable(),
-  responseMs: z.int().nullable(),
-  lastError: z.string().nullable(),
+  responseStatus: z.int().nullable().describe('HTTP status of the last response; null when there was none'),
+  responseMs: z.int().nullable().describe('Duration of the last attempt, in milliseconds; null before the first'),
+  lastError: z.string().nullable().describe('Why the last attempt failed; null when it did not'),
   createdAt: timestamp,
 };
 
@@ -73,16 +73,18 @@ const deliveryDetail = named(
   z.object({
     ...delivery,
     body: z.string().describe('What is sent, byte for byte; empty once the conversation is erased'),
-    history: z.array(
-      z.object({
-        attempt: z.int(),
-        startedAt: timestamp,
-        responseStatus: z.int().nullable(),
-        responseMs: z.int(),
-        error: z.string().nullable(),
-        response: z.string().describe('The first 2 KiB of the answer'),
-      }),
-    ),
+    history: z
+      .array(
+        z.object({
+          attempt: z.int().describe('Number of the attempt, from 1'),
+          startedAt: timestamp,
+          responseStatus: z.int().nullable().describe('HTTP status of the response; null when there was none'),
+          responseMs: z.int().describe('Duration of the attempt, in milliseconds'),
+          error: z.string().nullable().describe('Why the attempt failed; null when it did not'),
+          response: z.string().describe('The first 2 KiB of the answer'),
+        }),
+      )
+      .describe('Attempts, oldest first'),
   }),
 );
 
@@ -119,12 +121,15 @@ export const webhooks = defineResource({
       url,
       events,
       description: description.default(''),
-      active: z.boolean().default(true),
+      active: z.boolean().default(true).describe('Whether events are sent from the beginning'),
       environment: z
         .enum(environments, 'must be live or test')
         .optional()
         .describe('That of the key when left out, and no other; `live` for a person who says nothing else'),
-      includePrivate: z.literal(false, 'must be false: private notes never leave').optional(),
+      includePrivate: z
+        .literal(false, 'must be false: private notes never leave')
+        .optional()
+        .describe('Only false is possible: private notes are never sent'),
     }),
     response: webhookWithSecret,
     errors: ['workspace_limit_reached'],
@@ -149,7 +154,7 @@ export const webhooks = defineResource({
       url: url.optional(),
       events: events.optional(),
       description: description.optional(),
-      active: z.boolean().optional(),
+      active: z.boolean().optional().describe('Whether events are sent; true also clears `disabledReason`'),
     }),
     response: webhook,
   },
@@ -176,7 +181,8 @@ export const webhooks = defineResource({
         .int('must be a whole number from 0 to 168')
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
-        .default(24),
+        .default(24)
+        .describe('Hours for which the old secret signs as well, 0 to 168'),
     }),
     bodyOptional: true,
     response: webhookWithSecret,
@@ -188,7 +194,7 @@ export const webhooks = defineResource({
     summary: 'Send a test delivery',
     description: 'Sends an example of an event with `payload.test: true`, signed like any other.',
     params,
-    body: z.strictObject({ event: eventType.default('message.created') }),
+    body: z.strictObject({ event: eventType.default('message.created').describe('Type of the sample event') }),
     bodyOptional: true,
     response: webhookDelivery,
     errors: ['conflict'],
@@ -201,8 +207,15 @@ export const webhooks = defineResource({
     description:
       'Up to 10,000 a call, oldest first: those from `since` on and before `until`, of one status, or whatever was not delivered and is not on its way.',
     params,
-    body: z.strictObject({ since: instant, until: instant.optional(), status: status.optional() }),
-    response: named('WebhookReplay', z.object({ replayed: z.int() })),
+    body: z.strictObject({
+      since: instant.describe('Only deliveries of this time or later'),
+      until: instant.optional().describe('Only deliveries before this time; now when left out'),
+      status: status.optional().describe('Only deliveries with this status; every status when left out'),
+    }),
+    response: named(
+      'WebhookReplay',
+      z.object({ replayed: z.int().describe('Number of deliveries that were queued again') }),
+    ),
     errors: ['conflict'],
   },
   listWebhookDeliveries: {

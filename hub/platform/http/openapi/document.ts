@@ -267,7 +267,7 @@ export function openApiDocument(): Json {
       version: '1.6.0',
       description:
         'Durable workflows that reach real machines. The version is that of the API; the start page and `outrigger --version` show that of the hub. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`. `x-websockets` lists the WebSockets, which OpenAPI can not describe.',
-      contact: { name: 'Whoever operates this hub' },
+      contact: { name: 'Operator of this hub' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [

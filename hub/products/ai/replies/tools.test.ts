@@ -51,6 +51,7 @@ const message = (content: string, fileName: string | null = null) => ({
   senderType: 'visitor' as const,
   senderId: null,
   senderName: null,
+  senderPicture: null,
   attachments: fileName === null ? [] : [{ id: 'f', name: fileName, contentType: 'application/pdf', bytes: 12 }],
   clientId: null,
   createdAt: '2026-01-01T00:00:00.000Z',

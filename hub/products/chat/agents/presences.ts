@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ChatAgent, Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
+import { picturePath } from '../../../../shared/contract/common.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -21,6 +22,7 @@ interface AgentRow {
   user_id: string;
   email: string;
   display_name: string | null;
+  picture: string | null;
   presence: Presence | 'offline';
   open_conversations: number;
 }
@@ -167,7 +169,7 @@ export class AgentPresences implements Disposable {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<AgentRow>(
         'list_chat_agents',
-        `SELECT u.id AS user_id, u.email, u.display_name, ${shownPresence} AS presence,
+        `SELECT u.id AS user_id, u.email, u.display_name, (SELECT p.id FROM member_pictures p WHERE p.user_id = u.id) AS picture, ${shownPresence} AS presence,
            (SELECT count(*)::int FROM chat_conversations c WHERE c.tenant_id = $1 AND c.assigned_user_id = u.id AND c.status = 'open') AS open_conversations
          FROM users u LEFT JOIN chat_agents a ON a.tenant_id = $1 AND a.user_id = u.id
          WHERE u.tenant_id = $1 AND ($3::uuid IS NULL OR u.id = $3) ORDER BY u.id`,
@@ -178,6 +180,7 @@ export class AgentPresences implements Disposable {
       userId: row.user_id,
       email: row.email,
       displayName: row.display_name,
+      picture: row.picture === null ? null : picturePath(row.picture),
       presence: row.presence,
       openConversations: row.open_conversations,
     }));

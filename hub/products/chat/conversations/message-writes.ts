@@ -9,7 +9,15 @@ import { wordsOf } from '../search/index.ts';
 import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
 import { ownerNow } from './owner.ts';
-import { dated, messageColumns, senderNameOf, presentConversation, presentMessage, presentVisitor } from './rows.ts';
+import {
+  dated,
+  messageColumns,
+  senderNameOf,
+  senderPictureOf,
+  presentConversation,
+  presentMessage,
+  presentVisitor,
+} from './rows.ts';
 import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
 
 /** What somebody writes. */
@@ -157,7 +165,7 @@ export class MessageWriter {
   }
 }
 
-const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
+const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}, 'sender_picture', ${senderPictureOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
        FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
 const writtenColumns =
   'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, tools, created_at';

@@ -6,6 +6,7 @@ import type {
   SenderType,
   Visitor,
 } from '../../../../shared/contract/chat/shapes.ts';
+import { picturePath } from '../../../../shared/contract/common.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 
 /** Rows as statements bring them, and the one projection of each that visitors, tokens, webhooks and models see. */
@@ -96,6 +97,8 @@ export interface MessageRow {
   sender_id: string | null;
   /** Of an agent who is a member still. */
   sender_name: string | null;
+  /** Id of the sender's picture. */
+  sender_picture: string | null;
   client_id: string | null;
   /** Null for whoever is not the AI. */
   sources: MessageSource[] | null;
@@ -112,7 +115,12 @@ export type PublicMessageRow = MessageRow & { seq: number };
 export const senderNameOf = (message: string) =>
   `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT u.display_name FROM users u WHERE u.id = ${message}.sender_id::uuid) END`;
 
-export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name, client_id, sources, tools, created_at,
+/** Id of the picture of the agent who wrote a message. */
+export const senderPictureOf = (message: string) =>
+  `CASE WHEN ${message}.sender_type = 'agent' THEN (SELECT p.id FROM member_pictures p WHERE p.user_id = ${message}.sender_id::uuid) END`;
+
+export const messageColumns = `id, conversation_id, position, seq, content, sender_type, sender_id, ${senderNameOf('chat_messages')} AS sender_name,
+  ${senderPictureOf('chat_messages')} AS sender_picture, client_id, sources, tools, created_at,
   coalesce((SELECT json_agg(json_build_object('id', f.id, 'name', f.name, 'contentType', f.content_type, 'bytes', f.bytes) ORDER BY f.position)
     FROM chat_files f WHERE f.message_id = chat_messages.id), '[]'::json) AS files`;
 
@@ -126,6 +134,7 @@ export const presentContent = (row: MessageRow): Omit<ChatMessage, 'seq'> => ({
   senderType: row.sender_type,
   senderId: row.sender_id,
   senderName: row.sender_name,
+  senderPicture: row.sender_picture === null ? null : picturePath(row.sender_picture),
   attachments: row.files,
   clientId: row.client_id,
   createdAt: row.created_at.toISOString(),

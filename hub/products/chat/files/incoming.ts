@@ -29,7 +29,8 @@ export interface IncomingFile extends Disposable {
   bytes: Buffer;
 }
 
-const tooLarge = () => new AppError('payload_too_large', `A file may have at most ${maxFileBytes / 1024 / 1024} MiB.`);
+const tooLarge = (maxBytes: number) =>
+  new AppError('payload_too_large', `A file may have at most ${maxBytes / 1024 / 1024} MiB.`);
 /** Its connection ends with the answer: whatever else comes of the file is nobody's. */
 const tooSlow = () =>
   new AppError('request_timeout', 'The file took too long to arrive; send it again.', {
@@ -51,12 +52,13 @@ export class IncomingFiles {
     { request }: Pick<RawExchange, 'request'>,
     owner: UploadOwner,
     signal: AbortSignal,
+    maxBytes = maxFileBytes,
   ): Promise<IncomingFile> {
     const { 'content-length': announced, 'content-encoding': encoding = 'identity' } = request.headers;
     if (encoding !== 'identity')
       throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
-    const limitBytes = Number(announced ?? maxFileBytes);
-    if (limitBytes > maxFileBytes) throw tooLarge();
+    const limitBytes = Number(announced ?? maxBytes);
+    if (limitBytes > maxBytes) throw tooLarge(maxBytes);
     const share = this.#shares.begin(owner);
     try {
       using minder = new FileMinder(this.#limits);
@@ -64,7 +66,7 @@ export class IncomingFiles {
       const read = (async () => {
         for await (const piece of readPieces(request, signal)) {
           if (minder.isLate) return;
-          if (gathered.length + piece.length > limitBytes) throw tooLarge();
+          if (gathered.length + piece.length > limitBytes) throw tooLarge(maxBytes);
           share.hold(gathered.heldWith(piece.length));
           gathered.add(piece);
           minder.count(piece.length);

@@ -1,6 +1,7 @@
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 import { ratingChangeHours, ratingDays } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatPageSettings, VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
+import { picturePath } from '../../../../shared/contract/common.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { someAgentIsOnline } from '../conversations/index.ts';
@@ -16,6 +17,7 @@ export interface VisitorViewRow {
   agent_read_seq: number;
   closed_at: Date | null;
   agent_name: string | null;
+  agent_picture: string | null;
   agent_online: boolean;
   /** Null where nobody has it. */
   has_assistant: boolean | null;
@@ -31,6 +33,7 @@ export interface VisitorViewRow {
 /** Of a conversation `c`, with what `visitorViewJoins` bring. A visitor sees the display name of a member, and nothing of their email address. */
 export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
        (SELECT u.display_name FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
+       (SELECT p.id FROM member_pictures p WHERE p.user_id = c.assigned_user_id AND p.tenant_id = c.tenant_id) AS agent_picture,
        ${someAgentIsOnline('c.tenant_id')} AS agent_online, c.owner = 'ai' AND c.status <> 'closed' AS has_assistant, w.ai_settings->>'disclosure' AS disclosure,
        r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
        c.status = 'closed' AND c.closed_at > now() - make_interval(days => ${ratingDays})
@@ -47,6 +50,7 @@ export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversa
   visitorReadSeq: row.visitor_read_seq,
   agentReadSeq: row.agent_read_seq,
   agentName: row.agent_name,
+  agentPicture: row.agent_picture === null ? null : picturePath(row.agent_picture),
   agentOnline: row.agent_online,
   assistant: row.has_assistant === true ? { disclosure: row.disclosure ?? '' } : null,
   closedAt: row.closed_at?.toISOString() ?? null,

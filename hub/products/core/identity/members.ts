@@ -1,17 +1,18 @@
 import { hash as hashPassword } from '@node-rs/argon2';
 import type { z } from 'zod';
+import { picturePath } from '../../../../shared/contract/common.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import type { Role } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/principal.ts';
 import { recordAudit } from '../audit/index.ts';
-import { passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
+import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
 import { namingTaken } from './taken.ts';
 import { presentToken } from './tokens.ts';
@@ -73,8 +74,13 @@ export class Members {
         targetId: userId,
         details: { changed: ['displayName'] },
       });
-      return { user: changed };
+      return { user: { ...changed, picture: await pictureOf(tx, userId) } };
     });
+  }
+
+  /** Path of the picture of a member, null without one. */
+  picture(tenantId: string, userId: string): Promise<string | null> {
+    return this.#deps.db.read(tenantId, (tx) => pictureOf(tx, userId));
   }
 
   /** Records that the operator of the hub acts as a member who did not sign in. @param details what the operator does. */
@@ -100,8 +106,9 @@ export class Members {
       `members:${tenantId}`,
       query,
       read,
-      ({ lastSignInAt, createdAt, ...member }) => ({
+      ({ lastSignInAt, createdAt, pictureId, ...member }) => ({
         ...member,
+        picture: pictureId === null ? null : picturePath(pictureId),
         createdAt: createdAt.toISOString(),
         ...(role === 'admin' ? { lastSignInAt: lastSignInAt?.toISOString() ?? null } : {}),
       }),
@@ -205,4 +212,12 @@ export class Members {
 
 function noMember(name: string): AppError {
   return new AppError('not_found', `There is no ${name.slice(0, 254)} in this workspace.`);
+}
+
+async function pictureOf(tx: Transaction, userId: string): Promise<string | null> {
+  const [found] = await tx
+    .select({ id: memberPictures.id })
+    .from(memberPictures)
+    .where(eq(memberPictures.userId, userId));
+  return found === undefined ? null : picturePath(found.id);
 }

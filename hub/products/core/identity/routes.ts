@@ -11,7 +11,11 @@ export const identityRoutes = (identity: Identity) =>
     signUp: ({ body, address }) => identity.signUp(body, address),
     logIn: ({ body, address }) => identity.logIn(body, address),
     redeemSignInLink: ({ body, address }) => identity.redeemLink(body.code, address),
-    readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({ tenantId, workspaceName, user }),
+    readMe: async ({ principal: { tenantId, workspaceName, user } }) => ({
+      tenantId,
+      workspaceName,
+      user: { ...user, picture: await identity.members.picture(tenantId, user.id) },
+    }),
     updateMe: ({ principal, body }) => identity.members.updateProfile(principal.tenantId, principal.user.id, body),
     logOut: ({ principal }) => identity.logOut(principal),
     changePassword: ({ principal, body, address }) => identity.passwords.change(principal, body, address),

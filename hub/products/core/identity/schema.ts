@@ -1,5 +1,5 @@
 import type { Permission, Product, Role } from '../../../../shared/contract/define.ts';
-import { index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
+import { index, integer, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 /** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */
@@ -17,6 +17,24 @@ export const users = pgTable(
     createdAt: createdAt(),
   },
   (table) => [index('users_tenant').on(table.tenantId), ...policies()],
+);
+
+/** Pictures of members that visitors and colleagues see. A trigger marks the bytes of a deleted row for removal. */
+export const memberPictures = pgTable(
+  'member_pictures',
+  {
+    userId: uuid('user_id')
+      .primaryKey()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    tenantId: tenantId(),
+    /** Random, and new for each picture: the public URL contains it. */
+    id: uuid('id').notNull().unique('member_pictures_id'),
+    contentType: text('content_type').notNull(),
+    bytes: integer('bytes').notNull(),
+    blobKey: text('blob_key').notNull(),
+    createdAt: createdAt(),
+  },
+  (table) => [index('member_pictures_tenant').on(table.tenantId), ...policies()],
 );
 
 export const sessions = pgTable(

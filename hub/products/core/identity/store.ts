@@ -4,7 +4,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, gt, isNull, lt, sql } from '../../../platform/db/orm.ts';
 import { tenants } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
-import { apiTokens, sessions, signInCodes, users } from './schema.ts';
+import { apiTokens, memberPictures, sessions, signInCodes, users } from './schema.ts';
 
 export type Entitlements = Record<Entitlement, boolean>;
 export type UserRow = typeof users.$inferSelect;
@@ -73,12 +73,14 @@ export async function listMembers(tx: Transaction, tenantId: string, limit: numb
       email: users.email,
       role: users.role,
       displayName: users.displayName,
+      pictureId: memberPictures.id,
       createdAt: users.createdAt,
       // An address is noted once a day, and a session forgotten once it is over.
       lastSignInAt: sql<Date | null>`greatest((select max(used_at) from sign_in_addresses where user_id = users.id),
         (select max(created_at) from sessions where user_id = users.id))`.mapWith(sessions.createdAt),
     })
     .from(users)
+    .leftJoin(memberPictures, eq(memberPictures.userId, users.id))
     .where(and(eq(users.tenantId, tenantId), before === undefined ? undefined : lt(users.id, before)))
     .orderBy(desc(users.id))
     .limit(limit);

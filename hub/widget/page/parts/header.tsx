@@ -1,13 +1,6 @@
 import { ChatIcon, CloseIcon } from './icons.tsx';
 import type { PartProps } from './part-props.ts';
-
-const initialsOf = (name: string) =>
-  name
-    .split(/\s+/)
-    .slice(0, 2)
-    .map((word) => Array.from(word)[0] ?? '')
-    .join('')
-    .toLocaleUpperCase();
+import { Portrait } from './portrait.tsx';
 
 /** Whom the visitor talks to, and whether somebody is there. */
 export function Header({ chat, state }: PartProps) {
@@ -20,7 +13,7 @@ export function Header({ chat, state }: PartProps) {
   return (
     <header>
       <div class="avatar" aria-hidden="true">
-        {agent === null ? <ChatIcon /> : initialsOf(agent)}
+        <Portrait name={agent} picture={conversation?.agentPicture ?? null} fallback={<ChatIcon />} />
         {phase === 'chat' && isPresenceKnown && <i class={isThere ? 'dot there' : 'dot'} />}
       </div>
       <div class="who">

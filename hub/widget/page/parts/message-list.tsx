@@ -221,6 +221,7 @@ function ChunkView({ chunk, before, chat, language, scroller, isAlwaysDrawn, fat
               name={nameOf(message, language)}
               content={message.content}
               attachments={message.attachments}
+              picture={message.senderPicture}
               at={message.createdAt}
               isMore={!isNewDay && isMoreOf(previous, message)}
               fate={message.seq === fatedSeq ? fate : ''}

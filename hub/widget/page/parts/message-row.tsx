@@ -3,6 +3,7 @@ import type { Chat } from '../chat.ts';
 import type { Language } from '../language.ts';
 import { linkParts } from '../links.ts';
 import { Attachment } from './attachments.tsx';
+import { Portrait } from './portrait.tsx';
 
 /** A text as it was typed; of what is in it only addresses of the web become anything, and those only when they are clicked. */
 export function MessageText({ text }: { text: string }) {
@@ -29,6 +30,8 @@ export interface RowProps {
   name: string;
   content: string;
   attachments: readonly ChatAttachment[];
+  /** Path of the picture of the agent who wrote it. */
+  picture?: string | null;
   at: string;
   /** Whether it continues what the same sender wrote just before. */
   isMore: boolean;
@@ -41,6 +44,7 @@ export interface RowProps {
 
 export function MessageRow(props: RowProps) {
   const { chat, language, senderType, name, content, attachments, at, isMore, fate = '', isRefused = false } = props;
+  const { picture = null } = props;
   if (senderType === 'system')
     return (
       <div class="system" dir="auto">
@@ -50,7 +54,14 @@ export function MessageRow(props: RowProps) {
   const isOwn = senderType === 'visitor';
   const when = new Date(at);
   return (
-    <div class={`row ${isOwn ? 'own' : 'other'}${isMore ? ' more' : ''}${isRefused ? ' refused' : ''}`}>
+    <div
+      class={`row ${senderType === 'agent' ? 'agent ' : ''}${isOwn ? 'own' : 'other'}${isMore ? ' more' : ''}${isRefused ? ' refused' : ''}`}
+    >
+      {senderType === 'agent' && !isMore && (
+        <div class="avatar small" aria-hidden="true">
+          <Portrait name={name} picture={picture} fallback={null} />
+        </div>
+      )}
       <div class={isMore ? 'unseen' : 'meta'}>
         <bdi class={isOwn ? 'unseen' : ''}>{name}</bdi>{' '}
         <time dateTime={at} title={language.moment(when)}>

@@ -1,0 +1,2 @@
+export { memberPictureRoutes } from './routes.ts';
+export { MemberPictures } from './service.ts';

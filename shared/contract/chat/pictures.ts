@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { deleted, id, named } from '../common.ts';
+import { defineResource } from '../define.ts';
+
+/** Pictures of members, which visitors see beside messages. */
+
+export const maxPictureBytes = 1024 * 1024;
+export const maxPicturePixels = 2_048;
+export const minPicturePixels = 16;
+
+const tag = 'Workspaces and people';
+const own = { tag, callers: ['session'], role: 'agent' } as const;
+const ofMember = { tag, callers: ['session'], role: 'admin' } as const;
+const memberParams = z.strictObject({ tenantId: id, userId: id });
+
+const rules =
+  'The body is the file: PNG, JPEG or WebP, not animated, 1 MiB at most, 16 to 2,048 pixels a side. The content decides the type; metadata such as places is removed.';
+const pictureErrors = ['payload_too_large', 'unsupported_media_type', 'rate_limited'] as const;
+
+const storedPicture = named(
+  'MemberPicture',
+  z.object({
+    userId: id.describe('The member whom the picture shows'),
+    picture: z.string().describe('Path of the picture, relative to the URL of this hub; needs no credentials'),
+    contentType: z.string().describe('`image/png`, `image/jpeg` or `image/webp`'),
+    bytes: z.int().describe('Size of the stored picture, in bytes'),
+    width: z.int().describe('In pixels'),
+    height: z.int().describe('In pixels'),
+  }),
+);
+export type StoredPicture = z.output<typeof storedPicture>;
+
+export const memberPictureResource = defineResource({
+  putMyPicture: {
+    ...own,
+    method: 'PUT',
+    path: '/auth/me/picture',
+    summary: 'Set your own picture',
+    description: `${rules} Visitors see it beside your messages; it replaces the one before.`,
+    upload: true,
+    bodyLimitBytes: maxPictureBytes,
+    response: storedPicture,
+    errors: pictureErrors,
+  },
+  deleteMyPicture: {
+    ...own,
+    method: 'DELETE',
+    path: '/auth/me/picture',
+    summary: 'Delete your own picture',
+    description: 'Visitors then see your initials. The path of the picture answers 404 from then on.',
+    response: deleted,
+    errors: ['not_found'],
+  },
+  putMemberPicture: {
+    ...ofMember,
+    method: 'PUT',
+    path: '/tenants/{tenantId}/members/{userId}/picture',
+    summary: 'Set the picture of a member',
+    description: rules,
+    params: memberParams,
+    upload: true,
+    bodyLimitBytes: maxPictureBytes,
+    response: storedPicture,
+    errors: pictureErrors,
+  },
+  deleteMemberPicture: {
+    ...ofMember,
+    method: 'DELETE',
+    path: '/tenants/{tenantId}/members/{userId}/picture',
+    summary: 'Delete the picture of a member',
+    description: 'Visitors then see the initials of the member. The path of the picture answers 404 from then on.',
+    params: memberParams,
+    response: deleted,
+    errors: ['not_found'],
+  },
+  getMemberPicture: {
+    tag: 'Live Chat page',
+    callers: ['public'],
+    method: 'GET',
+    path: '/widget/v1/pictures/{id}',
+    summary: 'Download the picture of a member',
+    description:
+      'Needs no credentials, so that pages can show it: the id is random, and each picture has a new one. Browsers may keep it for an hour.',
+    params: z.strictObject({ id: id.describe('Id of the picture, from the path that other answers contain') }),
+    binaryResponse: ['image/png', 'image/jpeg', 'image/webp'],
+    response: z.any(),
+    errors: ['not_found'],
+    ipLimit: 'picture',
+  },
+});
