@@ -21,13 +21,17 @@ export class SwitchedOffMails {
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      const [due] = await db.systemStatement<{ id: string; tenant_id: string; url: string; reason: string | null }>(
-        'begin_webhook_mail',
-        `UPDATE webhooks SET mail_due_at = now() + make_interval(secs => $1) WHERE id = (
-           SELECT id FROM webhooks WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-         ) RETURNING id, tenant_id, url, disabled_reason AS reason`,
-        [retrySeconds],
+      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      const { rows } = await db.system((tx) =>
+        tx.query<{ id: string; tenant_id: string; url: string; reason: string | null }>(
+          'begin_webhook_mail',
+          `UPDATE webhooks SET mail_due_at = now() + make_interval(secs => $1) WHERE id = (
+             SELECT id FROM webhooks WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+           ) RETURNING id, tenant_id, url, disabled_reason AS reason`,
+          [retrySeconds],
+        ),
       );
+      const [due] = rows;
       if (due === undefined) return;
       try {
         const { host } = new URL(due.url);
@@ -46,7 +50,9 @@ export class SwitchedOffMails {
         logger.warn({ err: error, part: 'mail', webhookId: due.id }, 'admins could not be told of a webhook by mail');
         if (!(error instanceof MailError) || error.retryable) continue;
       }
-      await db.systemStatement('end_webhook_mail', 'UPDATE webhooks SET mail_due_at = NULL WHERE id = $1', [due.id]);
+      await db.system((tx) =>
+        tx.query('end_webhook_mail', 'UPDATE webhooks SET mail_due_at = NULL WHERE id = $1', [due.id]),
+      );
     }
   }
 }

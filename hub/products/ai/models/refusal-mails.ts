@@ -14,6 +14,15 @@ const whatToCheck: Readonly<Record<number, string>> = {
   404: 'there is no such model, or its address is wrong',
 };
 
+interface Due {
+  scope: string;
+  model_id: string;
+  tenant_id: string;
+  status: number;
+  /** When the refusal was recorded: the same in each try, so that a mail server can recognise a repeated mail. */
+  told_ms: string;
+}
+
 /** Tells the admins of a workspace by mail that a model refuses its calls. */
 export class RefusalMails {
   readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
@@ -27,13 +36,17 @@ export class RefusalMails {
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      const [due] = await db.systemStatement<{ scope: string; model_id: string; tenant_id: string; status: number }>(
-        'begin_model_mail',
-        `UPDATE model_breakers SET mail_due_at = now() + make_interval(secs => $1) WHERE (scope, model_id) = (
-           SELECT scope, model_id FROM model_breakers WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-         ) RETURNING scope, model_id, tenant_id, told_status AS status`,
-        [retrySeconds],
+      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      const { rows } = await db.system((tx) =>
+        tx.query<Due>(
+          'begin_model_mail',
+          `UPDATE model_breakers SET mail_due_at = now() + make_interval(secs => $1) WHERE (scope, model_id) = (
+             SELECT scope, model_id FROM model_breakers WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+           ) RETURNING scope, model_id, tenant_id, told_status AS status, (extract(epoch FROM told_at) * 1000)::bigint::text AS told_ms`,
+          [retrySeconds],
+        ),
       );
+      const [due] = rows;
       if (due === undefined) return;
       const { model_id: modelId, status } = due;
       try {
@@ -43,7 +56,7 @@ export class RefusalMails {
           {
             subject: `The model ${modelId} refuses its calls`,
             text: `The model ${modelId} answered ${status}: ${whatToCheck[status] ?? 'it refuses'}. Check its settings (PUT /v1/automations/models) and its provider's console.\n\nMeanwhile the models after it in the order are asked, where there are any.\n`,
-            messageId: `<model-${due.tenant_id}-${modelId}-${Date.now()}@outrigger>`,
+            messageId: `<model-${due.tenant_id}-${modelId}-${due.told_ms}@outrigger>`,
           },
           stopping,
         );
@@ -52,10 +65,11 @@ export class RefusalMails {
         logger.warn({ err: error, part: 'mail', modelId }, 'admins could not be told of a model by mail');
         if (!(error instanceof MailError) || error.retryable) continue;
       }
-      await db.systemStatement(
-        'end_model_mail',
-        'UPDATE model_breakers SET mail_due_at = NULL WHERE scope = $1 AND model_id = $2',
-        [due.scope, modelId],
+      await db.system((tx) =>
+        tx.query('end_model_mail', 'UPDATE model_breakers SET mail_due_at = NULL WHERE scope = $1 AND model_id = $2', [
+          due.scope,
+          modelId,
+        ]),
       );
     }
   }

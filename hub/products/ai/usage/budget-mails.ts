@@ -32,13 +32,17 @@ export class BudgetMails {
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      const [due] = await db.systemStatement<Due>(
-        'begin_budget_mail',
-        `UPDATE ai_budgets SET mail_due_at = now() + make_interval(secs => $1) WHERE tenant_id = (
-           SELECT tenant_id FROM ai_budgets WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-         ) RETURNING tenant_id, told_percent, told_day::text`,
-        [retrySeconds],
+      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      const { rows } = await db.system((tx) =>
+        tx.query<Due>(
+          'begin_budget_mail',
+          `UPDATE ai_budgets SET mail_due_at = now() + make_interval(secs => $1) WHERE tenant_id = (
+             SELECT tenant_id FROM ai_budgets WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+           ) RETURNING tenant_id, told_percent, told_day::text`,
+          [retrySeconds],
+        ),
       );
+      const [due] = rows;
       if (due === undefined) return;
       const { tenant_id: tenantId, told_percent: percent, told_day: day } = due;
       const isAll = percent >= 100;
@@ -64,11 +68,13 @@ export class BudgetMails {
         logger.warn({ err: error, part: 'mail', tenantId }, 'admins could not be told of a budget by mail');
         if (!(error instanceof MailError) || error.retryable) continue;
       }
-      await db.systemStatement(
-        'end_budget_mail',
-        // Where more was noted meanwhile, that is still to be told.
-        'UPDATE ai_budgets SET mail_due_at = NULL WHERE tenant_id = $1 AND told_percent = $2 AND told_day = $3',
-        [tenantId, percent, day],
+      await db.system((tx) =>
+        tx.query(
+          'end_budget_mail',
+          // A higher percentage that was recorded meanwhile stays due.
+          'UPDATE ai_budgets SET mail_due_at = NULL WHERE tenant_id = $1 AND told_percent = $2 AND told_day = $3',
+          [tenantId, percent, day],
+        ),
       );
     }
   }

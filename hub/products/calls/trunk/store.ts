@@ -165,6 +165,7 @@ export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Prom
 
 /**
  * Takes the next numbers of requests, and keeps the address that they give the carrier, so that whoever comes after knows it whatever becomes of them.
+ * The commit waits for the disk: the carrier refuses a number that a crash of PostgreSQL made available again.
  * Null for whoever holds the trunk no longer, and so must send nothing.
  */
 export async function reserveSequence(
@@ -172,14 +173,16 @@ export async function reserveSequence(
   { id, epoch, contact, local_port: localPort }: TrunkLease & Pick<ClaimedTrunk, 'contact' | 'local_port'>,
   count: number,
 ): Promise<number | null> {
-  const [row] = await db.systemStatement<{ first: number }>(
-    'reserve_sip_sequence',
-    `UPDATE sip_trunks SET sequence = sequence + $3, contact = $4, local_port = $5
-     WHERE id = $1 AND lease_epoch = $2 AND lease_expires_at > now() AND lease_expires_at < 'infinity'
-     RETURNING (sequence - $3 + 1)::float8 AS first`,
-    [id, epoch, count, contact, localPort],
+  const { rows } = await db.system((tx) =>
+    tx.query<{ first: number }>(
+      'reserve_sip_sequence',
+      `UPDATE sip_trunks SET sequence = sequence + $3, contact = $4, local_port = $5
+       WHERE id = $1 AND lease_epoch = $2 AND lease_expires_at > now() AND lease_expires_at < 'infinity'
+       RETURNING (sequence - $3 + 1)::float8 AS first`,
+      [id, epoch, count, contact, localPort],
+    ),
   );
-  return row?.first ?? null;
+  return rows[0]?.first ?? null;
 }
 
 /** What came of an attempt; times are milliseconds from now. */

@@ -1,0 +1,109 @@
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Database } from '../../hub/platform/db/database.ts';
+import { newId } from '../../hub/platform/ids.ts';
+import type { Mailer } from '../../hub/platform/mail/mail.ts';
+import { RefusalMails } from '../../hub/products/ai/models/refusal-mails.ts';
+import { BudgetMails } from '../../hub/products/ai/usage/budget-mails.ts';
+import { reserveSequence } from '../../hub/products/calls/trunk/store.ts';
+import { SwitchedOffMails } from '../../hub/products/webhooks/switched-off-mails.ts';
+import { acquireDatabase } from '../fixtures/postgres.ts';
+import type { TestDatabase } from '../fixtures/postgres.ts';
+
+const logger = pino({ level: 'silent' });
+const signal = new AbortController().signal;
+const tables = ['sip_trunks', 'model_breakers', 'ai_budgets', 'webhooks'];
+const tenantId = newId();
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'durable', onError: () => undefined });
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'durable', '{}')`, [tenantId]);
+  await database.query('CREATE TABLE seen_updates (table_name text NOT NULL, synchronous_commit text NOT NULL)');
+  await database.query(
+    `CREATE FUNCTION note_update() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+       INSERT INTO seen_updates VALUES (tg_table_name, current_setting('synchronous_commit')); RETURN NULL;
+     END $$`,
+  );
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+/** How each update of a table by `work` was committed. */
+async function commitsOf(table: string, work: () => Promise<unknown>): Promise<string[]> {
+  if (!tables.includes(table)) throw new TypeError(`no table of this test: ${table}`);
+  await database.query('TRUNCATE seen_updates');
+  await database.query(
+    `CREATE TRIGGER note_update AFTER UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION note_update()`,
+  );
+  await work();
+  const rows = await database.query<{ synchronous_commit: string }>(
+    'SELECT synchronous_commit FROM seen_updates WHERE table_name = $1',
+    [table],
+  );
+  return rows.map((row) => row.synchronous_commit);
+}
+
+const mailerInto = (messageIds: string[]): Mailer => ({
+  async send({ messageId = '', to }) {
+    messageIds.push(messageId);
+    return { messageId, accepted: to, rejected: [] };
+  },
+  async [Symbol.asyncDispose]() {},
+});
+
+test('the numbers of REGISTER requests are on disk before they are sent', async () => {
+  const id = newId();
+  await database.query(
+    `INSERT INTO sip_trunks (id, tenant_id, host, username, sealed_password, transport, lease_epoch, lease_expires_at)
+     VALUES ($1, $2, 'sip.example.com', 'u', '', 'udp', 7, now() + interval '1 hour')`,
+    [id, tenantId],
+  );
+  let first: number | null = null;
+  const commits = await commitsOf('sip_trunks', async () => {
+    first = await reserveSequence(db, { id, epoch: '7' as never, contact: null, local_port: null }, 3);
+  });
+  expect(first).toBe(1);
+  expect(commits).toEqual(['on']);
+});
+
+test('mails about models are on disk as begun and as sent, and a repeated mail keeps its Message-ID', async () => {
+  await database.query(
+    `INSERT INTO users (id, tenant_id, email, role, password_hash) VALUES ($1, $2, 'admin@durable.example', 'admin', '')`,
+    [newId(), tenantId],
+  );
+  await database.query(
+    `INSERT INTO model_breakers (scope, model_id, tenant_id, fingerprint, told_at, told_status, mail_due_at) VALUES ($1, 'm', $1, '', now(), 401, now())`,
+    [tenantId],
+  );
+  const ids: string[] = [];
+  const mails = new RefusalMails({ db, mailer: mailerInto(ids), logger });
+  expect(await commitsOf('model_breakers', () => mails.send(signal))).toEqual(['on', 'on']);
+  await database.query('UPDATE model_breakers SET mail_due_at = now()');
+  await mails.send(signal);
+  expect(ids).toHaveLength(2);
+  expect(ids[1]).toBe(ids[0]);
+});
+
+test('mails about budgets are on disk as begun and as sent', async () => {
+  await database.query(
+    `INSERT INTO ai_budgets (tenant_id, told_percent, told_day, mail_due_at) VALUES ($1, 100, (now() AT TIME ZONE 'UTC')::date, now())`,
+    [tenantId],
+  );
+  const mails = new BudgetMails({ db, mailer: mailerInto([]), logger });
+  expect(await commitsOf('ai_budgets', () => mails.send(signal))).toEqual(['on', 'on']);
+});
+
+test('mails about webhooks are on disk as begun and as sent', async () => {
+  await database.query(
+    `INSERT INTO webhooks (id, tenant_id, url, events, description, environment, active, sealed_secret, secret_hint, mail_due_at)
+     VALUES ($1, $2, 'https://example.com/', '{}', '', 'live', false, '', '', now())`,
+    [newId(), tenantId],
+  );
+  const mails = new SwitchedOffMails({ db, mailer: mailerInto([]), logger });
+  expect(await commitsOf('webhooks', () => mails.send(signal))).toEqual(['on', 'on']);
+});
