@@ -336,6 +336,11 @@ const settings = {
     default: '90',
     description: 'How long it is kept what left the platform; 0 for ever',
   },
+  SESSION_MESSAGE_RETENTION_DAYS: {
+    schema: wholeNumber(0, 36_500),
+    default: '365',
+    description: 'How long messages of automation sessions are kept; 0 for ever',
+  },
   COMMAND_RETENTION_DAYS: {
     schema: wholeNumber(0, 36_500),
     default: '30',
@@ -527,6 +532,7 @@ export interface Config {
     runs: number;
     logs: number;
     messages: number;
+    sessionMessages: number;
     commands: number;
     artifacts: number;
     aiRuns: number;
@@ -680,6 +686,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       runs: required('RUN_RETENTION_DAYS'),
       logs: required('LOG_RETENTION_DAYS'),
       messages: required('MESSAGE_RETENTION_DAYS'),
+      sessionMessages: required('SESSION_MESSAGE_RETENTION_DAYS'),
       commands: required('COMMAND_RETENTION_DAYS'),
       artifacts: required('ARTIFACT_RETENTION_DAYS'),
       aiRuns: required('AI_RUN_RETENTION_DAYS'),

@@ -51,7 +51,7 @@ async function commitsOf(table: string, work: () => Promise<unknown>): Promise<s
 const mailerInto = (messageIds: string[]): Mailer => ({
   async send({ messageId = '', to }) {
     messageIds.push(messageId);
-    return { messageId, accepted: to, rejected: [] };
+    return { messageId, accepted: [...to], rejected: [] };
   },
   async [Symbol.asyncDispose]() {},
 });
@@ -65,7 +65,7 @@ test('the numbers of REGISTER requests are on disk before they are sent', async 
   );
   let first: number | null = null;
   const commits = await commitsOf('sip_trunks', async () => {
-    first = await reserveSequence(db, { id, epoch: '7' as never, contact: null, local_port: null }, 3);
+    first = await reserveSequence(db, { id, tenant_id: tenantId, epoch: 7, contact: null, local_port: null }, 3);
   });
   expect(first).toBe(1);
   expect(commits).toEqual(['on']);

@@ -53,7 +53,7 @@ export interface AutomationsSettings {
   http: { publicUrl: string | null };
   runs: { maxQueuedPerWorkspace: number };
   nodes: { heartbeatSeconds: number };
-  retention: { runs: number; logs: number; messages: number };
+  retention: { runs: number; logs: number; messages: number; sessionMessages: number };
   ai: object | null;
 }
 
@@ -242,9 +242,12 @@ export function createAutomations(
 }
 
 export const automationsRetention = (
-  days: Pick<AutomationsSettings['retention'], 'logs' | 'messages'>,
+  days: Pick<AutomationsSettings['retention'], 'logs' | 'messages' | 'sessionMessages'>,
 ): RowRetention => ({
-  aged: [{ table: 'messages', days: days.messages }],
+  aged: [
+    { table: 'messages', days: days.messages },
+    { table: 'session_messages', days: days.sessionMessages },
+  ],
   monthly: [{ table: 'run_logs', key: 'id', days: days.logs }],
   expiring: [
     { table: 'hook_keys' },

@@ -9,7 +9,7 @@ const manage = {
   role: 'agent',
 } as const;
 
-/** A session with more messages accepts no further ones from a caller; channels and agents still write. */
+/** A session with as many messages accepts no further ones from a caller. A message of a channel or an agent replaces the oldest one. */
 export const maxSessionMessages = 10_000;
 
 export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;

@@ -22,7 +22,7 @@ import { automationsRetention } from '../product.ts';
 import { RunRetention } from './retention.ts';
 
 const logger = pino({ level: 'silent' });
-const forEver = { logs: 0, messages: 0, commands: 0, artifacts: 0, audit: 0 };
+const forEver = { logs: 0, messages: 0, sessionMessages: 0, commands: 0, artifacts: 0, audit: 0 };
 const workspaces = { plain: newId(), own: newId() };
 const workflowId = newId();
 let database: TestDatabase;

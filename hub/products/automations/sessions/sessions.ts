@@ -54,17 +54,29 @@ export async function findSession(tx: Transaction, tenantId: string, id: string)
   return row ?? null;
 }
 
-/** Adds a message to the end of a transcript. */
+/** Messages beyond the limit that one append deletes. A session from before the limit shrinks by as many with each append. */
+const maxPruned = 100;
+
+/** Adds a message to the end of a transcript, and deletes the oldest messages beyond `maxMessages`. */
 export async function appendMessage(
   tx: Transaction,
   tenantId: string,
   sessionId: string,
   message: { role: 'user' | 'assistant' | 'system'; content: string; runId: string | null },
+  maxMessages = maxSessionMessages,
 ): Promise<SessionMessageRow> {
   const [row] = await tx
     .insert(sessionMessages)
     .values({ id: newId(), tenantId, sessionId, ...message })
     .returning();
+  await tx.query(
+    'prune_session',
+    `DELETE FROM session_messages WHERE id IN (
+       SELECT id FROM session_messages WHERE session_id = $1
+         AND id <= (SELECT id FROM session_messages WHERE session_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1)
+       ORDER BY id LIMIT $3)`,
+    [sessionId, maxMessages, maxPruned],
+  );
   await tx
     .update(automationSessions)
     .set({ updatedAt: sql`now()` })
