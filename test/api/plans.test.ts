@@ -47,7 +47,7 @@ beforeAll(async () => {
   const months = new Months({ url: hub.database.url, logger: pino({ level: 'silent' }) });
   for (const ahead of [3, 6])
     await months.make(
-      monthlyTables([engineRetention, automationsRetention({ logs: 0, messages: 0 })]),
+      monthlyTables([engineRetention, automationsRetention({ logs: 0, messages: 0, sessionMessages: 0 })]),
       undefined,
       monthStart(new Date(), ahead),
     );
