@@ -151,6 +151,8 @@ export class Companion {
       browser: options.browser,
       prompts: options.prompts,
       pictures: options.pictures,
+      readArtifact: (commandId, artifactId, limits) =>
+        this.#connection.client.readArtifact(identity.nodeId, commandId, artifactId, limits),
       // Without an answer of the hub the command fails as it would have.
       onBrowserFull: () => this.#beat().catch(() => undefined),
       onChange: () => options.onChange?.(),

@@ -34,9 +34,12 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
     );
   if (type === 'browser.evaluate' && !settings.browser.evaluate)
     return denied('The owner of this machine switched browser.evaluate off.');
-  if (type === 'browser.upload' && !settings.files.allowed)
+  const usesFiles =
+    (input as { files?: { path?: string }[] }).files?.some(({ path }) => path !== undefined) === true ||
+    (input as { saveDownloadsTo?: string }).saveDownloadsTo !== undefined;
+  if (gate === 'browser' && usesFiles && !settings.files.allowed)
     return denied(
-      'The owner of this machine does not allow browser.upload to read files; they allow it with: outrigger-companion allow files',
+      `The owner of this machine does not allow ${type} to use files; they allow it with: outrigger-companion allow files`,
     );
   if (gate === 'browser') {
     const unsafe = sandboxProblem(settings.browser);

@@ -3,8 +3,13 @@ import { commandLine } from './program-rules.ts';
 type Input = Record<string, unknown>;
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Adds the page and the folder for downloads, which every browser command can name. */
 const withPage = (input: Input, words: string) =>
-  typeof input['pageId'] === 'string' ? `${words} (page ${input['pageId']})` : words;
+  [
+    words,
+    ...(typeof input['pageId'] === 'string' ? [`(page ${input['pageId']})`] : []),
+    ...(typeof input['saveDownloadsTo'] === 'string' ? [`(saves downloads in ${input['saveDownloadsTo']})`] : []),
+  ].join(' ');
 
 /** A URL without user name, password and query, which may hold secrets. */
 function address(value: unknown): string {
@@ -61,7 +66,10 @@ function scrolled({ target: to, x, y }: Input): string {
 }
 
 const filePaths = (files: unknown): string[] =>
-  (Array.isArray(files) ? files : []).map((file) => textOf(((file ?? {}) as Input)['path']));
+  (Array.isArray(files) ? files : []).map((file) => {
+    const { path, artifactId } = (file ?? {}) as Input;
+    return typeof artifactId === 'string' ? `artefact ${artifactId}` : textOf(path);
+  });
 
 function awaited({ target: of, state, text, url, load, download, opened }: Input): string {
   return [

@@ -22,6 +22,7 @@ import type {
   CommandContext,
   CommandHandler,
   CommandHandlers,
+  HubFile,
   ResultArtifact,
 } from './commands/handler.ts';
 import { systemHandlers } from './commands/system.ts';
@@ -82,6 +83,12 @@ export interface DispatcherOptions {
   /** Who asks the owner; without it nobody can, and what would be asked is refused. */
   prompts: Prompts | undefined;
   pictures: PictureKeeper | undefined;
+  /** Reads an artefact of a command's run from the hub. @throws CommandError */
+  readArtifact: (
+    commandId: string,
+    artifactId: string,
+    options: { signal: AbortSignal; maxBytes: number },
+  ) => Promise<HubFile>;
   /** Called when the browser has as many pages as it may, to close those of runs that are over. */
   onBrowserFull: () => Promise<void>;
   onChange: () => void;
@@ -310,6 +317,8 @@ export class Dispatcher implements AsyncDisposable {
           settings,
           approval: command.approval,
           origin: command.origin,
+          readArtifact: (artifactId, maxBytes) =>
+            this.#options.readArtifact(command.id, artifactId, { signal: context.signal, maxBytes }),
         };
         context.signal.throwIfAborted();
         onBegin();

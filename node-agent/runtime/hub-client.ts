@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import { addressOf } from '../../shared/client/client.ts';
 import type { Input } from '../../shared/client/client.ts';
+import { CommandError } from './commands/handler.ts';
+import type { HubFile } from './commands/handler.ts';
 import { sendRequest } from './http-agent.ts';
 import type { HttpResponse } from './http-agent.ts';
 import { hubAnswers } from './hub-answers.ts';
@@ -97,6 +99,39 @@ export class HubClient {
     };
   }
 
+  /** Reads an artefact of the run of a command, into memory. @throws CommandError, or the signal's reason. */
+  async readArtifact(
+    nodeId: string,
+    commandId: string,
+    artifactId: string,
+    { signal, maxBytes }: { signal: AbortSignal; maxBytes: number },
+  ): Promise<HubFile> {
+    const { method, url } = addressOf(this.#hub, 'readAutomationCommandFile', {
+      params: { id: nodeId, commandId, artifactId },
+    });
+    try {
+      using response = await sendRequest(new URL(url), {
+        method,
+        headers: this.#secret === null ? {} : { authorization: `Bearer ${this.#secret}` },
+        body: null,
+        signal,
+      });
+      const { status, headers } = response;
+      if (status !== 200) throw noArtifact(artifactId, status);
+      return {
+        name: fileNameOf(headers) ?? artifactId,
+        contentType: headers.get('content-type') ?? 'application/octet-stream',
+        content: await readBytes(response, maxBytes, artifactId),
+      };
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof CommandError) throw error;
+      throw new CommandError('hub_unreachable', `The artefact ${artifactId} could not be read: ${reasonOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+
   #read<Id extends keyof HubAnswers>(id: Id, status: number, answer: unknown): z.output<HubAnswers[Id]> {
     const parsed = (hubAnswers[id] as z.ZodType).safeParse(answer);
     if (!parsed.success)
@@ -129,6 +164,37 @@ function channelRequestOf(id: keyof HubAnswers, input: object, { content, form }
     default:
       return null;
   }
+}
+
+const noArtifact = (id: string, status: number): CommandError =>
+  status === 404
+    ? new CommandError(
+        'not_found',
+        `There is no artefact ${id} of this run; name one that an earlier step of the run brought.`,
+      )
+    : new CommandError('hub_unreachable', `The artefact ${id} could not be read: the hub answered ${status}.`);
+
+/** The name that an attachment says, without any path. */
+function fileNameOf(headers: Headers): string | undefined {
+  const disposition = headers.get('content-disposition') ?? '';
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1];
+  const name = encoded === undefined ? /filename="?([^";]+)"?/i.exec(disposition)?.[1] : decodeURIComponent(encoded);
+  return name?.split(/[/\\]/).at(-1);
+}
+
+async function readBytes(response: HttpResponse, maxBytes: number, artifactId: string): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new CommandError(
+        'too_large',
+        `The artefact ${artifactId} has too many bytes; ${maxBytes} more may be sent.`,
+      );
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** An answer whole, as long as it is none that would fill the memory. */

@@ -97,6 +97,8 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
         );
       if (!settings.sharedFolders.includes(real)) settings.sharedFolders.push(real);
       if (change.includeHidden === true && !settings.files.hidden.includes(real)) settings.files.hidden.push(real);
+      if (change.receiveDownloads === true && !settings.files.downloads.includes(real))
+        settings.files.downloads.push(real);
       return;
     }
     case 'unshare': {
@@ -107,6 +109,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
         );
       settings.sharedFolders = left;
       settings.files.hidden = settings.files.hidden.filter((folder) => folder !== change.path);
+      settings.files.downloads = settings.files.downloads.filter((folder) => folder !== change.path);
       return;
     }
     case 'ask':

@@ -1433,7 +1433,7 @@ export interface CommandResult {
   output?: unknown;
   /** Why the command failed; only with `failed` */
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     /** What went wrong, for people; at most 4,000 characters */
     message: string;
@@ -6868,6 +6868,20 @@ export interface Operations {
     };
     answer: Bytes;
   };
+  /** Read an artefact that a command names (the device calls this) */
+  readAutomationCommandFile: {
+    input: {
+      params: {
+        /** Id of the node */
+        id: string;
+        /** Id of the command */
+        commandId: string;
+        /** Artefact that the input of the command names */
+        artifactId: string;
+      };
+    };
+    answer: Bytes;
+  };
   /** List calls */
   listVoiceCalls: {
     input?: {
@@ -7976,6 +7990,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   readAutomationNodeUpload: ['GET', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
   uploadAutomationNodeArtifact: ['PUT', '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}'],
   getAutomationArtifact: ['GET', '/v1/automations/artifacts/{id}'],
+  readAutomationCommandFile: ['GET', '/v1/automations/nodes/{id}/commands/{commandId}/files/{artifactId}'],
   listVoiceCalls: ['GET', '/v1/voice/calls'],
   getVoiceCall: ['GET', '/v1/voice/calls/{id}'],
   getVoiceUsage: ['GET', '/v1/voice/usage'],

@@ -90,19 +90,25 @@ export const browserSelect = defineArtifactCommand({
 
 export const browserUpload = actionCommand('browser.upload', {
   title: 'Choose files',
-  summary: 'Puts files of a shared folder into a file field, as if a user had chosen them.',
+  summary: 'Puts files of a shared folder, or artefacts of the run, into a file field, as if a user had chosen them.',
   input: {
     target: browserTarget,
     files: z
       .array(
-        z.strictObject({
-          path: z
-            .string()
-            .min(1)
-            .max(4096)
-            .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
-            .describe('A file in a folder that the owner of the node shares'),
-        }),
+        z.union(
+          [
+            z.strictObject({
+              path: z
+                .string()
+                .min(1)
+                .max(4096)
+                .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
+                .describe('A file in a folder that the owner of the node shares'),
+            }),
+            z.strictObject({ artifactId: z.uuid('must be a UUID').describe('An artefact of the same run') }),
+          ],
+          'must be { path } or { artifactId }',
+        ),
       )
       .max(20)
       .describe('32 MiB together at most; none empties the field'),

@@ -15,6 +15,15 @@ export const pageInput = {
     .describe(
       'How dialogs (alert, confirm, prompt, beforeunload) are answered while the command runs. When left out they are dismissed, and beforeunload is accepted so that the page can be left',
     ),
+  saveDownloadsTo: z
+    .string()
+    .min(1)
+    .max(4096)
+    .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
+    .optional()
+    .describe(
+      'A folder of the machine in which downloads that this command hands over are saved too. Its owner must have shared it with --receive-downloads',
+    ),
   promptText: z.string().max(10_000).optional().describe('Text for prompt dialogs; needs dialogs: accept'),
 };
 
@@ -36,7 +45,8 @@ const download = {
     .describe('`saved` has an artefact; `running` is handed over by a later command of the run'),
   contentType: z.string().max(200).optional(),
   bytes: z.int().min(0).optional(),
-  error: z.string().max(1000).optional(),
+  error: z.string().max(1000).optional().describe('Why it failed, or why it was not saved in the folder'),
+  path: z.string().max(4096).optional().describe('Where it was saved in the folder of `saveDownloadsTo`'),
 };
 
 const noted = {

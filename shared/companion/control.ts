@@ -41,6 +41,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     path: z.string().min(1).max(4_096),
     /** With hidden files and key stores. */
     includeHidden: z.boolean().optional(),
+    /** Downloads of the browser may be saved in it. */
+    receiveDownloads: z.boolean().optional(),
     /** The owner's second word for a whole home folder or drive. */
     isWide: z.boolean().optional(),
   }),

@@ -63,6 +63,8 @@ export function settingsSchema(
         allowed: z.boolean().default(true),
         /** Shared folders of which hidden files and key stores may be read, too. */
         hidden: z.array(z.string().min(1)).default([]),
+        /** Shared folders in which downloads of the browser may be saved. Existing files are never replaced. */
+        downloads: z.array(z.string().min(1)).default([]),
       })
       .prefault({}),
     capture: z
@@ -166,6 +168,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
     setAllowed(both, power, isOn(one, power) && isOn(other, power), earlier(one.until[power], other.until[power]));
   both.sharedFolders = other.sharedFolders.filter((folder) => one.sharedFolders.includes(folder));
   both.files.hidden = other.files.hidden.filter((folder) => one.files.hidden.includes(folder));
+  both.files.downloads = other.files.downloads.filter((folder) => one.files.downloads.includes(folder));
   const programs = bothAllow(one.system.programs, other.system.programs);
   both.system.programs = programs ?? [];
   if (programs === null) both.system.allowed = false;

@@ -28,7 +28,7 @@ afterAll(() => hub[Symbol.asyncDispose]());
 
 async function run(
   companion: TestCompanion,
-  steps: { skillId: string; input?: Record<string, unknown>; continueOnError?: boolean }[],
+  steps: { skillId: string; id?: string; input?: Record<string, unknown>; continueOnError?: boolean }[],
 ): Promise<Run> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
@@ -221,6 +221,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       '/': `<title>Start</title><h1>Start</h1><button onclick="document.getElementById('out').textContent='clicked'">Press me</button><button>Twin</button><button>Twin</button>
         <form action="/found"><input aria-label="Query" name="q"></form><p id="out"></p><a href="/redirect?to=http://localhost:PORT/blocked">Away</a><script>alert('hello')</script>`,
       '/unload': `<title>Unload</title><button onclick="window.touched=true">Touch me</button><script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'stay'; })</script>`,
+      '/form': `<title>Form</title><input type="file" multiple aria-label="Files" onchange="out.textContent = [...this.files].map((f) => f.name + ' ' + f.type + ' ' + f.size).join()"><p id="out"></p>`,
       '/found': `<title>Found</title><p>You looked for ${url.searchParams.get('q')}</p>`,
     }[url.pathname];
     response
@@ -238,6 +239,30 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     await companion[Symbol.asyncDispose]();
     server.closeAllConnections();
     server.close();
+  });
+
+  test('uploads an artefact of its run, and no artefact of another run', async () => {
+    const target = { selector: 'input' };
+    const upload = (artifactId: string) => [
+      { skillId: 'browser.navigate', input: { url: `${base}/form` } },
+      { skillId: 'browser.screenshot', id: 'picture' },
+      { skillId: 'browser.upload', input: { target, files: [{ artifactId }] } },
+      { skillId: 'browser.content' },
+    ];
+    const own = await run(companion, upload('{{steps.picture.output.artifactId}}'));
+    const [, picture, , content] = outputs(own);
+    expect(own.status).toBe('succeeded');
+    expect(content?.['text']).toContain(`image/png ${String(picture?.['bytes'])}`);
+    const foreign = await run(companion, upload(String(picture?.['artifactId'])));
+    expect(foreign).toMatchObject({
+      status: 'failed',
+      stepsResultJson: [{}, {}, { error: { code: 'not_found' } }, {}],
+    });
+    const asDevice = await fetch(
+      `${hub.url}/v1/automations/nodes/${companion.nodeId}/commands/${crypto.randomUUID()}/files/${String(picture?.['artifactId'])}`,
+      { headers: { 'x-api-key': workspace.key } },
+    );
+    expect(asDevice.status).toBe(401);
   });
   const browser = (action: string, input: Record<string, unknown> = {}) => ({ skillId: `browser.${action}`, input });
   const open = browser('navigate', { url: '' });

@@ -11,7 +11,7 @@ import { actorOf } from '../../platform/http/principal.ts';
 import { implementWait } from '../../platform/http/waits.ts';
 import type { WaitingRequest } from '../../platform/http/waits.ts';
 import type { ArtifactRoom } from './artifact-room.ts';
-import type { Artifacts } from './artifacts.ts';
+import type { ArtifactContent, Artifacts } from './artifacts.ts';
 import type { DevicePolls } from './device-polls.ts';
 import type { Devices } from './devices.ts';
 import type { HandOut } from './hand-out.ts';
@@ -129,31 +129,39 @@ function rangeOf(request: RawExchange['request'], bytes: number): { start: numbe
 
 export const artifactRoutes = (artifacts: Artifacts) =>
   implement(artifactsResource, {
-    async getAutomationArtifact({ principal, params, refused, raw: { request, response } }) {
-      const artifact = await artifacts.find(principal.tenantId, params.id);
-      const range = rangeOf(request, artifact.bytes);
-      // What a device sent is not to be run as a page of this hub.
-      response.attachment(artifact.name);
-      response.set({
-        'Content-Type': artifact.contentType,
-        'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
-        'X-Content-Type-Options': 'nosniff',
-        'Accept-Ranges': 'bytes',
-        'Cache-Control': 'private, immutable, max-age=31536000',
-        ETag: `"${artifact.sha256}"`,
-        ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
-      });
-      response.status(range === null ? 200 : 206);
-      if (request.method === 'HEAD') {
-        response.end();
-        return undefined;
-      }
-      // Without a listener, the time-out destroys the connection of a reader that takes nothing.
-      response.setTimeout(readerStallMs);
-      await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
-        // Whoever went away needs no answer.
-        if (!response.destroyed) throw error;
-      });
-      return undefined;
-    },
+    getAutomationArtifact: async ({ principal, params, refused, raw }) =>
+      sendArtifact(await artifacts.find(principal.tenantId, params.id), raw, refused),
+    readAutomationCommandFile: async ({ principal, params, refused, raw }) =>
+      sendArtifact(await artifacts.findForCommand(principal, params.commandId, params.artifactId), raw, refused),
   });
+
+async function sendArtifact(
+  artifact: ArtifactContent,
+  { request, response }: RawExchange,
+  refused: AbortSignal,
+): Promise<undefined> {
+  const range = rangeOf(request, artifact.bytes);
+  // What a device sent is not to be run as a page of this hub.
+  response.attachment(artifact.name);
+  response.set({
+    'Content-Type': artifact.contentType,
+    'Content-Length': String(range === null ? artifact.bytes : range.end - range.start + 1),
+    'X-Content-Type-Options': 'nosniff',
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': 'private, immutable, max-age=31536000',
+    ETag: `"${artifact.sha256}"`,
+    ...(range === null ? {} : { 'Content-Range': `bytes ${range.start}-${range.end}/${artifact.bytes}` }),
+  });
+  response.status(range === null ? 200 : 206);
+  if (request.method === 'HEAD') {
+    response.end();
+    return undefined;
+  }
+  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  response.setTimeout(readerStallMs);
+  await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
+    // Whoever went away needs no answer.
+    if (!response.destroyed) throw error;
+  });
+  return undefined;
+}

@@ -22,6 +22,13 @@ interface PowerOptions {
   withoutSandbox?: boolean;
 }
 
+interface ShareOptions {
+  json?: boolean;
+  includeHidden?: boolean;
+  receiveDownloads?: boolean;
+  yes?: boolean;
+}
+
 /** What the owner allows, as commands. */
 export function addSettingsCommands({ program, dataFolder, print }: CliContext): void {
   for (const [name, description, done] of [
@@ -91,18 +98,21 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .description('let workflows list and read a folder')
     .argument('<folder>')
     .option('--include-hidden', 'with its hidden files and key stores')
+    .option('--receive-downloads', 'and let workflows save downloads of the browser in it')
     .option('--yes', 'confirm a whole home folder or drive without a question')
     .addOption(json())
-    .action(async (path: string, options: { json?: boolean; includeHidden?: boolean; yes?: boolean }) => {
+    .action(async (path: string, options: ShareOptions) => {
       const isWide = existsSync(path) && isWideFolder(realpathSync(path));
       if (isWide) await confirm(`${resolve(path)} ${wideMeaning}`, options.yes === true);
       const settings = await change(dataFolder(), {
         change: 'share',
         path: resolve(path),
         ...(options.includeHidden === true ? { includeHidden: true } : {}),
+        ...(options.receiveDownloads === true ? { receiveDownloads: true } : {}),
         ...(isWide ? { isWide } : {}),
       });
-      print(settings, options.json, `Workflows may list and read ${resolve(path)} now.`);
+      const verbs = options.receiveDownloads === true ? 'list, read and save downloads in' : 'list and read';
+      print(settings, options.json, `Workflows may ${verbs} ${resolve(path)} now.`);
     });
 
   program

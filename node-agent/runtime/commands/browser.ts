@@ -15,6 +15,7 @@ import { readSharedFile } from './files.ts';
 import { CommandError } from './handler.ts';
 import type { CommandContext, CommandHandlers } from './handler.ts';
 import { imageSize } from './image-size.ts';
+import { assertReceivesDownloads } from './save-file.ts';
 
 type BrowserCommand = Extract<CommandType, `browser.${string}`>;
 /** Commands that act on one page, and answer where it is then. */
@@ -56,8 +57,10 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         entry.pages.policy = { answer: input.dialogs, promptText: input.promptText };
         try {
           const done = async () => {
+            // Before the page is touched: a refused folder must not come after a click.
+            if (input.saveDownloadsTo !== undefined) await assertReceivesDownloads(input.saveDownloadsTo, context);
             const reply = await work(entry, timeoutMs);
-            return { ...(await report(entry, context, deadline)), ...reply };
+            return { ...(await report(entry, context, { deadline, saveTo: input.saveDownloadsTo })), ...reply };
           };
           const reply = await untilAborted(done(), context.signal);
           if (entry.closedWhy !== null) throw entry.pages.closed(entry.id);
@@ -181,10 +184,14 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const field = await find(entry, input.target, timeout);
         const files: { name: string; mimeType: string; buffer: Buffer }[] = [];
         let bytes = 0;
-        for (const { path } of input.files) {
-          const { name, content } = await readSharedFile(path, maxUploadBytes - bytes, context);
+        for (const file of input.files) {
+          const left = maxUploadBytes - bytes;
+          const { name, content, contentType } =
+            'path' in file
+              ? { ...(await readSharedFile(file.path, left, context)), contentType: 'application/octet-stream' }
+              : await context.readArtifact(file.artifactId, left);
           bytes += content.length;
-          files.push({ name, mimeType: 'application/octet-stream', buffer: content });
+          files.push({ name, mimeType: contentType, buffer: content });
         }
         await field.setInputFiles(files, { timeout });
         return {};
@@ -222,7 +229,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     'browser.switch': (input, context) =>
       session.withPage(context.settings.browser, pageOwnerOf(context.origin), input, async (entry) => {
         await entry.page.bringToFront().catch(() => undefined);
-        return report(entry, context, performance.now());
+        return report(entry, context, { deadline: performance.now(), saveTo: undefined });
       }),
 
     'browser.close': async (input, context) => {

@@ -195,7 +195,7 @@ function asText(content: Buffer): string | null {
 }
 
 /** Whether a real path lies in a real folder. */
-function isInside(folder: string, path: string): boolean {
+export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === '' || (!way.startsWith(`..${sep}`) && way !== '..' && !isAbsolute(way));
 }
@@ -211,7 +211,7 @@ function isOfCompanion(real: string): boolean {
 /** Names that begin with a dot hold most key stores and profiles; these hold others. */
 const protectedNames =
   /^(?:\.|id_(?:rsa|ecdsa|ed25519|dsa)|keychains$|appdata$|keystore$|.*\.(?:kdbx?|keychain(?:-db)?|p12|pfx|pem|key|jks|ppk)$)/i;
-const isProtected = (name: string): boolean => protectedNames.test(name);
+export const isProtected = (name: string): boolean => protectedNames.test(name);
 
 /** Whether a real path lies in a shared folder of which its owner shares hidden files, too. */
 async function showsHidden(real: string, shared: readonly string[], { files }: LocalSettings): Promise<boolean> {
@@ -273,8 +273,8 @@ export async function whyNotShared(input: unknown, settings: LocalSettings): Pro
     : null;
 }
 
-/** The real path of what was asked for, all links resolved, if it lies under a shared folder. */
-async function resolveShared(path: string, { settings }: Pick<CommandContext, 'settings'>): Promise<string> {
+/** The real path of what was asked for, all links resolved, if it lies under a shared folder. @throws CommandError */
+export async function resolveShared(path: string, { settings }: Pick<CommandContext, 'settings'>): Promise<string> {
   const shared = await realFolders(settings.sharedFolders);
   const [first = '', ...rest] = path.split(/[/\\]/);
   const named = isAbsolute(path) ? undefined : settings.sharedFolders.find((folder) => basename(folder) === first);
@@ -300,7 +300,7 @@ async function resolveShared(path: string, { settings }: Pick<CommandContext, 's
   return real;
 }
 
-async function realFolders(folders: string[]): Promise<string[]> {
+export async function realFolders(folders: string[]): Promise<string[]> {
   const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
   return real.filter((folder) => folder !== null);
 }
@@ -333,7 +333,7 @@ async function openFile(real: string, path: string, context: CommandContext): Pr
  * Opens a real path and makes sure that what was opened lies under a shared folder: between the check of a path and its opening
  * somebody may have put a link there.
  */
-async function openShared(real: string, { settings }: CommandContext, flags: number): Promise<FileHandle> {
+export async function openShared(real: string, { settings }: CommandContext, flags: number): Promise<FileHandle> {
   let handle: FileHandle;
   try {
     handle = await open(real, flags | (constants.O_NOFOLLOW ?? 0));

@@ -12,6 +12,13 @@ export interface ResultArtifact {
   content: Buffer | { filePath: string };
 }
 
+/** A file that the hub holds. */
+export interface HubFile {
+  name: string;
+  contentType: string;
+  content: Buffer;
+}
+
 /** What a handler gets beside its input. */
 export interface CommandContext {
   commandId: string;
@@ -28,6 +35,11 @@ export interface CommandContext {
   temporaryFolder: string;
   /** Adds an artefact to the result. */
   attach(artifact: ResultArtifact): void;
+  /**
+   * Reads an artefact of the command's run from the hub.
+   * @throws CommandError `not_found`, `too_large` above `maxBytes`, `hub_unreachable`.
+   */
+  readArtifact(artifactId: string, maxBytes: number): Promise<HubFile>;
 }
 
 export type CommandHandler<Type extends CommandType> = (

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idParams } from '../common.ts';
+import { id, idParams } from '../common.ts';
 import { defineResource } from '../define.ts';
 const tag = 'Companion nodes';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
@@ -14,6 +14,23 @@ export const artifacts = defineResource({
     summary: 'Read an artefact: a screenshot, a recording, a file',
     description: 'Understands `Range: bytes=`.',
     params: idParams,
+    response: z.unknown(),
+    binaryResponse: 'application/octet-stream',
+    errors: ['range_not_satisfiable'],
+  },
+  readAutomationCommandFile: {
+    tag,
+    callers: ['device'],
+    method: 'GET',
+    path: '/v1/automations/nodes/{id}/commands/{commandId}/files/{artifactId}',
+    summary: 'Read an artefact that a command names (the device calls this)',
+    description:
+      'Only while the device carries out the command, and only an artefact of the same run that `files` of its input names.',
+    params: z.strictObject({
+      id,
+      commandId: id,
+      artifactId: id.describe('Artefact that the input of the command names'),
+    }),
     response: z.unknown(),
     binaryResponse: 'application/octet-stream',
     errors: ['range_not_satisfiable'],

@@ -6,6 +6,8 @@ const commandErrorCodes = [
   'denied_by_device',
   'denied_by_policy',
   'outside_shared_folders',
+  'downloads_not_received',
+  'hub_unreachable',
   'tool_missing',
   'permission_needed',
   'timeout',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -124,6 +124,11 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       host: null,
       prompts: undefined,
       pictures: undefined,
+      readArtifact: async (_commandId, artifactId) => ({
+        name: 'artefact.txt',
+        contentType: 'text/plain',
+        content: Buffer.from(`of ${artifactId}`),
+      }),
       onChange: () => undefined,
       onBrowserFull: () => onFull(),
       onOutcome: () => undefined,
@@ -183,6 +188,59 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   }
   const open = (origin: CommandOrigin | undefined, path: string, more: Record<string, unknown> = {}) =>
     send(origin, 'navigate', { url: `${base}${path}`, ...more });
+
+  describe('downloads in a shared folder', () => {
+    const inbox = join(home, 'inbox');
+    const click = (run: CommandOrigin, saveDownloadsTo: string) =>
+      send(run, 'click', { target: { text: 'Report' }, saveDownloadsTo });
+    beforeAll(async () => {
+      mkdirSync(join(inbox, 'sub'), { recursive: true });
+      await changeSettings(folder, { change: 'share', path: inbox, receiveDownloads: true });
+    });
+    afterAll(() => changeSettings(folder, { change: 'unshare', path: inbox }));
+
+    test('a download is saved there too, under a free name, readable by its owner only', async () => {
+      const run = runOf();
+      await open(run, '/downloads');
+      const saved: unknown[] = [];
+      for (const folderOfStep of [inbox, 'inbox', join(inbox, 'sub')]) {
+        const { output, artifacts } = await click(run, folderOfStep);
+        expect(artifacts).toMatchObject([{ content: 'a,b\n1,2\n' }]);
+        saved.push(output['downloads'][0].path);
+      }
+      expect(saved).toEqual([
+        join(inbox, 'Report 1.csv'),
+        join(inbox, 'Report 1 (1).csv'),
+        join(inbox, 'sub', 'Report 1.csv'),
+      ]);
+      for (const path of saved) {
+        expect(readFileSync(path as string, 'utf8')).toBe('a,b\n1,2\n');
+        expect(statSync(path as string).mode & 0o777).toBe(0o600);
+      }
+    });
+
+    test('a folder that receives no downloads is refused before the page is touched', async () => {
+      symlinkSync(shared, join(inbox, 'link'));
+      mkdirSync(join(inbox, '.hidden'));
+      const run = runOf();
+      await open(run, '/downloads');
+      const before = requests.filter((path) => path === '/report.csv').length;
+      for (const [path, code] of [
+        [shared, 'downloads_not_received'],
+        [join(inbox, 'link'), 'downloads_not_received'],
+        [home, 'outside_shared_folders'],
+        [join(inbox, '..', 'data'), 'outside_shared_folders'],
+        [join(inbox, '.hidden'), 'protected_path'],
+        [join(inbox, 'none'), 'not_found'],
+        [join(inbox, 'Report 1.csv'), 'invalid_input'],
+      ] as const)
+        expect(await click(run, path), path).toMatchObject({ code });
+      await changeSettings(folder, { change: 'deny', power: 'files' });
+      expect(await click(run, inbox)).toMatchObject({ code: 'denied_by_device' });
+      await changeSettings(folder, { change: 'allow', power: 'files' });
+      expect(requests.filter((path) => path === '/report.csv')).toHaveLength(before);
+    });
+  });
 
   describe('pages', () => {
     test('each run has a current page of its own', async () => {
@@ -566,6 +624,22 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         code: 'denied_by_device',
       });
       await changeSettings(folder, { change: 'allow', power: 'files' });
+    });
+
+    test('an artefact of the run is uploaded beside a file, also when the owner shares no files', async () => {
+      writeFileSync(join(shared, 'one.txt'), 'first');
+      const run = runOf();
+      await open(run, '/form');
+      const target = { selector: 'input[type=file]' };
+      const artifactId = randomUUID();
+      await send(run, 'upload', { target, files: [{ artifactId }, { path: join(shared, 'one.txt') }] });
+      expect(
+        (await send(run, 'wait_for', { text: `artefact.txt=of ${artifactId};one.txt=first` })).code,
+      ).toBeUndefined();
+      await changeSettings(folder, { change: 'deny', power: 'files' });
+      expect((await send(run, 'upload', { target, files: [{ artifactId }] })).code).toBeUndefined();
+      await changeSettings(folder, { change: 'allow', power: 'files' });
+      expect(await send(run, 'upload', { target, files: [{ name: 'x' }] })).toMatchObject({ code: 'invalid_input' });
     });
 
     test('targets reach into frames, and name the frame where several match', async () => {

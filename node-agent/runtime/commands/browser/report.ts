@@ -6,6 +6,7 @@ import { maxDownloadsAtOnce } from '../../../../shared/commands/browser-common.t
 import type { whereReply } from '../../../../shared/commands/browser-common.ts';
 import { toStorableText } from '../../../../shared/json.ts';
 import type { CommandContext } from '../handler.ts';
+import { saveIntoSharedFolder } from '../save-file.ts';
 import type { HeldDownload } from './downloads.ts';
 import type { OpenPage } from './run-pages.ts';
 
@@ -22,7 +23,11 @@ const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
  * Where a page is now, and what happened on the pages of its run since the last report: dialogs, opened pages, downloads. Downloads that run
  * are waited for until the deadline, in the milliseconds of `performance.now()`; a later command hands over those that take longer.
  */
-export async function report(entry: OpenPage, context: CommandContext, deadline: number): Promise<Where> {
+export async function report(
+  entry: OpenPage,
+  context: CommandContext,
+  { deadline, saveTo }: { deadline: number; saveTo: string | undefined },
+): Promise<Where> {
   const { id, page, pages } = entry;
   const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
   const openedBy = performance.now() + remaining(openedMs);
@@ -37,7 +42,7 @@ export async function report(entry: OpenPage, context: CommandContext, deadline:
   const title = await page.title().catch(() => '');
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
   while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
-  const downloads = await handOver(pages.downloads, context);
+  const downloads = await handOver(pages.downloads, context, saveTo);
   return {
     pageId: id,
     url: addressOf(page.url()),
@@ -52,7 +57,11 @@ export async function report(entry: OpenPage, context: CommandContext, deadline:
 }
 
 /** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
-async function handOver(held: HeldDownload[], context: CommandContext): Promise<Where['downloads']> {
+async function handOver(
+  held: HeldDownload[],
+  context: CommandContext,
+  saveTo: string | undefined,
+): Promise<Where['downloads']> {
   const shown: Where['downloads'] = [];
   for (const download of held.slice()) {
     const { name, url, state, contentType, error } = download;
@@ -71,14 +80,30 @@ async function handOver(held: HeldDownload[], context: CommandContext): Promise<
     await download.saveAs(filePath);
     await download.discard();
     const bytes = statSync(filePath).size;
+    const saved = saveTo === undefined ? {} : await savedIn(saveTo, name, filePath, context);
     if (bytes === 0) {
-      shown.push({ ...facts, contentType, bytes });
+      shown.push({ ...facts, ...saved, contentType, bytes });
       continue;
     }
     context.attach({ name: artifact, contentType, content: { filePath } });
-    shown.push({ ...facts, contentType, bytes, artifact });
+    shown.push({ ...facts, ...saved, contentType, bytes, artifact });
   }
   return shown;
+}
+
+/** Where a download was saved, or why it was not; the artefact is there in both cases. */
+async function savedIn(
+  folder: string,
+  name: string,
+  filePath: string,
+  context: CommandContext,
+): Promise<{ path: string } | { error: string }> {
+  try {
+    return { path: toStorableText(await saveIntoSharedFolder(folder, name, filePath, context)) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    return { error: toStorableText((error as Error).message).slice(0, 1000) };
+  }
 }
 
 /** A name under which an artefact may be sent: plain letters, and different from the others of the command. */
