@@ -4051,6 +4051,8 @@ export interface VisitorConversation {
   } | null;
   /** When it was closed last; null if it never was */
   closedAt: string | null;
+  /** Whether this conversation is closed and the visitor has another one that is not: POST /widget/v1/conversations opens it */
+  isContinued: boolean;
   /** Of the last closing */
   rating: ChatRating | null;
   /** Whether it can be given or changed now */
@@ -4538,6 +4540,24 @@ export interface Operations {
       };
     };
     answer: InboxConversationPage;
+  };
+  /** Start a conversation with a known visitor */
+  startInboxConversation: {
+    input: {
+      params: {
+        /** Id of the workspace */
+        tenantId: string;
+      };
+      body: {
+        /** Visitor to write to */
+        visitorId: string;
+        /** Text of the first message, 1 to 10,000 characters */
+        content: string;
+        /** Where the conversation comes from, such as api or Mobile App */
+        source?: string;
+      };
+    };
+    answer: InboxConversation;
   };
   /** Count the conversations of each view */
   countInboxConversations: {
@@ -7819,6 +7839,7 @@ export const operations: { readonly [Id in OperationId]: readonly [method: strin
   sendChatMessage: ['POST', '/v1/chat/conversations/{id}/messages'],
   listChatVisitors: ['GET', '/v1/chat/visitors'],
   listInboxConversations: ['GET', '/tenants/{tenantId}/chat/conversations'],
+  startInboxConversation: ['POST', '/tenants/{tenantId}/chat/conversations'],
   countInboxConversations: ['GET', '/tenants/{tenantId}/chat/counts'],
   changeInboxConversations: ['POST', '/tenants/{tenantId}/chat/conversations/bulk'],
   getInboxConversation: ['GET', '/tenants/{tenantId}/chat/conversations/{id}'],

@@ -158,6 +158,44 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(await launcher(page).isVisible()).toBe(true);
   });
 
+  test('a conversation that an agent starts reaches the visitor of a closed one, on an open page and after a page load', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    const first = await begin(page, 'Is my order on its way?');
+    const { api, params } = {
+      api: scene.workspace.session,
+      params: (id: string) => ({ tenantId: scene.tenantId, id }),
+    };
+    const close = (id: string) =>
+      api.call('updateInboxConversation', { params: params(id), body: { status: 'closed' } });
+    const visitorId = (await api.call('getInboxConversation', { params: params(first) })).visitor?.id as string;
+    const start = (content: string) =>
+      api.call('startInboxConversation', { params: { tenantId: scene.tenantId }, body: { visitorId, content } });
+    // The page is open.
+    await close(first);
+    await frameOf(page).getByText('This conversation was closed.').waitFor();
+    const second = await start('Your order has arrived at the post office.');
+    await expect.poll(() => said(page)).toEqual(['Your order has arrived at the post office.']);
+    // The chat is closed, and the visitor walks on.
+    await close(second.id);
+    await closer(page).click();
+    await page.goto(`${site.origin}/cart`);
+    const third = await start('Did it reach you?');
+    await page.goto(`${site.origin}/`);
+    await expect.poll(() => badge(page).textContent()).toBe('1');
+    expect(await heardOf(page, 'message')).toMatchObject([{ content: 'Did it reach you?' }]);
+    await launcher(page).click();
+    await expect.poll(() => said(page)).toEqual(['Did it reach you?']);
+    await frameOf(page).getByRole('textbox', { name: 'Message' }).fill('It did, thank you!');
+    await frameOf(page).getByRole('button', { name: 'Send message' }).click();
+    await expect
+      .poll(async () => (await api.call('getInboxConversation', { params: params(third.id) })).lastMessage?.content)
+      .toBe('It did, thank you!');
+    expect(consoled).toEqual([]);
+  });
+
   test('another tab of the site goes on with the conversation, closed, and a shutdown in one ends it in both', async () => {
     await using site = await shop();
     await using context = await newContext();

@@ -3,6 +3,7 @@ import { call, HubError } from './api.ts';
 import { Attention } from './attention.ts';
 import type { Blobs } from './blobs.ts';
 import type { ChatOptions, Introduction } from './chat-options.ts';
+import { reportedKey } from './conversation.ts';
 import { Draft } from './draft.ts';
 import { tellUnread } from './host.ts';
 import type { KeptSession } from './kept.ts';
@@ -126,6 +127,21 @@ export class Chat {
       if (turn !== this.#turn) return;
       if (error instanceof HubError && (error.isPassing || error.status === 409)) throw error;
       this.#refused(error);
+    }
+  }
+
+  /** Opens the conversation that an agent started after this one was closed. All of its messages are news. */
+  async #goOn(): Promise<void> {
+    const turn = this.#begin();
+    try {
+      const session = await this.#open?.session.call<VisitorSession>('conversations', { method: 'POST' });
+      if (session === undefined || turn !== this.#turn) return;
+      this.#options.kept.set(reportedKey(session.conversation.id), 0);
+      await this.#use(session, { isKnown: this.#isKnown(), turn });
+    } catch (error) {
+      // The closed conversation stays, and its button leads to the new one.
+      if (turn === this.#turn && !(error instanceof HubError && (error.isPassing || error.status === 409)))
+        this.#refused(error);
     }
   }
 
@@ -280,6 +296,7 @@ export class Chat {
         if (!this.#isSeen()) this.#attention.sound();
       },
       onReturned: (text) => this.#draft.set(text),
+      onContinued: () => void this.#goOn(),
       onRenewed: (renewed) => {
         keep(renewed);
         store.set({ settings: renewed.settings });

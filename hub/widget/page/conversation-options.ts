@@ -18,5 +18,7 @@ export interface ConversationOptions {
   onIncoming: (message: ChatMessage) => void;
   /** The conversation was closed before these were sent. */
   onReturned: (text: string, attachments: Outgoing['attachments']) => void;
+  /** The conversation is closed and the visitor has another one that is not. */
+  onContinued: () => void;
   onRefused: (error: HubError) => void;
 }

@@ -23,6 +23,9 @@ const isOfOthers = ({ senderType }: ChatMessage) => senderType !== 'visitor' && 
 
 const nameOf = (who: string, { language }: ChatState) => (who === 'ai' ? language.words.assistant : '');
 
+/** Under which it is kept up to which message the host was told of a conversation's messages. */
+export const reportedKey = (conversationId: string) => `reported.${conversationId}`;
+
 /**
  * One conversation: what was said, what comes in, what goes out.
  * Over 300 lines: each message passes through all of this state.
@@ -37,6 +40,8 @@ export class Conversation {
   #conversation: VisitorConversation;
   #isAtEnd = true;
   #hasEnded = false;
+  /** Whether `onContinued` was called. */
+  #isContinued = false;
   #repairing: Promise<void> | null = null;
   #isReadingOlder = false;
   #typingTimer: ReturnType<typeof setTimeout> | undefined;
@@ -276,7 +281,7 @@ export class Conversation {
   }
 
   get #reportedKey(): string {
-    return `reported.${this.#conversation.id}`;
+    return reportedKey(this.#conversation.id);
   }
 
   #report(messages: readonly ChatMessage[]): void {
@@ -299,6 +304,10 @@ export class Conversation {
     this.#conversation = conversation;
     const unread = this.#messages.countAfter(conversation.visitorReadSeq, isOfOthers);
     this.#options.store.set({ conversation, unread });
+    if (conversation.isContinued && !this.#isContinued && !this.#hasEnded) {
+      this.#isContinued = true;
+      this.#options.onContinued();
+    }
   }
 
   /** What was written goes back to its writer, who may begin a new conversation with it. */

@@ -8,7 +8,7 @@ import type { Upload } from './uploads.ts';
 
 export interface OpenChatOptions extends Pick<
   ConversationOptions,
-  'store' | 'kept' | 'isSeen' | 'onIncoming' | 'onRefused'
+  'store' | 'kept' | 'isSeen' | 'onIncoming' | 'onContinued' | 'onRefused'
 > {
   /** The hub gave the session another token. */
   onRenewed: (session: VisitorSession) => void;

@@ -11,6 +11,7 @@ import {
   contentOrFiles,
   conversationStatuses,
   maxMessageLength,
+  source,
   needsContent,
   needsOneDirection,
   oneDirection,
@@ -75,6 +76,22 @@ export const inbox = defineResource({
         message: 'goes with the view visitor, which needs it',
       }),
     response: page(inboxConversation),
+  },
+  startInboxConversation: {
+    ...agent,
+    method: 'POST',
+    path: '/tenants/{tenantId}/chat/conversations',
+    summary: 'Start a conversation with a known visitor',
+    description:
+      'Opens a conversation, assigns it to you and sends the first message. The chat of the visitor shows it instead of their closed conversation, with an unread count. A visitor who writes through a channel gets the message through the channel. Answers 409 `conflict` with the id of the conversation when the visitor has one that is not closed: reply there.',
+    params: inWorkspace,
+    body: z.strictObject({
+      visitorId: id.describe('Visitor to write to'),
+      content: chatText(1, maxMessageLength).describe('Text of the first message, 1 to 10,000 characters'),
+      source: source.default('support'),
+    }),
+    response: inboxConversation,
+    errors: ['conflict', 'visitor_blocked'],
   },
   countInboxConversations: {
     ...agent,

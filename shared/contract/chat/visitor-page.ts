@@ -73,6 +73,11 @@ export const visitorConversation = named(
         .nullable()
         .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
       closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
+      isContinued: z
+        .boolean()
+        .describe(
+          'Whether this conversation is closed and the visitor has another one that is not: POST /widget/v1/conversations opens it',
+        ),
       rating: rating.nullable().describe('Of the last closing'),
       ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
     })

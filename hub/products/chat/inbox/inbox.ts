@@ -8,8 +8,14 @@ import { tellAccess } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
-import { listConversations, markRead } from '../conversations/index.ts';
-import type { ChangedConversation, ConversationWriter, MessageWriter } from '../conversations/index.ts';
+import { listConversations, markRead, visitorColumns } from '../conversations/index.ts';
+import type {
+  ChangedConversation,
+  ChatActor,
+  ConversationWriter,
+  MessageWriter,
+  VisitorRow,
+} from '../conversations/index.ts';
 import { readInboxConversation, readInboxDetail, readInboxMessages } from './reads.ts';
 import { presentInboxMessage } from './rows.ts';
 import type { Viewing } from './viewing.ts';
@@ -71,6 +77,40 @@ export class Inbox {
     query: { limit: number; after?: string | undefined; before?: string | undefined },
   ) {
     return this.#deps.db.read(tenantId, (tx) => readInboxMessages(tx, id, query));
+  }
+
+  /**
+   * Opens a conversation with a visitor who has none that is not closed, assigned to the agent, with a first message.
+   * @throws AppError `not_found`, `visitor_blocked`, `conflict`.
+   */
+  async start(agent: Agent, { visitorId, content, source }: BodyOf<'startInboxConversation'>) {
+    const { tenantId, userId } = agent;
+    const { db, conversationWriter, messageWriter, changes } = this.#deps;
+    const { conversation, committed, closedIds } = await db.workspace(tenantId, async (tx) => {
+      // Locks the visitor, so that two agents at the same time open one conversation.
+      const visitor = await lockReachableVisitor(tx, visitorId);
+      const actor: ChatActor = { actor: `user:${userId}`, environment: visitor.environment };
+      const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? 'Visitor';
+      const opened = await conversationWriter.open(tx, tenantId, { name, source, priority: 'normal', visitor }, actor);
+      const { id } = opened.conversation;
+      const assigned = await conversationWriter.assign(tx, tenantId, id, { userId }, actor);
+      const written = await messageWriter.write(
+        tx,
+        tenantId,
+        id,
+        { content, senderType: 'agent', senderId: userId, sentBy: actor.actor },
+        actor,
+      );
+      return {
+        conversation: await readInboxConversation(tx, id),
+        committed: [opened.committed, assigned.committed, written.committed],
+        closedIds: await conversationsOnScreen(tx, visitorId),
+      };
+    });
+    for (const each of committed) each();
+    // Pages of the visitor that show a closed conversation go on in the new one.
+    for (const id of closedIds) changes.tell(tenantId, id, { kind: 'conversation' });
+    return conversation;
   }
 
   /** @throws AppError `not_found`. */
@@ -194,6 +234,47 @@ export class Inbox {
     for (const change of changes) change?.committed();
     return conversation;
   }
+}
+
+/** @throws AppError `not_found`, `visitor_blocked`, `conflict` for a visitor with a conversation that is not closed. */
+async function lockReachableVisitor(
+  tx: Transaction,
+  visitorId: string,
+): Promise<VisitorRow & { environment: 'live' | 'test' }> {
+  const { rows } = await tx.query<VisitorRow & { environment: 'live' | 'test'; is_blocked: boolean }>(
+    'lock_visitor_to_write_to',
+    `SELECT ${visitorColumns}, environment, blocked_at IS NOT NULL AS is_blocked FROM chat_visitors WHERE id = $1 AND erased_at IS NULL FOR NO KEY UPDATE`,
+    [visitorId],
+  );
+  const [visitor] = rows;
+  if (visitor === undefined) throw notFound('visitor', visitorId);
+  if (visitor.is_blocked)
+    throw new AppError(
+      'visitor_blocked',
+      `The visitor ${visitorId} is blocked; unblock them before you write to them.`,
+    );
+  const { rows: open } = await tx.query<{ id: string }>(
+    'find_unclosed_conversation',
+    `SELECT id FROM chat_conversations WHERE visitor_id = $1 AND status <> 'closed' ORDER BY moved_at DESC, id DESC LIMIT 1`,
+    [visitorId],
+  );
+  if (open[0] !== undefined)
+    throw new AppError(
+      'conflict',
+      `The visitor ${visitorId} has the conversation ${open[0].id}, which is not closed; reply there.`,
+      { details: [{ path: 'body.visitorId', message: `has the conversation ${open[0].id}` }] },
+    );
+  return visitor;
+}
+
+/** Conversations that sessions of a visitor show. */
+async function conversationsOnScreen(tx: Transaction, visitorId: string): Promise<string[]> {
+  const { rows } = await tx.query<{ conversation_id: string }>(
+    'find_conversations_on_screen',
+    'SELECT DISTINCT conversation_id FROM chat_sessions WHERE visitor_id = $1 AND expires_at > now()',
+    [visitorId],
+  );
+  return rows.map(({ conversation_id: id }) => id);
 }
 
 /** @throws AppError `validation_failed` for a rest that is over before it begins. */

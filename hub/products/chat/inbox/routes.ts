@@ -8,6 +8,7 @@ const agentOf = ({ tenantId, user }: SessionIdentity): Agent => ({ tenantId, use
 export const inboxRoutes = (inbox: Inbox) =>
   implement(resource, {
     listInboxConversations: ({ principal, query }) => inbox.list(agentOf(principal), query),
+    startInboxConversation: ({ principal, body }) => inbox.start(agentOf(principal), body),
     countInboxConversations: ({ principal }) => inbox.counts(agentOf(principal)),
     changeInboxConversations: ({ principal, body }) => inbox.bulk(agentOf(principal), body),
     getInboxConversation: ({ principal, params }) => inbox.show(agentOf(principal), params.id),

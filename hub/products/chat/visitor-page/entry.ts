@@ -135,7 +135,7 @@ export class VisitorEntry {
         // Looked for once the visitor is ours: whoever began one at the same moment has committed by then.
         tx.query<ConversationRow>(
           'find_open_conversation_of_session',
-          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status IN ('open', 'pending') AND environment = $2
+          `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status <> 'closed' AND environment = $2
            ORDER BY moved_at DESC, id DESC LIMIT 1`,
           [visitorId, environment],
         ),

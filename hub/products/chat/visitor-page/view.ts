@@ -16,6 +16,7 @@ export interface VisitorViewRow {
   visitor_read_seq: number;
   agent_read_seq: number;
   closed_at: Date | null;
+  is_continued: boolean;
   agent_name: string | null;
   agent_picture: string | null;
   agent_online: boolean;
@@ -36,6 +37,8 @@ export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_se
        (SELECT p.id FROM member_pictures p WHERE p.user_id = c.assigned_user_id AND p.tenant_id = c.tenant_id) AS agent_picture,
        ${someAgentIsOnline('c.tenant_id')} AS agent_online, c.owner = 'ai' AND c.status <> 'closed' AS has_assistant, w.ai_settings->>'disclosure' AS disclosure,
        r.score, r.comment, r.created_at AS rated_at, r.updated_at AS rating_changed_at,
+       c.status = 'closed' AND EXISTS (SELECT FROM chat_conversations n WHERE n.visitor_id = c.visitor_id AND n.environment = c.environment
+         AND n.status <> 'closed') AS is_continued,
        c.status = 'closed' AND c.closed_at > now() - make_interval(days => ${ratingDays})
          AND (r.id IS NULL OR r.created_at > now() - make_interval(hours => ${ratingChangeHours})) AS can_be_rated,
        w.settings`;
@@ -54,6 +57,7 @@ export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversa
   agentOnline: row.agent_online,
   assistant: row.has_assistant === true ? { disclosure: row.disclosure ?? '' } : null,
   closedAt: row.closed_at?.toISOString() ?? null,
+  isContinued: row.is_continued,
   rating:
     row.score === null
       ? null
