@@ -4,6 +4,8 @@ import type { PromisedJob } from './engine/index.ts';
 import { openRunQueue } from './engine/run-queue.ts';
 import { SkillRegistry } from './engine/skill-catalog.ts';
 import { engineRetention, engineTasks } from './engine/upkeep.ts';
+import { adviseOnDatabase } from './platform/db/database-advice.ts';
+import type { DatabaseAdvice } from './platform/db/database-advice.ts';
 import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
@@ -46,6 +48,8 @@ export interface App extends AsyncDisposable {
   chatEvents: ChatEvents;
   /** For whoever tells events: the hub's own database. */
   db: Database;
+  /** How many connections are in use and allowed, and what the operator should change in the database. */
+  adviseOnDatabase(settings: Pick<Config, 'database' | 'redisUrl'>): Promise<DatabaseAdvice>;
   /** Does every periodic task once, now. */
   sweep(): Promise<void>;
 }
@@ -109,8 +113,25 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows, hubPacks } = automations;
-  const parts = { identity, nodes: nodes.nodes, workflows, hubPacks, calls, chat, chatEvents: chat.events, db };
+  const adviseOn: App['adviseOnDatabase'] = ({ database, redisUrl }) =>
+    adviseOnDatabase(db, {
+      poolSize: database.maxConnections,
+      hasRedis: redisUrl !== null,
+      isExternal: database.url !== null,
+    });
+  const parts = {
+    adviseOnDatabase: adviseOn,
+    identity,
+    nodes: nodes.nodes,
+    workflows,
+    hubPacks,
+    calls,
+    chat,
+    chatEvents: chat.events,
+    db,
+  };
   if (runQueue === null) return { ...parts, ...ownedBy(stack), url: null, isNew: false, sweep: async () => undefined };
+  for (const warning of (await adviseOn(config)).warnings) logger.warn(warning);
   const isNew = await identity.ensureDemoWorkspace(demoWorkspace);
 
   // What runs; not loaded by commands, which run and serve nothing.

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { Command } from 'commander';
+import type { App } from '../app.ts';
 import { settingsTable } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readFolderOwner } from '../platform/data-folder.ts';
@@ -69,7 +70,7 @@ async function examine(): Promise<Check[]> {
   }
   return [
     { check: 'settings', ok: true, detail: `data folder ${config.home}` },
-    await attempt('database', () => withApp(async () => 'answers')),
+    await attempt('database', () => withApp(examineDatabase)),
     await attempt('port', () => examinePort(config)),
     ...(await examineCalls(config)),
     await attempt('SIP server', async () => {
@@ -77,6 +78,11 @@ async function examine(): Promise<Check[]> {
       return examineSipServer(config.sip.server, config.sip.dial.emergency);
     }),
   ];
+}
+
+async function examineDatabase({ adviseOnDatabase }: App, config: Config): Promise<string> {
+  const { summary, warnings } = await adviseOnDatabase(config);
+  return [`answers; ${summary}`, ...warnings.map((warning) => `warning: ${warning}`)].join(`\n${' '.repeat(22)}`);
 }
 
 async function examinePort({ http, home }: Config): Promise<string> {

@@ -30,7 +30,6 @@ export const usageEvents = defineResource({
     entitlement: [],
     method: 'GET',
     path: '/tenants/{tenantId}/usage-events',
-    compressible: true,
     summary: 'List usage events for billing',
     description: `One event for each chat session that was created and for each AI run that succeeded, newest first, of the last ${usageEventDays} days. Events never change. Bill events of the environment \`live\` only. Tokens and cost of models: \`GET /tenants/{tenantId}/ai/usage\`.`,
     params: z.strictObject({ tenantId: id }),
