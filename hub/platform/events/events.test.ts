@@ -81,6 +81,46 @@ describe.skipIf(!redisAvailable)('events over Redis (needs redis-server)', () =>
     maxTextLength: 20_000_000,
   });
 
+  test('processes whose connection was never lost look again when another process lost events', async () => {
+    const open = new Set<Socket>();
+    let isCut = false;
+    const proxy = createServer((socket) => {
+      if (isCut) {
+        socket.destroy();
+        return;
+      }
+      const upstream = connect(Number(new URL(redis.url).port), '127.0.0.1');
+      open.add(socket);
+      socket.pipe(upstream).pipe(socket);
+      for (const each of [socket, upstream]) each.on('error', () => undefined);
+      socket.on('close', () => open.delete(socket) && upstream.destroy());
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void proxy.close());
+    const silent = pino({ level: 'silent' });
+    await using steady = await RedisEvents.connect(redis.url, testSecrets, silent);
+    await using cut = await RedisEvents.connect(
+      `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      testSecrets,
+      silent,
+    );
+    let looked = 0;
+    const heard: unknown[] = [];
+    using _again = steady.onReconnect(() => (looked += 1));
+    using _topic = steady.subscribe('topic', (payload) => heard.push(payload));
+    isCut = true;
+    for (const socket of open) socket.destroy();
+    await expect.poll(() => cut.isInterrupted).toBe(true);
+    await cut.publish('topic', { n: 1 });
+    expect(steady.isInterrupted).toBe(false);
+    expect([looked, heard]).toEqual([0, []]);
+    isCut = false;
+    await expect.poll(() => looked).toBe(1);
+    await cut.publish('topic', { n: 2 });
+    await expect.poll(() => heard).toEqual([{ n: 2 }]);
+    expect(looked).toBe(1);
+  });
+
   test('what ends while its connection comes back leaves no failure that nobody catches', async () => {
     const open = new Set<Socket>();
     let swallowed = 0;

@@ -8,6 +8,8 @@ import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 
 const channel = 'outrigger:events';
+/** A process publishes it when events of its own were lost: the other processes then look again. */
+const lostTopic = 'hub-events-lost';
 
 /** Events over Redis pub/sub, for many hub processes. */
 export class RedisEvents implements Events {
@@ -19,6 +21,8 @@ export class RedisEvents implements Events {
   readonly #processId = randomUUID();
   #beat: NodeJS.Timeout | undefined;
   #isSubscribed = false;
+  /** Whether an event could not be published since the other processes were told of lost ones. */
+  #hasLost = false;
 
   private constructor(url: string, secrets: Secrets, logger: Logger, { pingDeadlineMs }: Required<EventsOptions>) {
     this.#secrets = secrets;
@@ -33,7 +37,9 @@ export class RedisEvents implements Events {
     });
     // It subscribes again itself: of what the client would do nobody could catch the failure, as when this ends meanwhile.
     this.#subscriber = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, autoResubscribe: false });
-    this.#subscriber.on('message', (_channel: string, text: string) => this.#local.receive(text, this.#processId));
+    this.#subscriber.on('message', (_channel: string, text: string) => {
+      if (this.#local.receive(text, this.#processId)?.topic === lostTopic) this.#local.reconnected();
+    });
     this.#subscriber.on('close', () => (this.#isSubscribed = false));
   }
 
@@ -63,6 +69,7 @@ export class RedisEvents implements Events {
           () => undefined,
         ),
     );
+    events.#publisher.on('ready', () => void events.#publishLost());
     events.#watch(ping);
     return events;
   }
@@ -88,7 +95,19 @@ export class RedisEvents implements Events {
     try {
       await this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, topic, payload));
     } catch (error) {
+      this.#hasLost = true;
       this.#logger.warn({ err: error, part: 'redis' }, 'an event did not reach the other processes');
+    }
+  }
+
+  /** Makes the other processes look again, once Redis takes events again. Their own connections may never have been lost. */
+  async #publishLost(): Promise<void> {
+    if (!this.#hasLost || this.#publisher.status !== 'ready') return;
+    this.#hasLost = false;
+    try {
+      await this.#publisher.publish(channel, packEvent(this.#secrets, this.#processId, lostTopic, {}));
+    } catch {
+      this.#hasLost = true;
     }
   }
 
@@ -106,6 +125,7 @@ export class RedisEvents implements Events {
   /** Replaces the connections when they fall silent without ending. */
   #watch({ pingMs, pingDeadlineMs }: Required<EventsOptions>): void {
     this.#beat = setInterval(() => {
+      void this.#publishLost();
       for (const client of [this.#publisher, this.#subscriber]) {
         if (client.status !== 'ready') continue;
         const late = setTimeout(() => {
