@@ -14,6 +14,9 @@ import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
 import { releaseStartGarbage } from './platform/start-garbage.ts';
 
+// Node opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code as the hub.
+process.on('SIGUSR1', () => undefined);
+
 const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
 
 Starts the hub. Settings come from the environment and from .env; docs/settings.md lists them all.

@@ -24,6 +24,9 @@ import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { askStatus, describeRunning } from './running-status.ts';
 import { Supervisor } from './supervisor.ts';
 
+// Node opens its inspector on SIGUSR1. A program that a workflow started could then run code as the companion.
+process.on('SIGUSR1', () => undefined);
+
 const program = new Command('outrigger-companion')
   .description('Lets workflows of an Outrigger hub work on this machine, within what you allow.')
   .version(appVersion)

@@ -290,6 +290,27 @@ describe('an approval of system.run', () => {
     expect((await decide(approvalId, workspace.jwt)).status).toBe(200);
   });
 
+  test('keeps its approvers when a key writes the policy', async () => {
+    const own = await hub.workspace();
+    const put = (as: typeof own.api, body: Record<string, unknown>) =>
+      as.call('putAutomationPolicy', { body: body as never });
+    for (const body of [
+      { defaultApprovers: ['mine@attacker.test'] },
+      { stepApprovalsNeedPerson: true },
+      { soleMemberMayDecideOwnRuns: false },
+    ])
+      await expect(put(own.api, body)).rejects.toMatchObject({
+        status: 403,
+        code: 'approval_needs_person',
+        details: [{ path: `body.${Object.keys(body)[0]}` }],
+      });
+    await put(own.session, { defaultApprovers: [own.email] });
+    await expect(put(own.api, {})).rejects.toMatchObject({ code: 'approval_needs_person' });
+    expect(await put(own.api, { defaultApprovers: [own.email], maxRunsPerHour: 7 })).toMatchObject({
+      defaultApprovers: [own.email],
+    });
+  });
+
   test('names the approvers that the policy demands, and is decided by them alone', async () => {
     const approver = await addMember('agent');
     const other = await addMember('agent');

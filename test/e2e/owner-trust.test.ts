@@ -185,6 +185,15 @@ test('a program that was approved can not allow itself anything, and its cut of 
   expect((await companion.cli('doctor')).stdout).toMatch(/fail +log .*Entries 9 to/);
 });
 
+test('a signal of an approved program opens no debugger of the companion', async () => {
+  await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+  const pid = String(companion.process()?.pid);
+  expect(await run(companion, 'system.run', { argv: ['kill', '-USR1', pid] })).toMatchObject({ status: 'succeeded' });
+  expect((await run(companion, 'node.ping')).status).toBe('succeeded');
+  expect(companion.log()).not.toContain('Debugger listening');
+  expect(companion.process()?.exitCode).toBeNull();
+});
+
 test('a log that was cut while no companion ran is found by what the hub knows of it, and the hub shows it', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const node = async () =>

@@ -126,8 +126,10 @@ export const policies = defineResource({
     method: 'PUT',
     path: '/v1/automations/policies',
     summary: 'Set the policy of the workspace',
-    description: 'What is left out goes back to its default.',
+    description:
+      'What is left out goes back to its default. Only a signed-in admin changes `defaultApprovers`, `stepApprovalsNeedPerson` and `soleMemberMayDecideOwnRuns`: a key must send their present values.',
     body: putPolicyBody,
     response: policy,
+    errors: ['approval_needs_person'],
   },
 });

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { policies as resource, putPolicyBody } from '../../../../shared/contract/automations/policies.ts';
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
-import { invalidBody } from '../../../../shared/errors.ts';
+import { AppError, invalidBody } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
@@ -70,8 +70,9 @@ export class Policies {
   }
 
   /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
-  async put(tenantId: string, body: PutBody, actor: string): Promise<Policy> {
+  async put(tenantId: string, body: PutBody, { actor, isUser }: { actor: string; isUser: boolean }): Promise<Policy> {
     const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      if (!isUser) await assertSameDeciders(tx, tenantId, body);
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
       if (unknown !== -1)
         throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
@@ -102,4 +103,19 @@ export class Policies {
     this.#deps.dispatch(jobs);
     return policy;
   }
+}
+
+/** Fields that say who may decide approvals. A key that could change them could approve its own commands. */
+const deciderFields = ['defaultApprovers', 'stepApprovalsNeedPerson', 'soleMemberMayDecideOwnRuns'] as const;
+
+/** @throws AppError `approval_needs_person` when a key would change who may decide. */
+async function assertSameDeciders(tx: Transaction, tenantId: string, body: PutBody): Promise<void> {
+  const present = await readPolicy(tx, tenantId);
+  const changed = deciderFields.find((field) => JSON.stringify(present[field]) !== JSON.stringify(body[field]));
+  if (changed !== undefined)
+    throw new AppError(
+      'approval_needs_person',
+      `Only a signed-in admin changes ${changed}; send its present value, or sign in.`,
+      { details: [{ path: `body.${changed}`, message: 'can be changed by a signed-in admin only' }] },
+    );
 }

@@ -6,5 +6,6 @@ import type { Policies } from './policies.ts';
 export const policyRoutes = (policies: Policies) =>
   implement(resource, {
     getAutomationPolicy: ({ principal }) => policies.get(principal.tenantId),
-    putAutomationPolicy: ({ principal, body }) => policies.put(principal.tenantId, body, actorOf(principal)),
+    putAutomationPolicy: ({ principal, body }) =>
+      policies.put(principal.tenantId, body, { actor: actorOf(principal), isUser: principal.kind === 'session' }),
   });
