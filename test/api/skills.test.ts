@@ -78,8 +78,6 @@ describe('the catalogue of skills', () => {
       ['log.write', { message: 'x' }],
       ['memory.write', { key: 'k', value: { a: [1] } }],
       ['memory.read', { key: 'k' }],
-      // The specification gives both skills of memory the same fields.
-      ['memory.read', { key: 'k', value: 'ignored' }],
       ['memory.diff', { key: 'list', items: [{ id: 1 }], by: 'id' }],
       ['runs.summary', {}],
       ['subagent.spawn', { workflowId: child.id }],

@@ -18,10 +18,10 @@ export function memorySkills(memory: Memory): DirectSkill[] {
       summary: 'Reads what was remembered under a key; null when nothing was.',
       requires: ['automations'],
       scope: ['key', 'sessionId'],
-      input: z.strictObject({ key, sessionId, value: jsonValue.optional().describe('Accepted and ignored') }),
+      input: z.strictObject({ key, sessionId }),
       output: z.object({ key: z.string(), value: jsonValue }),
       async read(input, { tenantId }) {
-        const value = await memory.read(tenantId, { key: input.key, sessionId: input.sessionId });
+        const value = await memory.read(tenantId, input);
         return { output: { key: input.key, value } };
       },
     }),
