@@ -17,15 +17,19 @@ import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { writeSunk } from './row-sink.ts';
-import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
+import { heapOfText } from './run-memory.ts';
+import { assertOutputFits, outputBytesOf, readLargeState, readState, setAside } from './run-outputs.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
 import { advanceRun, isStepState, writeReceipt, stepUnderWay, writeStep } from './store.ts';
+import type { StepRow } from './store.ts';
 
 /**
  * Goes on with an agent's loop: asks the model, carries out the tools that it calls, tells it what came of them, until it ends with
  * FINAL. Every turn and every tool result is written before the next begins, so that a crash repeats none of them.
+ *
+ * Over 300 lines: the order of its turns, its writes and its memory is read side by side.
  */
 export async function runAgentStep(
   deps: EngineDependencies,
@@ -33,16 +37,22 @@ export async function runAgentStep(
   index: number,
   step: AgentStep,
   attempt: number,
-  stored: JsonObject | null,
-  wait: StepWait | null,
+  row: StepRow | undefined,
 ): Promise<StepOutcome> {
-  const state = (stored as unknown as AgentState | null) ?? held.working(index, () => newState(held, index, step));
-  if (stored === null) noteInput(held, index, { prompt: state.prompt });
-  const loop = await AgentLoop.open(deps, held, index, step, attempt, state);
+  const stored = row?.wait?.kind === 'retry' ? undefined : row;
+  const isNew = (stored?.state ?? stored?.unread_state ?? null) === null;
+  const begun = isNew ? held.working(index, () => newState(held, index, step)) : null;
+  if (begun !== null) noteInput(held, index, { prompt: begun.prompt });
+  const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));
+  // The templates of the step are rendered.
+  await setAside(held, index + 1);
+  const state = begun ?? ((stored?.state ?? (await readLargeState(held, stored))) as unknown as AgentState);
+  if (row !== undefined) held.results.set(index, { ...row, state: null });
+  const loop = new AgentLoop(deps, held, index, step, attempt, state, briefing);
   try {
-    return await loop.run(wait);
+    return await loop.run(row?.wait ?? null);
   } catch (error) {
-    if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: toJson(state) };
+    if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: loop.json() };
     throw error;
   }
 }
@@ -53,10 +63,12 @@ class AgentLoop {
   readonly #index: number;
   readonly #step: AgentStep;
   readonly #attempt: number;
-  readonly #state: AgentState;
+  #state: AgentState;
+  /** Length of the state as it was written last, as JSON, in bytes. */
+  #stateBytes: number;
   readonly #briefing: Briefing;
 
-  private constructor(
+  constructor(
     deps: EngineDependencies,
     held: HeldRun,
     index: number,
@@ -71,25 +83,15 @@ class AgentLoop {
     this.#step = step;
     this.#attempt = attempt;
     this.#state = state;
+    this.#stateBytes = held.working(index, () => outputBytesOf(state as unknown as JsonObject, null));
     this.#briefing = briefing;
-  }
-
-  static async open(
-    deps: EngineDependencies,
-    held: HeldRun,
-    index: number,
-    step: AgentStep,
-    attempt: number,
-    state: AgentState,
-  ): Promise<AgentLoop> {
-    const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));
-    return new AgentLoop(deps, held, index, step, attempt, state, briefing);
   }
 
   async run(wait: StepWait | null): Promise<StepOutcome> {
     let waiting = wait === null || wait.kind === 'retry' || wait.kind === 'delay' ? null : wait;
     for (;;) {
       this.#held.signal.throwIfAborted();
+      await this.#reserveMemory();
       const last = this.#state.turns.at(-1);
       const open = last?.calls.find((call) => call.status === 'pending');
       if (open !== undefined) {
@@ -104,8 +106,23 @@ class AgentLoop {
     }
   }
 
-  #json(): JsonObject {
+  json(): JsonObject {
     return this.#working(() => toJson(this.#state));
+  }
+
+  /** Reserves memory for the state as it grows. Where there is no room for more, the state is left in the database until there is. */
+  async #reserveMemory(): Promise<void> {
+    const { memory, place, signal } = this.#held;
+    const heap = heapOfText(this.#stateBytes);
+    if (memory.tryResize(heap)) return;
+    const isWritten = this.#state.turns.length > 0;
+    if (isWritten) this.#state = { ...this.#state, turns: [] };
+    try {
+      await place.outside(() => memory.resize(heap, signal));
+    } finally {
+      if (isWritten && !signal.aborted)
+        this.#state = (await readState(this.#held, this.#index)) as unknown as AgentState;
+    }
   }
 
   #working<Result>(work: () => Result): Result {
@@ -182,7 +199,7 @@ class AgentLoop {
       call: call.call,
       label: undefined,
       timeoutSeconds: remainingSeconds(this.#step, this.#state),
-      state: this.#json(),
+      state: this.json(),
     };
     const startedAt = performance.now();
     let outcome: CallOutcome;
@@ -220,7 +237,7 @@ class AgentLoop {
       return null;
     }
     this.#state.activeMs += performance.now() - startedAt;
-    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.#json() };
+    if (outcome.kind === 'waiting') return { ...outcome, attempt: this.#attempt, state: this.json() };
     const { output, outputText, effect, rows, persist } = outcome;
     Object.assign(call, { status: 'succeeded', output, outputText });
     const receipt = async (tx: Transaction) => {
@@ -256,6 +273,7 @@ class AgentLoop {
       return { state: json, bytes: outputBytesOf(json, null) };
     });
     assertOutputFits(this.#held, this.#index, bytes);
+    this.#stateBytes = bytes;
     let tries = 0;
     await this.#held.write(async (tx) => {
       tries += 1;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Step } from '../../shared/contract/automations/steps.ts';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database } from '../platform/db/database.ts';
 import { workspaceTopic } from '../platform/events/workspace-topic.ts';
@@ -14,9 +15,29 @@ const [firstPauseMs, lastPauseMs] = [5, 320];
 /** Whether a run wants a worker and nobody holds it, as SQL. */
 const isToBeHad = `status IN ('queued', 'running') AND wake_at <= now() + interval '250 milliseconds' AND lease_expires_at IS NULL`;
 
+/** The steps of the runs that this process has in hand: runs of one version of a workflow share them. */
+class SharedSteps {
+  readonly #byVersion = new Map<string, WeakRef<Step[]>>();
+  readonly #forget = new FinalizationRegistry<string>((version) => {
+    if (this.#byVersion.get(version)?.deref() === undefined) this.#byVersion.delete(version);
+  });
+
+  share(run: ClaimedRun): void {
+    const version = `${run.workflow_id} ${String(run['workflow_version'])}`;
+    const known = this.#byVersion.get(version)?.deref();
+    if (known !== undefined) {
+      run.steps = known;
+      return;
+    }
+    this.#byVersion.set(version, new WeakRef(run.steps));
+    this.#forget.register(run.steps, version);
+  }
+}
+
 /** Takes runs that want a worker, those that are wanted in one moment by one statement. */
 export class Claims {
   readonly #batches: Batches<string, ClaimedRun | 'locked' | null>;
+  readonly #steps = new SharedSteps();
 
   constructor(db: Database) {
     this.#batches = new Batches({
@@ -34,7 +55,10 @@ export class Claims {
   async claim(runId: string): Promise<ClaimedRun | null> {
     for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
       const claimed = await this.#batches.add(line, runId);
-      if (claimed !== 'locked') return claimed;
+      if (claimed !== 'locked') {
+        if (claimed !== null) this.#steps.share(claimed);
+        return claimed;
+      }
       if (pauseMs > lastPauseMs) return null;
       await sleep(pauseMs);
     }

@@ -19,7 +19,14 @@ import { outputUses } from './output-uses.ts';
 import { ProgressWriter } from './progress.ts';
 import type { DoneStep } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
-import { assertOutputFits, dropOutputs, loadOutputs, outputBytesOf, outputOfFailure } from './run-outputs.ts';
+import {
+  assertOutputFits,
+  outputBytesOf,
+  outputOfFailure,
+  setAside,
+  setAsideInput,
+  withOutput,
+} from './run-outputs.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
 import { RunWrites } from './run-writes.ts';
@@ -41,7 +48,7 @@ import {
   stepUnderWay,
   writeStep,
 } from './store.ts';
-import type { ClaimedRun, Hold, RunAdvance, StepRecord } from './store.ts';
+import type { ClaimedRun, Hold, RunAdvance, StepRecord, StepRow } from './store.ts';
 
 /** Leases in a row that may run out, with no step done between, before a run is held to kill its workers. */
 const maxLostLeases = 5;
@@ -103,11 +110,13 @@ export class Engine {
     const claimed = typeof taken === 'string' ? await this.#claims.claim(taken) : taken;
     if (claimed === null) return false;
     const runId = claimed.id;
+    setAsideInput(claimed);
     const run = { ...claimed, steps: stepsOf(claimed) };
     const lost = new AbortController();
     const hold: Hold = { runId, fence: run.fence };
     const signal = AbortSignal.any([lost.signal, shutdown]);
     const working: HeldRun['working'] = (step, work) => this.#deps.mark.during({ runId, fence: run.fence, step }, work);
+    using memory = this.#deps.memory.open(run.tenant_id);
     using writes = new RunWrites({
       db: this.#deps.db,
       logger: this.#deps.logger,
@@ -125,6 +134,7 @@ export class Engine {
       trace: this.#deps.tracing === null ? null : new RunTrace(this.#deps.tracing, run),
       // What a skill's own call was given is no template.
       uses: outputUses(claimed.steps),
+      memory,
       results: new Map(run.results.map((row) => [row.index, row])),
       called: null,
       signal,
@@ -142,7 +152,6 @@ export class Engine {
       const admission = await this.#through(runId, signal, () => admitClaimed(this.#deps.db, run));
       this.#deps.dispatch(admission.jobs);
       if (admission.began && (await this.#refuse(held))) {
-        await loadOutputs(held);
         await this.#advance(held);
       }
     } catch (error) {
@@ -374,20 +383,21 @@ export class Engine {
       });
     }
     const { jobs, after } = written;
-    held.results.set(index, {
+    const result: StepRow = {
       index,
       status: outcome.kind,
       attempts: attempt,
       wait: null,
-      state,
-      output,
-      output_text: outputText,
+      state: null,
+      output: null,
+      output_text: null,
       output_bytes: outputBytes,
       error,
       started_at: null,
-    });
+    };
+    held.results.set(index, withOutput(result, output, outputText));
     held.called = null;
-    dropOutputs(held, index + 1);
+    if (ends === null) await setAside(held, index + 1);
     held.trace?.stepEnded(index, {
       type: step?.type,
       what:

@@ -5,6 +5,7 @@ import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
+import type { MemoryReservation, RunMemory } from './run-memory.ts';
 import type { RunTrace } from './run-trace.ts';
 import type { RunWrites } from './run-writes.ts';
 import type { SkillCatalog } from './skill.ts';
@@ -21,6 +22,7 @@ export interface EngineDependencies extends EnginePorts {
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   mark: WorkingMark;
+  memory: RunMemory;
   /** Whether outputs of skills are checked against what they promise; for development and tests. */
   validateOutputs: boolean;
   /** Null when nothing is traced. */
@@ -43,7 +45,9 @@ export interface HeldRun extends Hold {
   trace: RunTrace | null;
   /** Which outputs its templates read, and where for the last time. */
   uses: OutputUses;
-  /** What became of the steps so far, by index; of outputs only what the steps to come may read. */
+  /** Memory of this process that the run has reserved for what is large. */
+  memory: MemoryReservation;
+  /** What became of the steps so far, by index; of outputs only what the steps to come may read, and no large ones between two steps. */
   results: Map<number, StepRow>;
   /** What is written of it, one thing after the other. */
   writes: RunWrites;

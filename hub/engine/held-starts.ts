@@ -40,6 +40,7 @@ export function begunRun(
     trigger: row.trigger,
     context,
     payload: row.payload,
+    unread_input: null,
     attempt: 1,
     next_step: 0,
     fence: '1',

@@ -2,7 +2,19 @@ import type { Step } from '../../shared/contract/automations/steps.ts';
 import { hasTemplate, splitTemplate } from '../../shared/template.ts';
 import type { StepRow } from './store.ts';
 
-/** Up to which step the output of another is named by templates. */
+/** How often the templates of one step read each of these. */
+export interface StepReads {
+  /** By the id of the step whose output it is. */
+  byId: ReadonlyMap<string, number>;
+  /** `{{last…}}`. */
+  last: number;
+  /** The outputs of all steps together: `{{steps}}`. */
+  all: number;
+  /** The payload and the context. */
+  input: number;
+}
+
+/** The last step whose templates read the output of another one. */
 export interface OutputUses {
   /** By the id of the step whose output it is. */
   byId: ReadonlyMap<string, number>;
@@ -10,22 +22,46 @@ export interface OutputUses {
   last: number;
   /** All of them at once. */
   all: number;
+  /** What each step reads. */
+  steps: readonly StepReads[];
 }
+
+/** Runs of one version of a workflow share its steps. */
+const usesOfSteps = new WeakMap<readonly Step[], OutputUses>();
 
 /** What the templates of steps name of the outputs of others. */
 export function outputUses(steps: readonly Step[]): OutputUses {
-  const byId = new Map<string, number>();
-  let last = -1;
-  let all = -1;
-  for (const [index, step] of steps.entries()) {
-    for (const [root, id, part] of referencesIn(step)) {
-      if (root === 'last') last = index;
-      if (root !== 'steps' || part === 'status' || part === 'error') continue;
-      if (id === undefined) all = index;
-      else byId.set(id, index);
-    }
+  let uses = usesOfSteps.get(steps);
+  if (uses === undefined) {
+    uses = findUses(steps);
+    usesOfSteps.set(steps, uses);
   }
-  return { byId, last, all };
+  return uses;
+}
+
+function findUses(steps: readonly Step[]): OutputUses {
+  const reads = steps.map(readsOf);
+  const byId = new Map<string, number>();
+  for (const [index, step] of reads.entries()) for (const id of step.byId.keys()) byId.set(id, index);
+  return {
+    byId,
+    last: reads.findLastIndex((step) => step.last > 0),
+    all: reads.findLastIndex((step) => step.all > 0),
+    steps: reads,
+  };
+}
+
+function readsOf(step: Step): StepReads {
+  const byId = new Map<string, number>();
+  let [last, all, input] = [0, 0, 0];
+  for (const [root, id, part] of referencesIn(step)) {
+    if (root === 'last') last += 1;
+    else if (root === 'payload' || root === 'context') input += 1;
+    if (root !== 'steps' || part === 'status' || part === 'error') continue;
+    if (id === undefined) all += 1;
+    else byId.set(id, (byId.get(id) ?? 0) + 1);
+  }
+  return { byId, last, all, input };
 }
 
 function* referencesIn(value: unknown): Generator<string[]> {
@@ -61,4 +97,27 @@ export function neededOutputs(
   }
   if (latest !== null && uses.last >= from) needed.add(latest);
   return needed;
+}
+
+/** The steps before `index` whose outputs the templates of that step read, and how often. */
+export function outputsReadBy(
+  steps: readonly Step[],
+  { steps: reads }: OutputUses,
+  results: ReadonlyMap<number, StepRow>,
+  index: number,
+): Map<number, number> {
+  const counts = new Map<number, number>();
+  const read = reads[index];
+  if (read === undefined) return counts;
+  let latest: number | null = null;
+  for (let earlier = 0; earlier < index; earlier += 1) {
+    const status = results.get(earlier)?.status;
+    if (status !== 'succeeded' && status !== 'failed') continue;
+    if (status === 'succeeded') latest = earlier;
+    const id = steps[earlier]?.id;
+    const count = read.all + (id === undefined ? 0 : (read.byId.get(id) ?? 0));
+    if (count > 0) counts.set(earlier, count);
+  }
+  if (latest !== null && read.last > 0) counts.set(latest, (counts.get(latest) ?? 0) + read.last);
+  return counts;
 }

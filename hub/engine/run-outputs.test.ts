@@ -2,17 +2,22 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Step } from '../../shared/contract/automations/steps.ts';
+import type { JsonObject } from '../../shared/json.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
+import { until } from '../../test/fixtures/until.ts';
 import { Database } from '../platform/db/database.ts';
+import type { Transaction, TransactionOptions } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
+import type { EngineDependencies } from './held-run.ts';
 import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
+import { RunMemory } from './run-memory.ts';
 import { maxRunOutputBytes } from './run-outputs.ts';
 import { defineSkill } from './skill.ts';
 import type { StepRow } from './store.ts';
@@ -27,9 +32,10 @@ beforeAll(async () => {
   database = await acquireDatabase();
   db = new Database({ url: database.url, maxConnections: 6, applicationName: 'test', onError: () => undefined });
   events = await PostgresEvents.connect(database.url, testSecrets, logger);
-  await database.query(`insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true}')`, [
-    tenantId,
-  ]);
+  await database.query(
+    `insert into tenants (id, name, entitlements) values ($1, 'outputs', '{"automations":true,"ai_agent":true}')`,
+    [tenantId],
+  );
 });
 afterAll(async () => {
   await events[Symbol.asyncDispose]();
@@ -52,17 +58,18 @@ const skill = defineSkill({
   },
 });
 
-function engine(): Engine {
+function engine(more: Partial<EngineDependencies> = {}): Engine {
   return new Engine({
     db,
     events,
     skills: { find: () => skill, list: () => [skill] },
     ...enginePorts(db, events),
     logger,
+    ...more,
   });
 }
 
-async function accept(steps: Record<string, unknown>[]): Promise<string> {
+async function accept(steps: Record<string, unknown>[], payload: JsonObject | null = null): Promise<string> {
   const workflowId = newId();
   const text = JSON.stringify(steps.map((step) => ({ type: 'skill', skillId: skill.id, input: {}, ...step })));
   await database.query(
@@ -81,12 +88,14 @@ async function accept(steps: Record<string, unknown>[]): Promise<string> {
         workflowVersion: 1,
         trigger: { type: 'manual' },
         context: null,
-        payload: null,
+        payload,
         environment: 'live',
       }),
     )
   ).runId;
 }
+const statusOf = async (runId: string) =>
+  (await database.query<{ status: string }>('select status from runs where id = $1', [runId]))[0]?.status;
 const wake = (runId: string) =>
   database.query('update runs set wake_at = now(), lease_expires_at = null where id = $1', [runId]);
 
@@ -148,6 +157,121 @@ describe('the outputs of a run', () => {
     await wake(runId);
     await engine().execute(runId, never);
     expect(seen).toEqual(['2 KiB succeeded 3 KiB', 'x'.repeat(2048)]);
+  });
+
+  test('leave the process when they are large, and are read again, once there is memory, by the step that names them', async () => {
+    seen.length = 0;
+    const memory = new RunMemory({ limitBytes: 16 * 1024 * 1024 });
+    const runId = await accept(
+      [
+        { id: 'one', input: { kib: 3000 } },
+        { id: 'two', input: { kib: 1 } },
+        { id: 'three', input: { kib: 2000, see: '{{steps.two.output.text}}' } },
+        { input: { see: '{{steps.one.output.text}}{{payload.p}}' } },
+        { input: { see: '{{steps.three.output.text}} {{steps.one.outputText}} {{last.outputText}}' } },
+      ],
+      { p: 'p'.repeat(500_000) },
+    );
+    // Other workspaces use so much that the fourth step has to wait.
+    const others = ['a', 'b', 'c', 'd'].map((tenant) => memory.open(tenant));
+    for (const other of others) expect(other.tryResize(3.5 * 1024 * 1024)).toBe(true);
+    const ran = engine({ memory }).execute(runId, never);
+    await until(
+      () => seen.length === 1,
+      () => 'the third step did not run',
+    );
+    expect(seen).toEqual(['x'.repeat(1024)]);
+    for (const other of others) other[Symbol.dispose]();
+    await ran;
+    expect(seen.slice(1)).toEqual([
+      'x'.repeat(3000 * 1024) + 'p'.repeat(500_000),
+      `${'x'.repeat(2000 * 1024)} 3000 KiB 0 KiB`,
+    ]);
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+    expect(await statusOf(runId)).toBe('succeeded');
+  });
+
+  test('and large payloads are read by none but the steps that name them', async () => {
+    const payload = { p: 'p'.repeat(200_000) };
+    const runId = await accept([{}, { input: { see: '{{payload.p}}' } }, {}], payload);
+    const queries: string[] = [];
+    const spied = new Proxy(db, {
+      get: (target, name) =>
+        name === 'workspace'
+          ? (tenant: string, work: (tx: Transaction) => Promise<unknown>, options: TransactionOptions) =>
+              db.workspace(
+                tenant,
+                (tx) => {
+                  const query = tx.query.bind(tx);
+                  tx.query = ((label: string, ...rest: [string, unknown[]]) => {
+                    queries.push(label);
+                    return query(label, ...rest);
+                  }) as typeof tx.query;
+                  return work(tx);
+                },
+                options,
+              )
+          : ((Reflect.get(target, name) as (...args: unknown[]) => unknown).bind?.(target) ??
+            Reflect.get(target, name)),
+    });
+    const claimed = await new Claims(db).claim(runId);
+    expect([claimed?.payload, claimed?.unread_input]).toEqual([null, expect.any(Number)]);
+    await wake(runId);
+    seen.length = 0;
+    await engine({ db: spied }).execute(runId, never);
+    expect(seen).toEqual([payload.p]);
+    expect(queries.filter((label) => label === 'load_input')).toHaveLength(1);
+    expect(await statusOf(runId)).toBe('succeeded');
+  });
+
+  test('of the tools of an agent wait in the database, too, while there is no memory for them', async () => {
+    const memory = new RunMemory({ limitBytes: 16 * 1024 * 1024 });
+    const runId = await accept([{ type: 'agent', prompt: 'make {{payload.p}}', toolProfileId: newId() }], {
+      p: 'much',
+    });
+    const others = ['a', 'b', 'c', 'd'].map((tenant) => memory.open(tenant));
+    for (const other of others) expect(other.tryResize(3.5 * 1024 * 1024)).toBe(true);
+    let turns = 0;
+    const ports = enginePorts(db, events);
+    const ran = engine({
+      memory,
+      agents: {
+        ...ports.agents,
+        findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
+        generate: async () => {
+          turns += 1;
+          const text = turns < 4 ? `TOOL_CALL:${skill.id}|{"kib":1000}` : 'FINAL:made';
+          return { text, model: 'm', latencyMs: 1, usage: { inputTokens: 1, outputTokens: 1 }, attempts: [] } as never;
+        },
+      },
+    }).execute(runId, never);
+    await until(
+      () => turns >= 1,
+      () => 'the model was not asked',
+    );
+    await until(
+      async () =>
+        ((
+          await database.query<{ bytes: number }>(
+            'select octet_length(state::text) as bytes from run_steps where run_id = $1',
+            [runId],
+          )
+        )[0]?.bytes ?? 0) > 1_000_000,
+      () => 'the result of the first tool was not written',
+    );
+    expect(turns).toBe(1);
+    for (const other of others) other[Symbol.dispose]();
+    await ran;
+    expect(turns).toBe(4);
+    const [step] = await database.query<{ status: string; turns: { calls: { output: { text: string } }[] }[] }>(
+      "select status, output->'turns' as turns from run_steps where run_id = $1",
+      [runId],
+    );
+    expect(step?.status).toBe('succeeded');
+    expect(step?.turns.map(({ calls }) => calls[0]?.output.text.length ?? 0)).toEqual([
+      1_024_000, 1_024_000, 1_024_000, 0,
+    ]);
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
   test('are needed as far as a template names them, and no further', () => {

@@ -1,7 +1,11 @@
-import type { JsonValue } from '../../shared/json.ts';
+import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { maxRenderedTotal } from '../../shared/template.ts';
 import { StepFailure } from './failure.ts';
 import type { HeldRun } from './held-run.ts';
-import { neededOutputs } from './output-uses.ts';
+import { neededOutputs, outputsReadBy } from './output-uses.ts';
+import { heapOf, heapOfText, keptBytes } from './run-memory.ts';
+import { stepsOf } from './skill-run.ts';
+import type { ClaimedRun, StepRow } from './store.ts';
 
 /** What the outputs of a run may take up in all, as UTF-8. */
 export const maxRunOutputBytes = 32 * 1024 * 1024;
@@ -39,29 +43,135 @@ export function outputOfFailure(held: HeldRun, index: number, { output }: StepFa
   }
 }
 
-/** Brings in the outputs that the rest of a run may read, and no others. */
-export async function loadOutputs(held: HeldRun): Promise<void> {
+/** What a result keeps once its output is in the database only. */
+const withoutOutput = (row: StepRow): StepRow => ({ ...row, output: null, output_text: null, heap: undefined });
+
+/** The result of a step with its output, and the heap that this uses. */
+export const withOutput = (row: StepRow, output: JsonValue, outputText: string | null): StepRow => ({
+  ...row,
+  output,
+  output_text: outputText,
+  heap: heapOf(output) + heapOf(outputText),
+});
+
+/** Lets go of a payload and a context that are too large to keep; they are read again when a step needs them. */
+export function setAsideInput(run: ClaimedRun): void {
+  if (run.unread_input !== null) return;
+  const heap = heapOf(run.payload) + heapOf(run.context);
+  if (heap > keptBytes) Object.assign(run, { payload: null, context: null, unread_input: heap });
+}
+
+/**
+ * Reads what the templates of a step name and this process does not have, once there is memory for it: earlier outputs, and the payload.
+ * @throws StepFailure `out_of_memory`.
+ */
+export async function readInputs(held: HeldRun, index: number): Promise<void> {
   const { run, results, uses } = held;
-  const needed = [...neededOutputs(run.steps, uses, results, run.next_step)];
-  if (needed.length === 0) return;
+  // An approval shows what the step after it would do.
+  const reading = run.steps[index]?.type === 'approval' ? [index, index + 1] : [index];
+  const counts = new Map<number, number>();
+  for (const reader of reading)
+    for (const [earlier, count] of outputsReadBy(run.steps, uses, results, reader))
+      counts.set(earlier, (counts.get(earlier) ?? 0) + count);
+  const inputCount = reading.reduce((sum, reader) => sum + (uses.steps[reader]?.input ?? 0), 0);
+  let [heap, rendered] = [0, 0];
+  const missing: number[] = [];
+  for (const [earlier, count] of counts) {
+    const row = results.get(earlier);
+    if (row === undefined || row.output_bytes === 0) continue;
+    const size = row.heap ?? heapOfText(row.output_bytes);
+    rendered += count * size;
+    if (row.heap !== undefined) continue;
+    heap += size;
+    missing.push(earlier);
+  }
+  const readsInput = run.unread_input !== null && inputCount > 0;
+  if (readsInput) heap += run.unread_input ?? 0;
+  rendered += inputCount * (run.unread_input ?? 0);
+  const bytes = heap + Math.min(rendered, 2 * maxRenderedTotal);
+  if (!held.memory.tryResize(bytes)) await held.place.outside(() => held.memory.resize(bytes, held.signal));
+  if (missing.length > 0) await readOutputs(held, missing, index);
+  if (readsInput) await readInput(held);
+}
+
+/** Reads some outputs, and with them the small ones that later steps read. */
+async function readOutputs(held: HeldRun, wanted: readonly number[], from: number): Promise<void> {
+  const { run, results, uses } = held;
+  const indexes = new Set(wanted);
+  let kept = 0;
+  for (const index of neededOutputs(run.steps, uses, results, from)) {
+    const row = results.get(index);
+    if (row === undefined || row.heap !== undefined) continue;
+    kept += heapOfText(row.output_bytes);
+    if (kept <= keptBytes) indexes.add(index);
+  }
   const { rows } = await held.read((tx) =>
     tx.query<{ index: number; output: JsonValue; output_text: string | null }>(
       'load_outputs',
       'SELECT index, output, output_text FROM run_steps WHERE run_id = $1 AND index = ANY($2::int[])',
-      [run.id, needed],
+      [run.id, [...indexes]],
     ),
   );
   for (const { index, output, output_text: outputText } of rows) {
     const row = results.get(index);
-    if (row !== undefined) results.set(index, { ...row, output, output_text: outputText });
+    if (row !== undefined) results.set(index, withOutput(row, output, outputText));
   }
 }
 
-/** Lets go of the outputs that nothing reads from `from` on. */
-export function dropOutputs(held: HeldRun, from: number): void {
-  const needed = neededOutputs(held.run.steps, held.uses, held.results, from);
-  for (const [index, row] of held.results) {
-    if (!needed.has(index) && (row.output !== null || row.output_text !== null))
-      held.results.set(index, { ...row, output: null, output_text: null });
+async function readInput({ run, read }: HeldRun): Promise<void> {
+  const { rows } = await read((tx) =>
+    tx.query<Pick<ClaimedRun, 'payload' | 'context'>>('load_input', 'SELECT payload, context FROM runs WHERE id = $1', [
+      run.id,
+    ]),
+  );
+  Object.assign(run, rows[0], { unread_input: null });
+  run.steps = stepsOf(run);
+}
+
+/**
+ * Lets go of what no step from `from` on reads, and of what is too large to keep until one does, and gives back its memory. What is read
+ * again is written first.
+ */
+export async function setAside(held: HeldRun, from: number): Promise<void> {
+  const { run, results, uses } = held;
+  const needed = neededOutputs(run.steps, uses, results, from);
+  const large: number[] = [];
+  let kept = 0;
+  for (const [index, row] of results) {
+    if (row.heap === undefined) continue;
+    if (!needed.has(index)) results.set(index, withoutOutput(row));
+    else if (kept + row.heap <= keptBytes) kept += row.heap;
+    else large.push(index);
   }
+  if (large.length > 0) {
+    // What keeps it from being written keeps the next step from it, too, and is dealt with there.
+    const isWritten = await held.writes.catchUp().then(
+      () => true,
+      () => false,
+    );
+    for (const index of isWritten ? large : []) results.set(index, withoutOutput(results.get(index) as StepRow));
+  }
+  setAsideInput(run);
+  if (run.unread_input !== null) run.steps = stepsOf(run);
+  held.memory.tryResize(0);
+}
+
+/** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
+export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
+  if (row === undefined || typeof row.unread_state !== 'number') return null;
+  const heap = heapOfText(row.unread_state);
+  if (!held.memory.tryResize(heap)) await held.place.outside(() => held.memory.resize(heap, held.signal));
+  return readState(held, row.index);
+}
+
+/** The state of a step as it was written last. */
+export async function readState(held: HeldRun, index: number): Promise<JsonObject | null> {
+  const { rows } = await held.read((tx) =>
+    tx.query<{ state: JsonObject | null }>(
+      'load_state',
+      'SELECT state FROM run_steps WHERE run_id = $1 AND index = $2',
+      [held.runId, index],
+    ),
+  );
+  return rows[0]?.state ?? null;
 }

@@ -3,6 +3,7 @@ import type { PromisedJob } from './accept-runs.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';
 import type { Reservation } from './held-starts.ts';
+import { setAsideInput } from './run-outputs.ts';
 import type { ClaimedRun } from './store.ts';
 
 export interface RunPlacesOptions {
@@ -152,6 +153,7 @@ export class RunPlaces {
     return {
       begin: (run) => {
         if (!end()) return;
+        setAsideInput(run);
         if (this.#draining) {
           this.#leave(run);
           this.#forgetIfIdle(tenantId, share);

@@ -9,6 +9,7 @@ import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
+import { readInputs } from './run-outputs.ts';
 import { scopeOf } from './scope.ts';
 import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
 import { isSkillRun } from './skill-run.ts';
@@ -25,6 +26,9 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0)
     return { kind: 'delayed', attempt, seconds: step.delaySeconds };
   try {
+    // What a node or a child answers to a skill is taken as it is: no template is rendered.
+    const hasAnswer = row?.wait?.kind === 'node_command' || row?.wait?.kind === 'run';
+    if (step.type === 'agent' || !hasAnswer) await readInputs(held, index);
     if (
       step.when !== undefined &&
       attempt === 1 &&
@@ -34,16 +38,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
       return { kind: 'skipped', attempt: 0 };
     if (step.type === 'agent' && !held.run.entitlements.ai_agent) throw notEntitled('an agent step', 'ai_agent');
     if (step.type === 'agent') assertGranted(held, 'ai.invoke', {});
-    if (step.type === 'agent')
-      return await runAgentStep(
-        deps,
-        held,
-        index,
-        step,
-        attempt,
-        row?.wait?.kind === 'retry' ? null : (row?.state ?? null),
-        row?.wait ?? null,
-      );
+    if (step.type === 'agent') return await runAgentStep(deps, held, index, step, attempt, row);
     if (step.type === 'approval') return await runApprovalStep(deps, held, index, step, attempt, row);
     return withAttempt(await runSkillStep(deps, held, index, step, attempt, row), attempt);
   } catch (error) {

@@ -12,6 +12,7 @@ import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
 import { endsLock } from './line-locks.ts';
+import { claimedBytes, heapOfText } from './run-memory.ts';
 import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
@@ -34,10 +35,14 @@ export interface StepRow {
   attempts: number;
   wait: StepWait | null;
   state: JsonObject | null;
-  /** Null until it is loaded for what the steps to come read of it. */
+  /** Length of a state that was too large to be read with the claim, as JSON, in bytes; null for any other. */
+  unread_state?: number | null;
+  /** Null while it is in the database only. */
   output: JsonValue;
   output_text: string | null;
   output_bytes: number;
+  /** Heap that output and text use here, in bytes; undefined while they are in the database only. */
+  heap?: number | undefined;
   error: RunFailure | null;
   started_at: string | null;
 }
@@ -50,8 +55,12 @@ export interface ClaimedRun extends RunTerms {
   workflow_id: string;
   environment: 'live' | 'test';
   trigger: JsonObject;
+  /** Null also while it is in the database only. */
   context: string | null;
+  /** Null also while it is in the database only. */
   payload: JsonObject | null;
+  /** Heap that payload and context would use, in bytes, while they are in the database only; null otherwise. */
+  unread_input: number | null;
   attempt: number;
   next_step: number;
   fence: string;
@@ -76,13 +85,18 @@ export interface ClaimedRun extends RunTerms {
 /** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
 export const heldText = `fence = ${nextFence('fence')}, lease_expires_at = now() + make_interval(secs => $2)`;
 
-/** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. */
-export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, context, payload, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
+/** Length of payload and context of a run, as SQL, in bytes. */
+const inputBytes = '(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(context), 0))';
+
+/** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. Large payloads are read when a step needs them. */
+export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, CASE WHEN ${inputBytes} <= ${claimedBytes} THEN context END AS context,
+         CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
 
 /** And of its steps. */
 export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
-         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step THEN state END AS state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
+         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step AND octet_length(state::text) <= ${claimedBytes} THEN state END AS state,
+           CASE WHEN index = claimed.next_step AND octet_length(state::text) > ${claimedBytes} THEN octet_length(state::text) END AS unread_state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
          FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
 
 /** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { StepFailure } from './failure.ts';
+import { heapOf, keptBytes, RunMemory } from './run-memory.ts';
+
+const mib = 1024 * 1024;
+const never = new AbortController().signal;
+const settled = async () => {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+};
+
+describe('the memory for large values of runs', () => {
+  test('is not reserved for what a run may keep anyway', () => {
+    const memory = new RunMemory({ limitBytes: 8 * mib });
+    using run = memory.open('a');
+    expect(run.tryResize(keptBytes)).toBe(true);
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('goes to one workspace up to what is left free, so that the next one finds room', () => {
+    const memory = new RunMemory({ limitBytes: 8 * mib });
+    using one = memory.open('a');
+    using two = memory.open('a');
+    using three = memory.open('a');
+    using other = memory.open('b');
+    expect([one, two, three].map((run) => run.tryResize(2 * mib))).toEqual([true, true, false]);
+    expect(other.tryResize(2 * mib)).toBe(true);
+  });
+
+  test('counts a reservation at most as a quarter, so that any run fits', async () => {
+    const memory = new RunMemory({ limitBytes: 8 * mib });
+    using run = memory.open('a');
+    await run.resize(1_000 * mib, never);
+    expect(memory.counts.used).toBe(2 * mib);
+  });
+
+  test('is granted in turn by workspace, and in order within one', async () => {
+    const memory = new RunMemory({ limitBytes: 4 * mib });
+    const order: string[] = [];
+    const held = ['x', 'y', 'z'].map((tenant) => memory.open(tenant));
+    for (const run of held) expect(run.tryResize(mib)).toBe(true);
+    using last = memory.open('w');
+    expect(last.tryResize(mib)).toBe(true);
+    const waits = [
+      ['a', 'a1'],
+      ['a', 'a2'],
+      ['b', 'b1'],
+    ].map(async ([tenant, name]) => {
+      const run = memory.open(tenant as string);
+      await run.resize(mib, never);
+      order.push(name as string);
+      return run;
+    });
+    await settled();
+    expect(order).toEqual([]);
+    for (const run of held) {
+      run[Symbol.dispose]();
+      await settled();
+    }
+    expect(order).toEqual(['a1', 'b1']);
+    last[Symbol.dispose]();
+    await settled();
+    expect(order).toEqual(['a1', 'b1', 'a2']);
+    for (const run of await Promise.all(waits)) run[Symbol.dispose]();
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('ends a wait with the signal of the run, and after its deadline with an error that says what to do', async () => {
+    const memory = new RunMemory({ limitBytes: 4 * mib, waitLimitMs: 30 });
+    const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
+    for (const run of held) run.tryResize(mib);
+    using run = memory.open('late');
+    const stop = new AbortController();
+    const aborted = run.resize(mib, stop.signal);
+    stop.abort(new Error('the lease was lost'));
+    await expect(aborted).rejects.toThrow('the lease was lost');
+    const late = run.resize(mib, never);
+    await expect(late).rejects.toBeInstanceOf(StepFailure);
+    await expect(late).rejects.toMatchObject({ code: 'out_of_memory', retryable: true });
+    for (const each of held) each[Symbol.dispose]();
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('keeps nothing reserved while it waits for more', async () => {
+    const memory = new RunMemory({ limitBytes: 4 * mib });
+    const [one, ...others] = [0.75, 1, 1, 0.5].map((size, index) => {
+      const run = memory.open(`t${index}`);
+      expect(run.tryResize(size * mib)).toBe(true);
+      return run;
+    });
+    using larger = memory.open('d');
+    expect(larger.tryResize(0.375 * mib)).toBe(true);
+    const more = larger.resize(mib, never);
+    expect(memory.counts.used).toBe(3.25 * mib);
+    one?.[Symbol.dispose]();
+    await more;
+    expect(memory.counts.used).toBe(3.5 * mib);
+    for (const run of others) run[Symbol.dispose]();
+  });
+
+  test('is estimated well enough: never less than half of what values use', () => {
+    const values = {
+      text: ['x'.repeat(1_000_000)],
+      numbers: Array.from({ length: 100_000 }, (_unused, index) => index),
+      empty: JSON.parse(`[${'{},'.repeat(100_000)}{}]`) as object[],
+      lists: JSON.parse(`[${'[],'.repeat(100_000)}[]]`) as object[],
+      records: JSON.parse(`[${'{"id":"a","value":1},'.repeat(50_000)}{}]`) as object[],
+    };
+    const least = { text: 1_000_000, numbers: 800_000, empty: 6_600_000, lists: 4_800_000, records: 4_800_000 };
+    for (const [name, bytes] of Object.entries(least))
+      expect(heapOf(values[name as keyof typeof values] as never), name).toBeGreaterThan(bytes / 2);
+  });
+});

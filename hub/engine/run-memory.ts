@@ -1,0 +1,223 @@
+import { getHeapStatistics } from 'node:v8';
+import type { JsonValue } from '../../shared/json.ts';
+import { StepFailure } from './failure.ts';
+
+/** Heap that the payload of a run, and its outputs in all, may use between two steps, in bytes. The rest is read when a step needs it. */
+export const keptBytes = 256 * 1024;
+
+/** Longest payload, as JSON in UTF-8, that is read when a run is claimed, in bytes. */
+export const claimedBytes = 64 * 1024;
+
+/** Heap that JSON uses once it is parsed, by its length as text: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
+const heapPerByte = 8;
+
+/** How long a step waits for memory, in milliseconds. */
+const waitMs = 15 * 60_000;
+
+/** Estimates the heap that JSON of this length uses, in bytes. */
+export const heapOfText = (bytes: number): number => bytes * heapPerByte;
+
+/** Estimates the heap that a value uses, in bytes. */
+export function heapOf(value: JsonValue): number {
+  let bytes = 0;
+  const open: JsonValue[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') bytes += 24 + next.length * 2;
+    else if (typeof next !== 'object' || next === null) bytes += 8;
+    else if (Array.isArray(next)) {
+      bytes += 40 + next.length * 8;
+      for (const inner of next) open.push(inner);
+    } else {
+      bytes += 56;
+      for (const key in next) {
+        bytes += 16 + key.length;
+        open.push(next[key] as JsonValue);
+      }
+    }
+  }
+  return bytes;
+}
+
+interface Request {
+  bytes: number;
+  grant: () => void;
+}
+
+interface Share {
+  used: number;
+  waiting: Request[];
+}
+
+/**
+ * The memory of this process for large payloads, outputs and states of runs. Whoever needs more than `keptBytes` reserves it before it is
+ * read, and keeps nothing large while it waits. A workspace gets at most as much as is left free, so that the next workspace finds room;
+ * workspaces take turns. One reservation counts at most as a quarter of the limit: a larger one runs with fewer others.
+ */
+export class RunMemory {
+  readonly #limit: number;
+  readonly #shares = new Map<string, Share>();
+  readonly #waitMs: number;
+  #used = 0;
+
+  constructor({
+    limitBytes = getHeapStatistics().heap_size_limit / 4,
+    waitLimitMs = waitMs,
+  }: { limitBytes?: number; waitLimitMs?: number } = {}) {
+    this.#limit = limitBytes;
+    this.#waitMs = waitLimitMs;
+  }
+
+  /** Bytes that are reserved, and workspaces that reserve or wait. */
+  get counts(): { used: number; workspaces: number } {
+    return { used: this.#used, workspaces: this.#shares.size };
+  }
+
+  /** The memory of one run, which reserves nothing yet. */
+  open(tenantId: string): MemoryReservation {
+    return new MemoryReservation({
+      most: this.#limit / 4,
+      take: (bytes) => this.#take(tenantId, bytes),
+      wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),
+      free: (bytes) => this.#free(tenantId, bytes),
+    });
+  }
+
+  #shareOf(tenantId: string): Share {
+    let share = this.#shares.get(tenantId);
+    if (share === undefined) {
+      share = { used: 0, waiting: [] };
+      this.#shares.set(tenantId, share);
+    }
+    return share;
+  }
+
+  #fits(share: Share, bytes: number): boolean {
+    return share.used + bytes <= this.#limit - this.#used;
+  }
+
+  #take(tenantId: string, bytes: number): boolean {
+    const share = this.#shareOf(tenantId);
+    const fits = share.waiting.length === 0 && this.#fits(share, bytes);
+    if (fits) this.#grant(share, bytes);
+    else this.#forgetIfIdle(tenantId, share);
+    return fits;
+  }
+
+  #grant(share: Share, bytes: number): void {
+    share.used += bytes;
+    this.#used += bytes;
+  }
+
+  async #wait(tenantId: string, bytes: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#take(tenantId, bytes)) return;
+    const share = this.#shareOf(tenantId);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const request: Request = { bytes, grant: resolve };
+    share.waiting.push(request);
+    const leave = (reason: unknown) => {
+      const at = share.waiting.indexOf(request);
+      // It may have been granted in this very turn.
+      if (at === -1) return;
+      share.waiting.splice(at, 1);
+      this.#grantWaiting();
+      this.#forgetIfIdle(tenantId, share);
+      reject(reason);
+    };
+    const onAbort = () => leave(signal.reason);
+    const late = setTimeout(() => leave(outOfMemory(this.#waitMs)), this.#waitMs);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await promise;
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #free(tenantId: string, bytes: number): void {
+    const share = this.#shareOf(tenantId);
+    share.used -= bytes;
+    this.#used -= bytes;
+    this.#forgetIfIdle(tenantId, share);
+    this.#grantWaiting();
+  }
+
+  /** Grants what fits: one request of each workspace in turn, and of a workspace in their order. */
+  #grantWaiting(): void {
+    for (let granted = true; granted;) {
+      granted = false;
+      const shares = Array.from(this.#shares);
+      for (const [tenantId, share] of shares) {
+        const [next] = share.waiting;
+        if (next === undefined || !this.#fits(share, next.bytes)) continue;
+        share.waiting.shift();
+        this.#grant(share, next.bytes);
+        // The other workspaces come first next time.
+        this.#shares.delete(tenantId);
+        this.#shares.set(tenantId, share);
+        next.grant();
+        granted = true;
+      }
+    }
+  }
+
+  #forgetIfIdle(tenantId: string, share: Share): void {
+    if (share.used === 0 && share.waiting.length === 0) this.#shares.delete(tenantId);
+  }
+}
+
+interface Source {
+  /** The most that one reservation counts. */
+  most: number;
+  take: (bytes: number) => boolean;
+  wait: (bytes: number, signal: AbortSignal) => Promise<void>;
+  free: (bytes: number) => void;
+}
+
+/** What one run has reserved of the memory of its process. */
+export class MemoryReservation implements Disposable {
+  readonly #source: Source;
+  #bytes = 0;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
+  tryResize(heapBytes: number): boolean {
+    const bytes = this.#countOf(heapBytes);
+    const more = bytes - this.#bytes;
+    if (more > 0 && !this.#source.take(more)) return false;
+    this.#bytes = bytes;
+    if (more < 0) this.#source.free(-more);
+    return true;
+  }
+
+  /**
+   * Changes the reservation, and waits for room. While it waits it has none, so the caller must not keep anything large.
+   * @throws the reason of the signal; StepFailure `out_of_memory` when there was no room for too long.
+   */
+  async resize(heapBytes: number, signal: AbortSignal): Promise<void> {
+    if (this.tryResize(heapBytes)) return;
+    this.tryResize(0);
+    const bytes = this.#countOf(heapBytes);
+    await this.#source.wait(bytes, signal);
+    this.#bytes = bytes;
+  }
+
+  [Symbol.dispose](): void {
+    this.tryResize(0);
+  }
+
+  #countOf(heapBytes: number): number {
+    return heapBytes <= keptBytes ? 0 : Math.min(heapBytes, this.#source.most);
+  }
+}
+
+const outOfMemory = (ms: number) =>
+  new StepFailure(
+    'out_of_memory',
+    `For ${Math.round(ms / 60_000)} minutes the hub had no memory free for what this step reads. Let the step read less, or run fewer runs with large outputs at a time.`,
+    { retryable: true },
+  );
