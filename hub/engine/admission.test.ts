@@ -165,6 +165,7 @@ const runsOf = (dispatched: PromisedJob[]) =>
     events,
     live: undefined as never,
     cursors: undefined as never,
+    answerMemory: undefined as never,
     heartbeatSeconds: 30,
     maxQueued: 0,
     dispatch: (jobs) => dispatched.push(...jobs),

@@ -3,6 +3,7 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
+import { heapOfText } from '../platform/memory-budget.ts';
 import { readTurn } from './agent-answer.ts';
 import { readBriefing } from './agent-briefing.ts';
 import type { Briefing } from './agent-briefing.ts';
@@ -17,8 +18,7 @@ import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { writeSunk } from './row-sink.ts';
-import { heapOfText } from './run-memory.ts';
-import { assertOutputFits, outputBytesOf, readLargeState, readState, setAside } from './run-outputs.ts';
+import { assertOutputFits, outputBytesOf, readLargeState, readState, reserve, setAside } from './run-outputs.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
@@ -112,13 +112,13 @@ class AgentLoop {
 
   /** Reserves memory for the state as it grows. Where there is no room for more, the state is left in the database until there is. */
   async #reserveMemory(): Promise<void> {
-    const { memory, place, signal } = this.#held;
+    const { memory, signal } = this.#held;
     const heap = heapOfText(this.#stateBytes);
     if (memory.tryResize(heap)) return;
     const isWritten = this.#state.turns.length > 0;
     if (isWritten) this.#state = { ...this.#state, turns: [] };
     try {
-      await place.outside(() => memory.resize(heap, signal));
+      await reserve(this.#held, heap);
     } finally {
       if (isWritten && !signal.aborted)
         this.#state = (await readState(this.#held, this.#index)) as unknown as AgentState;

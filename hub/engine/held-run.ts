@@ -1,11 +1,11 @@
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
 import type { Logger } from '../platform/logger.ts';
+import type { MemoryReservation, MemoryBudget } from '../platform/memory-budget.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';
-import type { MemoryReservation, RunMemory } from './run-memory.ts';
 import type { RunTrace } from './run-trace.ts';
 import type { RunWrites } from './run-writes.ts';
 import type { SkillCatalog } from './skill.ts';
@@ -22,7 +22,7 @@ export interface EngineDependencies extends EnginePorts {
   /** Told of every run that ended, with the time from its acceptance, for the metrics. */
   onFinished: (status: 'succeeded' | 'failed', seconds: number) => void;
   mark: WorkingMark;
-  memory: RunMemory;
+  memory: MemoryBudget;
   /** Whether outputs of skills are checked against what they promise; for development and tests. */
   validateOutputs: boolean;
   /** Null when nothing is traced. */

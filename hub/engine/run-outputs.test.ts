@@ -12,12 +12,12 @@ import { Database } from '../platform/db/database.ts';
 import type { Transaction, TransactionOptions } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
+import { MemoryBudget } from '../platform/memory-budget.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
-import { RunMemory } from './run-memory.ts';
 import { maxRunOutputBytes } from './run-outputs.ts';
 import { defineSkill } from './skill.ts';
 import type { StepRow } from './store.ts';
@@ -161,7 +161,7 @@ describe('the outputs of a run', () => {
 
   test('leave the process when they are large, and are read again, once there is memory, by the step that names them', async () => {
     seen.length = 0;
-    const memory = new RunMemory({ limitBytes: 16 * 1024 * 1024 });
+    const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 });
     const runId = await accept(
       [
         { id: 'one', input: { kib: 3000 } },
@@ -225,7 +225,7 @@ describe('the outputs of a run', () => {
   });
 
   test('of the tools of an agent wait in the database, too, while there is no memory for them', async () => {
-    const memory = new RunMemory({ limitBytes: 16 * 1024 * 1024 });
+    const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000 });
     const runId = await accept([{ type: 'agent', prompt: 'make {{payload.p}}', toolProfileId: newId() }], {
       p: 'much',
     });

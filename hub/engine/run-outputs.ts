@@ -1,14 +1,21 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { maxRenderedTotal } from '../../shared/template.ts';
+import { freeBytes, heapOf, heapOfText, OutOfMemory, partOfHeap } from '../platform/memory-budget.ts';
+import type { MemoryBudgetOptions } from '../platform/memory-budget.ts';
 import { StepFailure } from './failure.ts';
 import type { HeldRun } from './held-run.ts';
 import { neededOutputs, outputsReadBy } from './output-uses.ts';
-import { heapOf, heapOfText, keptBytes } from './run-memory.ts';
 import { stepsOf } from './skill-run.ts';
 import type { ClaimedRun, StepRow } from './store.ts';
 
 /** What the outputs of a run may take up in all, as UTF-8. */
 export const maxRunOutputBytes = 32 * 1024 * 1024;
+
+/** How long a step waits for memory, in minutes. */
+const waitMinutes = 15;
+
+/** The memory of a worker process for the large payloads, outputs and states of runs. */
+export const runMemory = (): MemoryBudgetOptions => ({ limitBytes: partOfHeap(1 / 4), waitMs: waitMinutes * 60_000 });
 
 /** What an output and its text take up, as UTF-8. */
 export function outputBytesOf(output: JsonValue, outputText: string | null): number {
@@ -58,7 +65,7 @@ export const withOutput = (row: StepRow, output: JsonValue, outputText: string |
 export function setAsideInput(run: ClaimedRun): void {
   if (run.unread_input !== null) return;
   const heap = heapOf(run.payload) + heapOf(run.context);
-  if (heap > keptBytes) Object.assign(run, { payload: null, context: null, unread_input: heap });
+  if (heap > freeBytes) Object.assign(run, { payload: null, context: null, unread_input: heap });
 }
 
 /**
@@ -89,7 +96,7 @@ export async function readInputs(held: HeldRun, index: number): Promise<void> {
   if (readsInput) heap += run.unread_input ?? 0;
   rendered += inputCount * (run.unread_input ?? 0);
   const bytes = heap + Math.min(rendered, 2 * maxRenderedTotal);
-  if (!held.memory.tryResize(bytes)) await held.place.outside(() => held.memory.resize(bytes, held.signal));
+  await reserve(held, bytes);
   if (missing.length > 0) await readOutputs(held, missing, index);
   if (readsInput) await readInput(held);
 }
@@ -103,7 +110,7 @@ async function readOutputs(held: HeldRun, wanted: readonly number[], from: numbe
     const row = results.get(index);
     if (row === undefined || row.heap !== undefined) continue;
     kept += heapOfText(row.output_bytes);
-    if (kept <= keptBytes) indexes.add(index);
+    if (kept <= freeBytes) indexes.add(index);
   }
   const { rows } = await held.read((tx) =>
     tx.query<{ index: number; output: JsonValue; output_text: string | null }>(
@@ -140,7 +147,7 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
   for (const [index, row] of results) {
     if (row.heap === undefined) continue;
     if (!needed.has(index)) results.set(index, withoutOutput(row));
-    else if (kept + row.heap <= keptBytes) kept += row.heap;
+    else if (kept + row.heap <= freeBytes) kept += row.heap;
     else large.push(index);
   }
   if (large.length > 0) {
@@ -160,7 +167,7 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
 export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
   if (row === undefined || typeof row.unread_state !== 'number') return null;
   const heap = heapOfText(row.unread_state);
-  if (!held.memory.tryResize(heap)) await held.place.outside(() => held.memory.resize(heap, held.signal));
+  await reserve(held, heap);
   return readState(held, row.index);
 }
 
@@ -174,4 +181,19 @@ export async function readState(held: HeldRun, index: number): Promise<JsonObjec
     ),
   );
   return rows[0]?.state ?? null;
+}
+
+/** Reserves heap for what a step needs. Its place is another run's while it waits. @throws StepFailure `out_of_memory`. */
+export async function reserve({ memory, place, signal }: HeldRun, heapBytes: number): Promise<void> {
+  if (memory.tryResize(heapBytes)) return;
+  try {
+    await place.outside(() => memory.resize(heapBytes, signal));
+  } catch (error) {
+    if (!(error instanceof OutOfMemory)) throw error;
+    throw new StepFailure(
+      'out_of_memory',
+      `For ${waitMinutes} minutes the hub had no memory free for what this step reads. Let the step read less, or run fewer runs with large outputs at a time.`,
+      { retryable: true },
+    );
+  }
 }

@@ -6,13 +6,13 @@ import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
+import { heapOfText } from '../platform/memory-budget.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
 import type { RunTerms } from './definitions.ts';
 import { LeaseLost, StepFailure } from './failure.ts';
 import { endsLock } from './line-locks.ts';
-import { claimedBytes, heapOfText } from './run-memory.ts';
 import { lockRuns } from './run-rows.ts';
 import type { RunFailure, StepWait } from './schema.ts';
 import type { Visit } from './working-marks.ts';
@@ -84,6 +84,9 @@ export interface ClaimedRun extends RunTerms {
 
 /** How a worker of this process holds a run, as SQL; $2 for how many seconds. */
 export const heldText = `fence = ${nextFence('fence')}, lease_expires_at = now() + make_interval(secs => $2)`;
+
+/** Longest payload, as JSON in UTF-8, that is read when a run is claimed, in bytes. The same holds for the state of a step. */
+const claimedBytes = 64 * 1024;
 
 /** Length of payload and context of a run, as SQL, in bytes. */
 const inputBytes = '(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(context), 0))';

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
+import { MemoryBudget } from '../platform/memory-budget.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { jobCatalog } from './jobs.ts';
 import type { EnginePorts } from './ports.ts';
-import { RunMemory } from './run-memory.ts';
+import { runMemory } from './run-outputs.ts';
 import { RunPlaces } from './run-places.ts';
 import type { RunQueue } from './run-queue.ts';
 import { countProcessDeath } from './store.ts';
@@ -32,7 +33,16 @@ export async function startWorker(
   const mark = stack.use(
     await WorkingMarks.open(join(home, 'working'), { count: (visit) => countProcessDeath(db, visit), logger }),
   );
-  const engine = new Engine({ mark, memory: new RunMemory(), db, events, logger, tracing, ...options, ...ports });
+  const engine = new Engine({
+    mark,
+    memory: new MemoryBudget(runMemory()),
+    db,
+    events,
+    logger,
+    tracing,
+    ...options,
+    ...ports,
+  });
   const shutdown = new AbortController();
   const places = new RunPlaces({
     ...worker,

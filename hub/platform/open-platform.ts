@@ -18,6 +18,7 @@ import { RecoveryWatch } from './log-repeats.ts';
 import type { Logger } from './logger.ts';
 import { createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
+import { MemoryBudget, partOfHeap } from './memory-budget.ts';
 import { startPostgresServer } from './postgres-server/server.ts';
 import { LeasingRateLimiter } from './rate-limiter/leasing-rate-limiter.ts';
 import { createPostgresCounts } from './rate-limiter/postgres-counts.ts';
@@ -39,6 +40,9 @@ export interface PlatformSettings {
   tracing: TracingSettings | null;
 }
 
+/** How long an answer waits until earlier large ones have been read, in milliseconds. */
+const answerWaitMs = 10_000;
+
 /** What every product stands on. */
 export interface Platform {
   logger: Logger;
@@ -55,6 +59,8 @@ export interface Platform {
   /** Bytes of conversations, apart from `blobs`: a sweep of those removes what no artefact names. */
   chatBlobs: Blobs;
   mailer: Mailer | null;
+  /** Memory for large answers, until they have been read. */
+  answerMemory: MemoryBudget;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
 }
@@ -149,6 +155,7 @@ export async function openPlatform(
     blobs,
     chatBlobs,
     mailer,
+    answerMemory: new MemoryBudget({ limitBytes: partOfHeap(1 / 8), waitMs: answerWaitMs }),
     tracing,
   };
 }

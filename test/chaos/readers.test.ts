@@ -12,6 +12,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { until } from '../fixtures/until.ts';
 
 /** What a process holds in memory, in MiB, as its kernel counts it. */
 function residentMiB(pid: number): number {
@@ -135,5 +136,64 @@ test.skipIf(process.platform !== 'linux')(
     for (const socket of sockets) socket.destroy();
     quick.end();
     expect(await hub.stop()).toBe(0);
+  },
+);
+
+test.skipIf(process.platform !== 'linux')(
+  'large runs that callers ask for and do not read take up a bounded amount of memory, and end',
+  { timeout: 120_000 },
+  async () => {
+    await using database = await acquireDatabase();
+    const home = await mkdtemp(join(tmpdir(), 'outrigger-readers-'));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const env = {
+      OUTRIGGER_HOME: home,
+      PORT: '0',
+      DATABASE_URL: database.url,
+      SECRET_KEY: 'ab'.repeat(32),
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      DATABASE_POOL_SIZE: '8',
+      NODE_OPTIONS: '--max-old-space-size=800',
+    };
+    const hub = await startHubProcess(env);
+    const key = await cli(env, 'token', 'create', '--product', 'automations');
+    const api = createClient({ baseUrl: hub.url, fetch: fetch as unknown as Fetch, token: key });
+    const { id } = await api.call('createAutomationWorkflow', {
+      body: { name: 'large', stepsJson: Array.from({ length: 8 }, () => ({ type: 'log' as const, message: 'x' })) },
+    });
+    const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
+    const ended = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    expect(ended.status).toBe('succeeded');
+    await database.query(
+      `update run_steps set output = to_jsonb(repeat('x', 4000000)), output_bytes = 4000002 where run_id = $1`,
+      [runId],
+    );
+    const headers = { 'X-API-Key': key };
+    const path = `/v1/automations/runs/${runId}`;
+    const before = residentMiB(hub.child.pid as number);
+    const sockets = [
+      ...Array.from({ length: 60 }, () => stalledReader(hub.url, path, headers)),
+      ...Array.from({ length: 30 }, () => stalledReader(hub.url, `${path}/events`, headers)),
+    ];
+    let most = before;
+    for (let look = 0; look < 40; look += 1) {
+      await delay(250);
+      most = Math.max(most, residentMiB(hub.child.pid as number));
+    }
+    // Read whole they would be 60 times 32 MB, and the streams as much again.
+    expect(most - before).toBeLessThan(700);
+    // What is small is answered all the while.
+    expect((await api.call('listAutomationRuns', {})).data).toHaveLength(1);
+    // The hub ends connections that read nothing.
+    await until(
+      async () => {
+        const again = await fetch(`${hub.url}${path}`, { headers });
+        return again.status === 200 && (await again.text()).length > 32_000_000;
+      },
+      () => 'the memory was not given back',
+      60_000,
+    );
+    for (const socket of sockets) socket.destroy();
+    expect(hub.child.exitCode).toBeNull();
   },
 );

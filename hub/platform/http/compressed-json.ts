@@ -15,6 +15,7 @@ const level = 1;
 /**
  * Sends a compressible answer as gzip where its caller accepts that and is known by a key or a bearer token. A caller who is known by a cookie gets it plain: any
  * site can have a browser send the cookie, and so measure answers.
+ * @param onLength called with the length of what is sent before anything is, and may throw.
  * @returns whether it was sent.
  */
 export async function sendCompressedJson(
@@ -22,6 +23,7 @@ export async function sendCompressedJson(
   { compressible, method }: Operation,
   principal: Principal,
   body: unknown,
+  onLength: (bytes: number) => void,
 ): Promise<boolean> {
   if (compressible !== true || method !== 'GET') return false;
   response.vary('Accept-Encoding');
@@ -31,6 +33,7 @@ export async function sendCompressedJson(
   if (plain.length < leastBytes) return false;
   const bytes = await compress(plain, { level });
   if (response.headersSent || response.destroyed) return true;
+  onLength(bytes.length);
   response.set({
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Encoding': 'gzip',

@@ -12,28 +12,30 @@ const smallBytes = 64 * 1024;
 const defaultLimits: LingerLimits = { lingerMs: 2_000, lingerBytes: 16 * 1024 * 1024 };
 
 /**
- * Sends JSON as the answer. Where much of the body was not read, as of an upload that was refused, the connection serves no other request:
+ * Sends JSON as the answer. `onLength` is called with the length of its body before anything is sent, and may throw. Where much of the body was not read, as of an upload that was refused, the connection serves no other request:
  * the caller has the answer at once and whole, and what it goes on sending is thrown away within bounds before the connection ends, since
  * to close on bytes that nobody read would take the answer back.
  */
 export function sendJson(
   response: Response,
   body: unknown,
-  { lingerMs, lingerBytes }: LingerLimits = defaultLimits,
+  {
+    lingerMs = defaultLimits.lingerMs,
+    lingerBytes = defaultLimits.lingerBytes,
+    onLength,
+  }: Partial<LingerLimits> & { onLength?: (bytes: number) => void } = {},
 ): void {
   const { req: request } = response;
   // A reader that gave up left it paused, and the connection with it: Node.js throws away only what nobody began to read.
   if (!request.complete) request.resume();
+  const content = Buffer.from(JSON.stringify(body));
+  onLength?.(content.length);
+  response.set({ 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': String(content.length) });
   if (!isMuchUnread(request)) {
-    response.json(body);
+    response.end(content);
     return;
   }
-  const content = Buffer.from(JSON.stringify(body));
-  response.set({
-    Connection: 'close',
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(content.length),
-  });
+  response.set('Connection', 'close');
   response.write(content);
   let left = lingerBytes;
   const end = () => {

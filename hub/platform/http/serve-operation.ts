@@ -5,6 +5,7 @@ import { takes } from '../../../shared/contract/define.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
+import type { MemoryBudget } from '../memory-budget.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
@@ -26,11 +27,14 @@ import type { LiveStreams } from './live-streams.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
 import { traceRequest } from './trace-request.ts';
+import { countAnswer, ownerOf } from './unread-answers.ts';
 
 export interface ServingOptions {
   auth: AuthDependencies;
   idempotency: Idempotency;
   streams: LiveStreams;
+  /** Memory for large answers, until they have been read. */
+  answerMemory: MemoryBudget;
   rateLimiter: RateLimiter;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
@@ -207,6 +211,10 @@ async function carryOut(
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;
 
+  const { answerMemory: memory } = options;
+  // What was done is told.
+  const counted = { memory, owner: ownerOf(principal, address), isRefusable: operation.method === 'GET' };
+  const onLength = (bytes: number) => countAnswer(response, { ...counted, bytes });
   // What it answers may be shown this once.
   if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
   const idempotent = idempotentRequest(operation, request, principal, input);
@@ -220,8 +228,8 @@ async function carryOut(
     }
     const done = await answered;
     if (response.headersSent || response.writableEnded) return;
-    if (done.status === 200 && (await sendCompressedJson(response, operation, principal, done.body))) return;
-    send(response, done);
+    if (done.status === 200 && (await sendCompressedJson(response, operation, principal, done.body, onLength))) return;
+    send(response, done, onLength);
     return;
   }
   const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
@@ -232,7 +240,7 @@ async function carryOut(
         )
       : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
-  send(response, first);
+  send(response, first, onLength);
 }
 
 function idempotentRequest(
@@ -268,10 +276,10 @@ async function answer(
   return { status: request.raw.response.statusCode, body: result as JsonValue };
 }
 
-function send(response: Response, { status, body }: StoredAnswer): void {
+function send(response: Response, { status, body }: StoredAnswer, onLength: (bytes: number) => void): void {
   if (response.headersSent || response.writableEnded) return;
   response.status(status);
-  sendJson(response, body);
+  sendJson(response, body, { onLength });
 }
 
 /** What the query of an address holds. @throws AppError `validation_failed` for what is given twice. */

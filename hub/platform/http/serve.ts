@@ -59,7 +59,7 @@ export interface ServeOptions {
 /** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
 export async function serveHttp(
   stack: AsyncDisposableStack,
-  { db, events, secrets, rateLimiter, logger, tracing }: Platform,
+  { db, events, secrets, rateLimiter, answerMemory, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
   { version, identity, devices, visitors, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
@@ -99,6 +99,7 @@ export async function serveHttp(
     socketRights: stack.use(new SocketRights({ auth: { identity, visitors }, events, logger })),
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, visitors, shares: streams })),
+    answerMemory,
     rateLimiter,
     tracing,
     limitAddress,

@@ -84,7 +84,7 @@ export interface Automations extends Product {
 }
 
 export function createAutomations(
-  { db, months, events, live, cursors, secrets, egress, blobs, mailer, logger, tracing }: Platform,
+  { db, months, events, live, cursors, secrets, egress, blobs, mailer, answerMemory, logger, tracing }: Platform,
   settings: AutomationsSettings,
   {
     limits,
@@ -104,6 +104,7 @@ export function createAutomations(
     live,
     cursors,
     tracing,
+    answerMemory,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     maxQueued: settings.runs.maxQueuedPerWorkspace,
     dispatch,
@@ -148,7 +149,7 @@ export function createAutomations(
     db,
     cursors,
     dispatch,
-    untilSettled: (tenantId, runId) => runs.get(tenantId, runId, { waitSeconds: settleSeconds }),
+    untilSettled: (tenantId, runId) => runs.reader.get(tenantId, runId, { waitSeconds: settleSeconds }),
   });
   const approvalLinks = new ApprovalLinks({
     db,

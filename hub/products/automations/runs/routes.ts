@@ -5,6 +5,7 @@ import { runs as runsResource } from '../../../../shared/contract/automations/ru
 import { streamEvents } from '../../../platform/http/event-stream.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { endIfStalled } from '../../../platform/http/unread-answers.ts';
 import { asQueued } from './present.ts';
 import type { Runs } from './service.ts';
 
@@ -13,8 +14,11 @@ export const runRoutes = (runs: Runs) =>
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, actorOf(principal)),
     retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
-    getAutomationRun: ({ principal, params, query, signal }) =>
-      runs.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal }),
+    getAutomationRun({ principal, params, query, signal, raw: { response } }) {
+      const memory = runs.reader.openMemory(principal.tenantId);
+      response.once('close', () => memory[Symbol.dispose]());
+      return runs.reader.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal, memory });
+    },
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
     retryAutomationRun: ({ principal, params, query }) =>
       runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
@@ -22,19 +26,22 @@ export const runRoutes = (runs: Runs) =>
       runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
     async streamAutomationRun({ principal, params, signal, raw: { response } }) {
       // A run that there is not is an answer of its own, before the stream begins.
-      await runs.get(principal.tenantId, params.id);
+      await runs.reader.get(principal.tenantId, params.id);
       await streamEvents(
         response,
         signal,
         { maxSeconds: runsResource.streamAutomationRun.holdSeconds },
         async (stream) => {
           using follower = runs.follow(params.id);
+          using memory = runs.reader.openMemory(principal.tenantId);
           // By hash: as texts, what many streams have shown of large runs would fill the memory.
           const shown = new Map<number, string>();
           let status = '';
           let isFirst = true;
-          while (!stream.signal.aborted) {
-            const run = await runs.get(principal.tenantId, params.id);
+          /** Sends what changed since the last look; answers whether the run has ended. Keeps nothing of the run. */
+          const look = async () => {
+            const run = await runs.reader.get(principal.tenantId, params.id, { signal: stream.signal, memory });
+            using _stall = memory.bytes > 0 ? endIfStalled(response) : null;
             // A run that begins as it is accepted is never seen in the queue; its history begins there all the same.
             if (isFirst && run.status !== 'queued') await stream.send('run', asQueued(run));
             isFirst = false;
@@ -48,7 +55,11 @@ export const runRoutes = (runs: Runs) =>
               status = run.status;
               await stream.send('run', run);
             }
-            if ((finalRunStatuses as readonly string[]).includes(status)) return;
+            memory.tryResize(0);
+            return (finalRunStatuses as readonly string[]).includes(status);
+          };
+          while (!stream.signal.aborted) {
+            if (await look()) return;
             await follower.next(stream.signal);
           }
         },

@@ -5,22 +5,24 @@ import { runs as runsResource } from '../../../../shared/contract/automations/ru
 import type { Run } from '../../../../shared/contract/automations/runs.ts';
 import type { WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import { countRuns, lockWorkflow, runRowsTopic, runTopic } from '../../../engine/index.ts';
+import { countRuns, lockWorkflow, runRowsTopic } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import type { Tracing } from '../../../platform/tracing/tracing.ts';
-import { asReplay, asRetry, isFinal, runAgain } from './again.ts';
+import { asReplay, asRetry, runAgain } from './again.ts';
 import type { AgainPlan } from './again.ts';
 import { chooseRuns, refused } from './bulk.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
-import { presentFlow, presentRun, presentSummary } from './present.ts';
+import { presentFlow, presentSummary } from './present.ts';
 import { QueueRoom } from './queue-room.ts';
-import { listRuns, readRun } from './store.ts';
+import { RunReader } from './reader.ts';
+import { listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
 
 export interface AcceptedRun {
@@ -35,6 +37,8 @@ export interface RunsDependencies {
   cursors: Cursors;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
+  /** Memory for answers that show large runs. */
+  answerMemory: MemoryBudget;
   /** How often nodes say that they are there. */
   heartbeatSeconds: number;
   /** Runs of one workspace that are queued at once; 0 for any number. */
@@ -51,16 +55,15 @@ type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
 type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
 type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 
-/** How often a caller that waits for a run looks at it while events of other processes may be lost, in milliseconds. */
-const interruptedLookMs = 1_000;
-
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
 export class Runs {
   readonly #deps: RunsDependencies;
   readonly #room: QueueRoom;
+  readonly reader: RunReader;
 
   constructor(dependencies: RunsDependencies) {
     this.#deps = dependencies;
+    this.reader = new RunReader(dependencies);
     this.#room = new QueueRoom(dependencies.maxQueued);
   }
 
@@ -81,38 +84,6 @@ export class Runs {
     return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, presentSummary);
   }
 
-  /**
-   * Reads a run; with `waitSeconds`, once it has ended or waits for an approval, or when that time is over.
-   * @throws AppError `not_found`.
-   */
-  async get(
-    tenantId: string,
-    runId: string,
-    options: { waitSeconds?: number; signal?: AbortSignal } = {},
-  ): Promise<Run> {
-    const { waitSeconds = 0, signal } = options;
-    if (waitSeconds === 0) return this.#read(tenantId, runId);
-    const deadline = performance.now() + waitSeconds * 1000;
-    // Subscribed before the first look, so that no change between the two is missed.
-    const { events } = this.#deps;
-    let changed = Promise.withResolvers<void>();
-    let hasChanged = false;
-    using _subscription = events.subscribe(runTopic(runId), () => {
-      hasChanged = true;
-      changed.resolve();
-    });
-    for (;;) {
-      const run = await this.#read(tenantId, runId);
-      const leftMs = () => deadline - performance.now();
-      const isOver = () => leftMs() <= 0 || signal?.aborted === true;
-      if (isSettled(run.status) || isOver()) return run;
-      do await waitFor(changed.promise, Math.min(leftMs(), interruptedLookMs), signal);
-      while (!hasChanged && !events.isInterrupted && !isOver());
-      changed = Promise.withResolvers<void>();
-      hasChanged = false;
-    }
-  }
-
   /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
   async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
@@ -121,7 +92,7 @@ export class Runs {
       return result;
     });
     cancelled.committed();
-    return this.#read(tenantId, runId);
+    return this.reader.get(tenantId, runId);
   }
 
   /** Cancels runs that are not to go on for whatever reason, without a word in the audit log; one that has ended meanwhile stays as it is. */
@@ -223,7 +194,7 @@ export class Runs {
       return { newRunId: outcome.runId, jobs: promised };
     });
     this.#deps.dispatch(jobs);
-    return this.#read(tenantId, newRunId);
+    return this.reader.get(tenantId, newRunId);
   }
 
   /** A page of flows, newest first. */
@@ -264,29 +235,10 @@ export class Runs {
   follow(runId: string): Follower {
     return this.#deps.live.follow(runRowsTopic(runId));
   }
-
-  async #read(tenantId: string, runId: string): Promise<Run> {
-    const found = await this.#deps.db.read(tenantId, (tx) => readRun(tx, tenantId, this.#deps.heartbeatSeconds, runId));
-    if (found === null) throw notFound('run', runId);
-    return presentRun(found);
-  }
 }
 
 function limitReached(reason: string): AppError {
   return new AppError('workflow_limit_reached', `The workflow's limits refuse this run: ${reason}.`, {
     retryAfterSeconds: 5,
   });
-}
-
-const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
-
-async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, milliseconds);
-  signal?.addEventListener('abort', () => over.resolve(), { once: true });
-  try {
-    await Promise.race([promise, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

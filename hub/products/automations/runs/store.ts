@@ -140,13 +140,17 @@ export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'
   results: RunStepRow[];
 }
 
-/** A run with the steps of its version and what became of them; null when this workspace has no such run. */
+/**
+ * A run with the steps of its version and what became of them; null when this workspace has no such run, and how many bytes its inputs and
+ * outputs have when they are more than `maxBytes`.
+ */
 export async function readRun(
   tx: Transaction,
   tenantId: string,
   heartbeatSeconds: number,
   runId: string,
-): Promise<FoundRun | null> {
+  maxBytes: number,
+): Promise<FoundRun | { bytes: number } | null> {
   // One behind the other without waiting, the steps last: what is shown of them is never older than what is shown of their run.
   const [{ rows }, results] = await Promise.all([
     tx.query<Omit<FoundRun, 'results'>>(
@@ -155,10 +159,12 @@ export async function readRun(
        FROM runs JOIN workflow_versions v ON v.workflow_id = runs.workflow_id AND v.version = runs.workflow_version WHERE runs.tenant_id = $1 AND runs.id = $2`,
       [tenantId, runId],
     ),
-    readSteps(tx, tenantId, runId),
+    readSteps(tx, tenantId, runId, maxBytes),
   ]);
   const row = rows[0];
-  return row === undefined ? null : { ...row, results };
+  if (row === undefined) return null;
+  const bytes = Number(results[0]?.bytes ?? 0);
+  return bytes > maxBytes ? { bytes } : { ...row, results };
 }
 
 /** Attempts of a flow whose artefacts are looked for: a step that a retry keeps was carried out by one of them. */
@@ -169,21 +175,29 @@ const maxArtifactIds = 1000;
  * The steps of a run, in their order. A command belongs to the step in whose time it was sent, whichever attempt of the flow sent it: a
  * step that was kept has kept its times.
  */
-async function readSteps(tx: Transaction, tenantId: string, runId: string): Promise<RunStepRow[]> {
-  const { rows } = await tx.query<RunStepRow>(
+async function readSteps(
+  tx: Transaction,
+  tenantId: string,
+  runId: string,
+  maxBytes: number,
+): Promise<(RunStepRow & { bytes: string | null })[]> {
+  const { rows } = await tx.query<RunStepRow & { bytes: string | null }>(
     'read_steps',
     `WITH brought AS MATERIALIZED (
        SELECT a.id, c.step_index, c.created_at FROM artifacts a JOIN node_commands c ON c.id = a.command_id
        WHERE a.run_id = ANY(ARRAY(
          SELECT o.id FROM runs r JOIN runs o ON o.flow_id = r.flow_id AND o.attempt <= r.attempt WHERE r.id = $1 AND r.tenant_id = $2 ORDER BY o.attempt DESC LIMIT ${maxAttempts}))
        ORDER BY a.id DESC LIMIT ${maxArtifactIds}
+     ), size AS MATERIALIZED (
+       SELECT sum(output_bytes + coalesce(octet_length(input::text), 0)) AS bytes FROM run_steps WHERE run_id = $1 AND tenant_id = $2
      )
-     SELECT index, status, attempts, input, input_omitted, output, output_text, error, started_at, finished_at,
+     SELECT size.bytes, index, status, attempts, CASE WHEN size.bytes <= $3 THEN input END AS input, input_omitted,
+       CASE WHEN size.bytes <= $3 THEN output END AS output, CASE WHEN size.bytes <= $3 THEN output_text END AS output_text, error, started_at, finished_at,
        (SELECT jsonb_build_object('id', a.id, 'status', a.status, 'decider', a.decider, 'decidedAt', a.decided_at, 'note', a.note)
         FROM approvals a WHERE a.run_id = s.run_id AND a.step_index = s.index ORDER BY a.attempt DESC, a.call DESC LIMIT 1) AS approval,
        (SELECT array_agg(b.id ORDER BY b.id) FROM brought b WHERE b.step_index = s.index AND b.created_at >= s.started_at AND (s.finished_at IS NULL OR b.created_at <= s.finished_at)) AS artifact_ids
-     FROM run_steps s WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
-    [runId, tenantId],
+     FROM run_steps s CROSS JOIN size WHERE run_id = $1 AND tenant_id = $2 ORDER BY index`,
+    [runId, tenantId, maxBytes],
   );
   return rows;
 }

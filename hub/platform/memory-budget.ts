@@ -1,18 +1,11 @@
 import { getHeapStatistics } from 'node:v8';
 import type { JsonValue } from '../../shared/json.ts';
-import { StepFailure } from './failure.ts';
 
-/** Heap that the payload of a run, and its outputs in all, may use between two steps, in bytes. The rest is read when a step needs it. */
-export const keptBytes = 256 * 1024;
-
-/** Longest payload, as JSON in UTF-8, that is read when a run is claimed, in bytes. */
-export const claimedBytes = 64 * 1024;
+/** Heap that may be used without a reservation, in bytes. */
+export const freeBytes = 256 * 1024;
 
 /** Heap that JSON uses once it is parsed, by its length as text: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
 const heapPerByte = 8;
-
-/** How long a step waits for memory, in milliseconds. */
-const waitMs = 15 * 60_000;
 
 /** Estimates the heap that JSON of this length uses, in bytes. */
 export const heapOfText = (bytes: number): number => bytes * heapPerByte;
@@ -48,23 +41,37 @@ interface Share {
   waiting: Request[];
 }
 
+/** A reservation was not granted in time. */
+export class OutOfMemory extends Error {
+  constructor() {
+    super('no memory was free in time');
+  }
+}
+
+export interface MemoryBudgetOptions {
+  /** What may be reserved in all, in bytes of heap. */
+  limitBytes: number;
+  /** How long a reservation waits for room, in milliseconds. */
+  waitMs: number;
+}
+
+/** A part of the heap that V8 may use, in bytes. */
+export const partOfHeap = (part: number): number => getHeapStatistics().heap_size_limit * part;
+
 /**
- * The memory of this process for large payloads, outputs and states of runs. Whoever needs more than `keptBytes` reserves it before it is
- * read, and keeps nothing large while it waits. A workspace gets at most as much as is left free, so that the next workspace finds room;
- * workspaces take turns. One reservation counts at most as a quarter of the limit: a larger one runs with fewer others.
+ * Memory of this process for large values of one kind. Whoever needs more than `freeBytes` reserves it before it is read, and keeps nothing
+ * large while it waits. A workspace gets at most as much as is left free, so that the next workspace finds room; workspaces take turns.
+ * One reservation counts at most as a quarter of the limit: a larger one runs with fewer others.
  */
-export class RunMemory {
+export class MemoryBudget {
   readonly #limit: number;
   readonly #shares = new Map<string, Share>();
   readonly #waitMs: number;
   #used = 0;
 
-  constructor({
-    limitBytes = getHeapStatistics().heap_size_limit / 4,
-    waitLimitMs = waitMs,
-  }: { limitBytes?: number; waitLimitMs?: number } = {}) {
+  constructor({ limitBytes, waitMs }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
-    this.#waitMs = waitLimitMs;
+    this.#waitMs = waitMs;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
@@ -72,7 +79,7 @@ export class RunMemory {
     return { used: this.#used, workspaces: this.#shares.size };
   }
 
-  /** The memory of one run, which reserves nothing yet. */
+  /** A reservation of nothing yet, which counts for a workspace. */
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
       most: this.#limit / 4,
@@ -125,7 +132,7 @@ export class RunMemory {
       reject(reason);
     };
     const onAbort = () => leave(signal.reason);
-    const late = setTimeout(() => leave(outOfMemory(this.#waitMs)), this.#waitMs);
+    const late = setTimeout(() => leave(new OutOfMemory()), this.#waitMs);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       await promise;
@@ -175,13 +182,18 @@ interface Source {
   free: (bytes: number) => void;
 }
 
-/** What one run has reserved of the memory of its process. */
+/** What one run, or one answer, has reserved. */
 export class MemoryReservation implements Disposable {
   readonly #source: Source;
   #bytes = 0;
 
   constructor(source: Source) {
     this.#source = source;
+  }
+
+  /** What it counts now. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
@@ -196,7 +208,7 @@ export class MemoryReservation implements Disposable {
 
   /**
    * Changes the reservation, and waits for room. While it waits it has none, so the caller must not keep anything large.
-   * @throws the reason of the signal; StepFailure `out_of_memory` when there was no room for too long.
+   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
    */
   async resize(heapBytes: number, signal: AbortSignal): Promise<void> {
     if (this.tryResize(heapBytes)) return;
@@ -211,13 +223,6 @@ export class MemoryReservation implements Disposable {
   }
 
   #countOf(heapBytes: number): number {
-    return heapBytes <= keptBytes ? 0 : Math.min(heapBytes, this.#source.most);
+    return heapBytes <= freeBytes ? 0 : Math.min(heapBytes, this.#source.most);
   }
 }
-
-const outOfMemory = (ms: number) =>
-  new StepFailure(
-    'out_of_memory',
-    `For ${Math.round(ms / 60_000)} minutes the hub had no memory free for what this step reads. Let the step read less, or run fewer runs with large outputs at a time.`,
-    { retryable: true },
-  );

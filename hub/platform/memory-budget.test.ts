@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { StepFailure } from './failure.ts';
-import { heapOf, keptBytes, RunMemory } from './run-memory.ts';
+import { freeBytes, heapOf, MemoryBudget, OutOfMemory } from './memory-budget.ts';
 
 const mib = 1024 * 1024;
 const never = new AbortController().signal;
@@ -8,16 +7,16 @@ const settled = async () => {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 };
 
-describe('the memory for large values of runs', () => {
-  test('is not reserved for what a run may keep anyway', () => {
-    const memory = new RunMemory({ limitBytes: 8 * mib });
+describe('the memory for large values', () => {
+  test('is not reserved for what is small', () => {
+    const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using run = memory.open('a');
-    expect(run.tryResize(keptBytes)).toBe(true);
+    expect(run.tryResize(freeBytes)).toBe(true);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
   test('goes to one workspace up to what is left free, so that the next one finds room', () => {
-    const memory = new RunMemory({ limitBytes: 8 * mib });
+    const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using one = memory.open('a');
     using two = memory.open('a');
     using three = memory.open('a');
@@ -27,14 +26,14 @@ describe('the memory for large values of runs', () => {
   });
 
   test('counts a reservation at most as a quarter, so that any run fits', async () => {
-    const memory = new RunMemory({ limitBytes: 8 * mib });
+    const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using run = memory.open('a');
     await run.resize(1_000 * mib, never);
     expect(memory.counts.used).toBe(2 * mib);
   });
 
   test('is granted in turn by workspace, and in order within one', async () => {
-    const memory = new RunMemory({ limitBytes: 4 * mib });
+    const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const order: string[] = [];
     const held = ['x', 'y', 'z'].map((tenant) => memory.open(tenant));
     for (const run of held) expect(run.tryResize(mib)).toBe(true);
@@ -64,8 +63,8 @@ describe('the memory for large values of runs', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
-  test('ends a wait with the signal of the run, and after its deadline with an error that says what to do', async () => {
-    const memory = new RunMemory({ limitBytes: 4 * mib, waitLimitMs: 30 });
+  test('ends a wait with the signal of the run, and after its deadline', async () => {
+    const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 30 });
     const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
     for (const run of held) run.tryResize(mib);
     using run = memory.open('late');
@@ -74,14 +73,13 @@ describe('the memory for large values of runs', () => {
     stop.abort(new Error('the lease was lost'));
     await expect(aborted).rejects.toThrow('the lease was lost');
     const late = run.resize(mib, never);
-    await expect(late).rejects.toBeInstanceOf(StepFailure);
-    await expect(late).rejects.toMatchObject({ code: 'out_of_memory', retryable: true });
+    await expect(late).rejects.toBeInstanceOf(OutOfMemory);
     for (const each of held) each[Symbol.dispose]();
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
   test('keeps nothing reserved while it waits for more', async () => {
-    const memory = new RunMemory({ limitBytes: 4 * mib });
+    const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const [one, ...others] = [0.75, 1, 1, 0.5].map((size, index) => {
       const run = memory.open(`t${index}`);
       expect(run.tryResize(size * mib)).toBe(true);

@@ -1,0 +1,130 @@
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
+import type { Run } from '../../../../shared/contract/automations/runs.ts';
+import { AppError, notFound } from '../../../../shared/errors.ts';
+import { runTopic } from '../../../engine/index.ts';
+import type { Database } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { OutOfMemory } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget, MemoryReservation } from '../../../platform/memory-budget.ts';
+import { isFinal } from './again.ts';
+import { presentRun } from './present.ts';
+import { readRun } from './store.ts';
+import type { FoundRun } from './store.ts';
+
+/** How often a caller that waits for a run looks at it while events of other processes may be lost, in milliseconds. */
+const interruptedLookMs = 1_000;
+
+/** Inputs and outputs of a run that are read without a reservation of memory, in bytes. */
+const smallRunBytes = 1024 * 1024;
+/** Bytes of heap for each byte of a large run that is answered: as text of the database, as values, and as text of the answer. */
+const answerHeapPerByte = 4;
+
+export interface RunReaderDependencies {
+  db: Database;
+  events: Events;
+  /** Memory for answers that show large runs. */
+  answerMemory: MemoryBudget;
+  /** How often nodes say that they are there. */
+  heartbeatSeconds: number;
+}
+
+/** Reads runs for callers, large ones within the memory for answers. */
+export class RunReader {
+  readonly #deps: RunReaderDependencies;
+
+  constructor(dependencies: RunReaderDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /** Memory for large runs that a caller is shown: to be disposed once the answer has left. */
+  openMemory(tenantId: string): MemoryReservation {
+    return this.#deps.answerMemory.open(tenantId);
+  }
+
+  /**
+   * Reads a run; with `waitSeconds`, once it has ended or waits for an approval, or when that time is over.
+   * @param options.memory reserved while the caller keeps the answer; when left out, until this resolves.
+   * @throws AppError `not_found`; `rate_limited` when other large answers to this workspace have not been read.
+   */
+  async get(
+    tenantId: string,
+    runId: string,
+    options: { waitSeconds?: number; signal?: AbortSignal; memory?: MemoryReservation } = {},
+  ): Promise<Run> {
+    const { waitSeconds = 0, signal, memory } = options;
+    const read = () => this.#read(tenantId, runId, memory, signal);
+    if (waitSeconds === 0) return read();
+    const deadline = performance.now() + waitSeconds * 1000;
+    // Subscribed before the first look, so that no change between the two is missed.
+    const { events } = this.#deps;
+    let changed = Promise.withResolvers<void>();
+    let hasChanged = false;
+    using _subscription = events.subscribe(runTopic(runId), () => {
+      hasChanged = true;
+      changed.resolve();
+    });
+    // An event may have been lost before the connection was.
+    using _reconnect = events.onReconnect(() => {
+      hasChanged = true;
+      changed.resolve();
+    });
+    const leftMs = () => deadline - performance.now();
+    const isOver = () => leftMs() <= 0 || signal?.aborted === true;
+    const readIfDue = async () => {
+      const run = await read();
+      return isSettled(run.status) || isOver() ? run : null;
+    };
+    for (;;) {
+      // What is not answered yet is not kept.
+      const run = await readIfDue();
+      if (run !== null) return run;
+      memory?.tryResize(0);
+      do await waitFor(changed.promise, Math.min(leftMs(), interruptedLookMs), signal);
+      while (!hasChanged && !events.isInterrupted && !isOver());
+      changed = Promise.withResolvers<void>();
+      hasChanged = false;
+    }
+  }
+
+  async #read(tenantId: string, runId: string, memory?: MemoryReservation, signal?: AbortSignal): Promise<Run> {
+    const small = await this.#find(tenantId, runId, smallRunBytes);
+    if (!('bytes' in small)) return presentRun(small);
+    using own = memory === undefined ? this.openMemory(tenantId) : null;
+    const stop = new AbortController();
+    try {
+      await (memory ?? own)?.resize(small.bytes * answerHeapPerByte, signal ?? stop.signal);
+    } catch (error) {
+      throw error instanceof OutOfMemory ? unread() : error;
+    }
+    // It may have grown meanwhile, at most to what a run may have.
+    const large = await this.#find(tenantId, runId, Number.MAX_SAFE_INTEGER);
+    return presentRun(large as FoundRun);
+  }
+
+  async #find(tenantId: string, runId: string, maxBytes: number) {
+    const { db, heartbeatSeconds } = this.#deps;
+    const found = await db.read(tenantId, (tx) => readRun(tx, tenantId, heartbeatSeconds, runId, maxBytes));
+    if (found === null) throw notFound('run', runId);
+    return found;
+  }
+}
+
+const unread = () =>
+  new AppError(
+    'rate_limited',
+    'Other large answers to this workspace have not been read yet. Read those first, then ask again.',
+    { retryAfterSeconds: 5 },
+  );
+
+const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
+
+async function waitFor(promise: Promise<void>, milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, milliseconds);
+  signal?.addEventListener('abort', () => over.resolve(), { once: true });
+  try {
+    await Promise.race([promise, over.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
