@@ -426,3 +426,29 @@ test.each([
     ]) as unknown,
   });
 });
+
+test('350 approvals that expire at the same time end in one turn of the sweep', async () => {
+  const other = await hub.workspace();
+  const { id } = await other.api.call('createAutomationWorkflow', {
+    body: { name: 'many', stepsJson: [{ type: 'approval', title: 'May I?', message: 'Please.' }] as never },
+  });
+  const count = async (status: string) =>
+    (
+      await hub.database.query<{ count: number }>(
+        'select count(*)::int as count from approvals where tenant_id = $1 and status = $2',
+        [other.tenantId, status],
+      )
+    )[0]?.count;
+  for (let begun = 0; begun < 350; begun += 50)
+    await Promise.all(
+      Array.from({ length: 50 }, () => other.api.call('runAutomationWorkflow', { params: { id }, body: {} })),
+    );
+  await expect.poll(() => count('pending')).toBe(350);
+  await hub.database.query(`update approvals set expires_at = now() - interval '1 second' where tenant_id = $1`, [
+    other.tenantId,
+  ]);
+  await hub.app.sweep();
+  // Those that another transaction has locked at this moment come with the next turn.
+  expect(await count('pending')).toBeLessThan(50);
+  await expect.poll(() => count('expired')).toBe(350);
+});
