@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import express from 'express';
 import type { Request, Response } from 'express';
 import helmet from 'helmet';
@@ -178,6 +179,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (host, port) => listen(server, host, port),
     async drain(deadlineMs) {
       stopping.abort();
+      // Connections and requests that have arrived and are not read yet would be reset.
+      await delay(arrivedMs);
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
       const timer = setTimeout(() => {
@@ -198,6 +201,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   };
 }
+
+/** How long a stop goes on to accept connections, in milliseconds. */
+const arrivedMs = 100;
 
 /** How long a stop waits for the rest of a request of which only a part came, in milliseconds. */
 const halfRequestMs = 1_000;
