@@ -291,6 +291,28 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     }
   });
 
+  test('a microphone that is chosen while another one is being opened is the one that listens', async () => {
+    await using tab = await open();
+    const { page } = tab;
+    await ready(page);
+    await page.getByText('Settings').click();
+    const choice = page.getByRole('combobox', { name: 'Microphone' });
+    await expect.poll(() => choice.locator('option').count()).toBeGreaterThan(2);
+    const names = await choice.locator('option').allTextContents();
+    await page.evaluate(`(() => {
+      const { mediaDevices } = navigator;
+      const getUserMedia = mediaDevices.getUserMedia.bind(mediaDevices);
+      const chosen = new Promise((done) => document.addEventListener('change', () => setTimeout(done, 100)));
+      mediaDevices.getUserMedia = async (constraints) => {
+        await chosen;
+        return getUserMedia(constraints);
+      };
+    })()`);
+    await page.getByRole('switch', { name: 'Hands-free' }).click();
+    await choice.selectOption({ index: 2 });
+    await expect.poll(() => listening(page)).toEqual([names[2]]);
+  });
+
   test('who may not, or not any more, is told so, with what was said still there', async () => {
     const own = await hub.workspace();
     const entitle = (isEntitled: boolean) =>

@@ -89,6 +89,8 @@ export class Ears {
 
   /** With the device that is chosen now, if one is open. */
   async reopen(): Promise<void> {
+    // One that is being opened is the one that was chosen before.
+    await this.#opening;
     if (this.#microphone === null) return;
     const wasListening = this.#options.store.state.isListening;
     this.close();
