@@ -330,4 +330,99 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await launcher(page).waitFor();
     expect(consoled).toEqual([]);
   });
+
+  test('a new customer who signs in after an anonymous conversation finds it on each later page, with a token of its own', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    const text = 'Asked before I had an account';
+    await begin(page, text);
+    for (const path of ['account', 'cart', 'pay']) {
+      const { token } = await scene.mint('a customer who was never seen before');
+      await page.goto(`${site.origin}/${path}?token=${token}`);
+      await expect.poll(() => said(page), { message: path }).toEqual([text]);
+    }
+  });
+
+  test('a site that replaces the body instead of loading a page keeps the launcher and the open chat', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await begin(page, 'Before the next view');
+    await page.evaluate(`(() => {
+      const body = document.createElement('body');
+      body.textContent = 'The next view';
+      document.body.replaceWith(body);
+    })()`);
+    expect(await said(page)).toEqual(['Before the next view']);
+    await closer(page).click();
+    await launcher(page).click();
+    expect(await said(page)).toEqual(['Before the next view']);
+    expect(consoled).toEqual([]);
+  });
+
+  test('a page with a launcher of its own hides that of the chat, and opens and closes the chat without it', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await launcher(page).waitFor();
+    await page.evaluate("Outrigger('hide')");
+    expect(await launcher(page).isVisible()).toBe(false);
+    await page.evaluate("Outrigger('open')");
+    await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
+    expect(await launcher(page).isVisible()).toBe(false);
+    await frameOf(page).getByRole('button', { name: 'Close chat' }).click();
+    await expect.poll(() => page.locator('outrigger-chat iframe').isVisible()).toBe(false);
+    await page.evaluate("Outrigger('show')");
+    await launcher(page).waitFor();
+  });
+
+  test('a tab in which the visitor is anonymous begins anew when they sign in in another one', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const [first, second] = [await openTab(context), await openTab(context)];
+    await first.page.goto(`${site.origin}/`);
+    await begin(first.page, 'Anonymous in this tab');
+    const { token } = await scene.mint('customer of the other tab');
+    await second.page.bringToFront();
+    await second.page.goto(`${site.origin}/account?token=${token}`);
+    await expect.poll(() => said(second.page)).toEqual(['Anonymous in this tab']);
+    await first.page.bringToFront();
+    await expect.poll(() => first.page.locator('outrigger-chat iframe').count()).toBe(0);
+    await launcher(first.page).click();
+    await frameOf(first.page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
+  });
+
+  test('the chat speaks the language of the page around it', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/?lang=de-AT`);
+    await page.getByRole('button', { name: 'Chat öffnen' }).click();
+    await frameOf(page).getByRole('button', { name: 'Chat beginnen' }).waitFor();
+  });
+
+  test('a listener of an event that there is not is reported, and so is one that is no function', async () => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page, consoled } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await launcher(page).waitFor();
+    await page.evaluate("Outrigger('on', 'unreed', () => 0); Outrigger('on', 'ready', 'a text')");
+    expect(await heardOf(page, 'error')).toMatchObject([{ code: 'listener_invalid' }, { code: 'listener_invalid' }]);
+    expect(consoled).toEqual([expect.stringContaining('unread'), expect.stringContaining('unread')]);
+  });
+
+  test('a script that is a module boots the chat, too', async () => {
+    await using site = await shop(
+      `<script type="module" src="${hub.url}/widget.js" data-site-key="${scene.siteKey}"></script>`,
+    );
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/`);
+    await launcher(page).waitFor();
+  });
 });

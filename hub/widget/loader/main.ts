@@ -1,4 +1,4 @@
-import { Widget } from './widget.ts';
+import { Widget, widgetEvents } from './widget.ts';
 import type { WidgetEvent } from './widget.ts';
 
 /**
@@ -16,7 +16,9 @@ interface Outrigger {
 }
 
 const page = window as { Outrigger?: Outrigger };
-const script = document.currentScript as HTMLScriptElement | null;
+// A module has no current script.
+const script = (document.currentScript ??
+  document.querySelector('script[data-site-key][src*="widget.js"]')) as HTMLScriptElement | null;
 
 function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: ArrayLike<unknown>[]): void {
   let widget: Widget | null = null;
@@ -109,6 +111,13 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: 
       listeners = new Map();
     },
     on(event, listener) {
+      if (!widgetEvents.includes(event as WidgetEvent) || typeof listener !== 'function') {
+        fail(
+          'listener_invalid',
+          `Outrigger('on', event, listener) needs a function and one of: ${widgetEvents.join(', ')}.`,
+        );
+        return () => false;
+      }
       const of = listeners.get(String(event)) ?? new Set();
       listeners.set(String(event), of.add(listener as Listener));
       if (event === 'ready' && isDrained && widget !== null) apart(listener as Listener);

@@ -3,6 +3,7 @@ export const style = `
 :host{all:initial!important;display:block!important;position:fixed!important;inset:auto!important;width:0!important;height:0!important;z-index:2147483000!important}
 :host([hidden]){display:none!important}
 button{all:unset;box-sizing:border-box;position:fixed;z-index:1;inset-block-end:max(20px,env(safe-area-inset-bottom));inset-inline-end:max(20px,env(safe-area-inset-right));width:56px;height:56px;border-radius:50%;background:var(--brand,#0b5fff);color:var(--ink,#fff);cursor:pointer;display:grid;place-items:center;box-shadow:0 1px 3px #0003,0 8px 24px #0004;transition:transform .16s ease,box-shadow .16s ease;-webkit-tap-highlight-color:transparent}
+button[hidden]{display:none}
 button:hover{transform:scale(1.05);box-shadow:0 2px 4px #0003,0 12px 32px #0005}
 button:active{transform:scale(.96)}
 button:focus-visible{outline:3px solid var(--brand,#0b5fff);outline-offset:3px;box-shadow:0 0 0 3px #fff}

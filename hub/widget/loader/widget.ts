@@ -4,8 +4,9 @@ import { style } from './style.ts';
 import { VisitStorage } from './visit-storage.ts';
 import { launcherWords } from './words.ts';
 
-/** What a host's page hears of the widget. */
-export type WidgetEvent = 'ready' | 'unread' | 'message' | 'open' | 'close' | 'error' | 'tokenExpired';
+/** What a host's page can listen to. */
+export const widgetEvents = ['ready', 'unread', 'message', 'open', 'close', 'error', 'tokenExpired'] as const;
+export type WidgetEvent = (typeof widgetEvents)[number];
 
 export interface WidgetOptions {
   /** Where the hub is, ending in a slash. */
@@ -15,7 +16,7 @@ export interface WidgetOptions {
   tell: (event: WidgetEvent, detail?: unknown) => void;
   /** Reports an error to the host's listeners and to the developer's console. */
   fail: (code: string, message: string) => void;
-  /** Another page of this site ended the visit. */
+  /** Another page of this site ended the visit, or its visitor signed in there. */
   onForgotten: () => void;
 }
 
@@ -38,6 +39,8 @@ function icon(className: string, path: string): SVGSVGElement {
   svg.append(line);
   return svg;
 }
+
+/** Over 300 lines: launcher, frame and what they tell each other are one state machine. */
 
 /** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
 export class Widget {
@@ -86,12 +89,14 @@ export class Widget {
       'storage',
       ({ key, newValue }) => {
         if (key !== this.#storage.key) return;
-        if (newValue === null) options.onForgotten();
+        const isOfAnother = this.#frame !== null && this.#token === null && this.#storage.visit.isKnown;
+        if (newValue === null || isOfAnother) options.onForgotten();
         else this.resume();
       },
       { signal },
     );
-    const place = () => document.body?.append(this.#host);
+    // Beside the body: sites that navigate without a page load replace that.
+    const place = () => document.documentElement.append(this.#host);
     if (document.body === null) addEventListener('DOMContentLoaded', place, { signal, once: true });
     else place();
   }
@@ -145,9 +150,10 @@ export class Widget {
     this.#options.tell('close');
   }
 
+  /** Shows or hides the launcher. The chat can be opened without it. */
   show(isShown: boolean): void {
     if (!isShown) this.close(false);
-    this.#host.hidden = !isShown;
+    this.#launcher.hidden = !isShown;
   }
 
   send(content: string): void {
@@ -196,7 +202,9 @@ export class Widget {
     const frame = document.createElement('iframe');
     frame.title = this.#words.frame;
     frame.referrerPolicy = 'no-referrer';
-    frame.src = `${this.#options.base}chat?siteKey=${encodeURIComponent(this.#options.siteKey)}&embed=1`;
+    const { lang } = document.documentElement;
+    const query = new URLSearchParams({ siteKey: this.#options.siteKey, embed: '1', ...(lang === '' ? {} : { lang }) });
+    frame.src = `${this.#options.base}chat?${query.toString()}`;
     this.#frame = frame;
     this.#launcher.after(frame, this.#cover);
     this.#waitFor(loadTimeoutMs);

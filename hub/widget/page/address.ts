@@ -3,15 +3,23 @@ export interface PageAddress {
   siteKey: string;
   linkToken: string | null;
   isEmbedded: boolean;
+  /** Languages of the visitor, that of the host's page first. */
+  languages: readonly string[];
 }
 
 function takeAddress(): PageAddress {
   const query = new URLSearchParams(location.search);
   const siteKey = query.get('siteKey') ?? '';
   const isEmbedded = query.has('embed');
-  const kept = new URLSearchParams({ siteKey, ...(isEmbedded ? { embed: '1' } : {}) });
+  const lang = query.get('lang');
+  const kept = new URLSearchParams({
+    siteKey,
+    ...(isEmbedded ? { embed: '1' } : {}),
+    ...(lang === null ? {} : { lang }),
+  });
+  const languages = lang === null ? navigator.languages : [lang, ...navigator.languages];
   history.replaceState(null, '', `${location.pathname}?${kept.toString()}`);
-  return { siteKey, linkToken: query.get('token'), isEmbedded };
+  return { siteKey, linkToken: query.get('token'), isEmbedded, languages };
 }
 
 export const address = takeAddress();

@@ -17,11 +17,11 @@ export function lookOf(title: string): Look {
 /** Puts a look on the page, and tells the page around it. */
 export async function wear(
   { colour, locale, title }: Look,
-  { store, tellHost }: Pick<ChatOptions, 'store' | 'tellHost'>,
+  { store, tellHost, address }: Pick<ChatOptions, 'store' | 'tellHost' | 'address'>,
   attention: Attention,
 ): Promise<void> {
   const current = store.state.language;
-  const wanted = navigator.languages;
+  const wanted = address.languages;
   const chosen = chooseLocale(locale, wanted);
   const language = chosen === current.locale ? current : await loadLanguage(chosen, wanted);
   const root = document.documentElement;

@@ -16,7 +16,7 @@ if (place === null) throw new Error('The page has no place for the chat.');
 const store = new Store({
   phase: 'loading',
   problem: 'unreachable',
-  language: inEnglish(navigator.languages),
+  language: inEnglish(address.languages),
   title: document.title,
   settings: null,
   conversation: null,

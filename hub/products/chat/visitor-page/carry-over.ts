@@ -63,10 +63,13 @@ export async function carryOver(
   await Promise.all([
     tx.query(
       'carry_over_conversations',
+      // The one in which they go on is their latest: that of a later link is found by it.
       `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
+         moved_at = CASE WHEN c.id = $4 THEN clock_timestamp() ELSE c.moved_at END,
+         moved_by = CASE WHEN c.id = $4 THEN pg_current_xact_id() ELSE c.moved_by END,
          name = CASE WHEN c.name = 'Visitor' THEN coalesce(v.display_name, v.email, v.external_id, c.name) ELSE c.name END
        FROM chat_visitors v WHERE v.id = $3 AND c.tenant_id = $1 AND c.id = ANY($2::uuid[])`,
-      [tenantId, ids, visitor],
+      [tenantId, ids, visitor, conversationId],
     ),
     tx.query(
       'carry_over_messages',
