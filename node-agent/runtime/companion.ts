@@ -109,6 +109,8 @@ export class Companion {
   #nextEnd: number | null = null;
   /** Whether the log was compared with what the hub knows of it. */
   #isAnchored = false;
+  /** Whether the hub answered the first heartbeat. Before, no command is accepted: the log that proves the settings may have been cut. */
+  #isLogChecked = false;
   /** The hub's own switches, once it said them. */
   #hubAllows: HubSwitches = {};
 
@@ -309,6 +311,7 @@ export class Companion {
   }
 
   get #freePlaces(): number {
+    if (!this.#isLogChecked) return 0;
     const atWork = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
     return Math.max(0, Math.min(maxRunning - atWork, maxHeld - this.#held.size));
   }
@@ -383,8 +386,15 @@ export class Companion {
     );
     this.#pace = body.hub;
     if (!this.#isAnchored && body.audit !== undefined) {
+      const wasTrusted = this.#audit.problem === null;
       this.#audit.anchor(body.audit);
       this.#isAnchored = true;
+      if (wasTrusted && this.#audit.problem !== null) folder.held?.distrust();
+    }
+    // A hub of an earlier version keeps no record of the log.
+    if (!this.#isLogChecked) {
+      this.#isLogChecked = true;
+      this.#listenAgain();
     }
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();

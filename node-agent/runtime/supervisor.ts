@@ -94,15 +94,16 @@ export class Supervisor {
       () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
     );
     // From here on this process is the one that writes both.
-    folder.holdSettings({
+    const recorded = folder.recordedSettings();
+    const held = folder.holdSettings({
       notBefore: this.#audit.lastAt,
-      knownHash: this.#audit.settingsHash,
-      onEdit: () => {
-        this.#audit.note('settings.edited', 'settings.json was changed by another program', settled(folder));
-        this.#changed();
-      },
+      recorded,
+      onEdit: () => this.#noteEdit(),
     });
-    this.#audit.verify();
+    if (recorded === undefined && folder.stampOf('settings.json') !== null)
+      this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
+    if (!this.#audit.verify().ok) held.distrust();
+    else if (held.needsRecord) this.#noteEdit();
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
@@ -112,6 +113,19 @@ export class Supervisor {
       // What the hub has is written here, too.
       await this.#pairing;
     }
+  }
+
+  /** Records the settings in force after another program changed the file or the log. */
+  #noteEdit(): void {
+    const { folder } = this.#options;
+    this.#audit.note(
+      'settings.edited',
+      this.#audit.problem === null ? 'settings.json was changed by another program' : 'the log was changed or cut',
+      settled(folder),
+    );
+    // On a full disk the next start would find the log as the hub then knows it, without this entry.
+    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.held?.persist();
+    this.#changed();
   }
 
   /** One pairing, from its beginning to its end; or waits for one. */

@@ -137,7 +137,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       print(settings, options.json, JSON.stringify(settings, null, 2));
     })
     .command('accept')
-    .description('let settings.json count as it was edited while the companion runs')
+    .description('put settings.json in force as another program, or you, edited it')
     .addOption(json())
     .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
       const settings = await change(dataFolder(), { change: 'accept_settings' });
