@@ -24,14 +24,16 @@ import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
-import { newProcessName, standingOf } from './peer.ts';
+import { processKeys, showFingerprint, standingOf } from './peer.ts';
 import type { Standing } from './peer.ts';
+import { sealedLines } from './sealed-lines.ts';
+import type { SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
 import type { ControlPath } from './socket-path.ts';
 
 const maxConnections = 64;
 const helloDeadlineMs = 3_000;
-const maxRequestLength = 4 * 1024 * 1024;
+const maxRequestLength = 6 * 1024 * 1024;
 /** A client that reads so slowly that more than this waits for it is cut off, in bytes. */
 const maxBehind = 64 * 1024 * 1024;
 const maxUnderWay = 32;
@@ -128,39 +130,67 @@ export class ControlServer implements AsyncDisposable {
 
   #welcome(socket: Socket): void {
     this.#sockets.add(socket);
+    const name = showFingerprint();
     const gone = new AbortController();
     const timer = setTimeout(() => socket.destroy(), helloDeadlineMs);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(timer);
+      name[Symbol.dispose]();
       this.#sockets.delete(socket);
       gone.abort(new Error('the client is gone'));
     });
     const nonce = newNonce();
-    const processName = newProcessName();
+    const { publicKey } = processKeys();
     let standing: Standing = 'program';
+    let lines: SealedLines | undefined;
     const say = (value: unknown) => {
       if (socket.destroyed) return;
       if (socket.writableLength > maxBehind) socket.destroy();
-      else socket.write(`${JSON.stringify(value)}\n`);
+      else socket.write(`${JSON.stringify(lines === undefined ? value : lines.seal(value))}\n`);
     };
     const connection: ControlConnection = { signal: gone.signal, tell: say };
-    let isKnown = false;
     let underWay = 0;
     readLines(socket, maxRequestLength, (value) => {
-      if (!isKnown) {
+      if (lines === undefined) {
         const given = controlProof.safeParse(value);
-        if (!given.success || !isProof(given.data.proof, proofOf(this.#key, 'client', nonce, given.data.nonce))) {
+        if (!given.success) {
           socket.destroy();
           return;
         }
-        isKnown = true;
-        standing = standingOf(processName, given.data.pid);
+        const agreement = {
+          controlKey: this.#key,
+          serverNonce: nonce,
+          clientNonce: given.data.nonce,
+          serverKey: publicKey,
+          clientKey: given.data.publicKey,
+        };
+        if (!isProof(given.data.proof, proofOf('client', agreement))) {
+          socket.destroy();
+          return;
+        }
+        standing = standingOf(given.data);
         clearTimeout(timer);
-        say({ proof: proofOf(this.#key, 'server', nonce, given.data.nonce) });
+        name[Symbol.dispose]();
+        try {
+          const sealed = sealedLines('server', agreement);
+          say({ proof: proofOf('server', agreement) });
+          lines = sealed;
+        } catch {
+          // A key that agrees on nothing.
+          socket.destroy();
+        }
         return;
       }
-      const request = controlRequest.safeParse(value);
+      let opened: unknown;
+      try {
+        opened = lines.open(value);
+      } catch {
+        // Another process wrote into the channel.
+        socket.destroy();
+        return;
+      }
+      const request = controlRequest.safeParse(opened);
       if (!request.success || underWay >= maxUnderWay) {
         socket.destroy();
         return;
@@ -172,7 +202,7 @@ export class ControlServer implements AsyncDisposable {
           underWay -= 1;
         });
     });
-    say({ hello: 'outrigger.companion.v1', nonce, processName });
+    say({ hello: 'outrigger.companion.v2', nonce, pid: process.pid, publicKey });
   }
 
   #mayAsk(standing: Standing, method: ControlMethodName, params: unknown): boolean {

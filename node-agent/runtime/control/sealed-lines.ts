@@ -1,0 +1,62 @@
+import { createCipheriv, createDecipheriv, createPublicKey, diffieHellman, hkdfSync } from 'node:crypto';
+import { processKeys } from './peer.ts';
+
+const algorithm = 'aes-256-gcm';
+const keyBytes = 32;
+const tagBytes = 16;
+
+/** What both ends agreed on before the first sealed line. */
+export interface Agreement {
+  /** The key in the data folder. */
+  controlKey: Buffer;
+  serverNonce: string;
+  clientNonce: string;
+  serverKey: string;
+  clientKey: string;
+}
+
+/** Seals the lines that one end writes and opens those of the other end. A line that is missing, repeated or written by a third process does not open. */
+export interface SealedLines {
+  seal(value: unknown): string;
+  /** @throws an error for a line that the other end did not write in this place. */
+  open(line: unknown): unknown;
+}
+
+export function sealedLines(side: 'client' | 'server', agreement: Agreement): SealedLines {
+  const { controlKey, serverNonce, clientNonce, serverKey, clientKey } = agreement;
+  const publicKey = createPublicKey({
+    key: { kty: 'OKP', crv: 'X25519', x: side === 'client' ? serverKey : clientKey },
+    format: 'jwk',
+  });
+  const shared = diffieHellman({ privateKey: processKeys().privateKey, publicKey });
+  const info = `outrigger control ${serverNonce}:${clientNonce}:${serverKey}:${clientKey}`;
+  const keys = Buffer.from(hkdfSync('sha256', shared, controlKey, info, 2 * keyBytes));
+  const [ofClient, ofServer] = [keys.subarray(0, keyBytes), keys.subarray(keyBytes)];
+  const [ownKey, otherKey] = side === 'client' ? [ofClient, ofServer] : [ofServer, ofClient];
+  let sealed = 0;
+  let opened = 0;
+  return {
+    seal(value) {
+      const cipher = createCipheriv(algorithm, ownKey, nonceOf(sealed), { authTagLength: tagBytes });
+      sealed += 1;
+      const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return text.toString('base64');
+    },
+    open(line) {
+      if (typeof line !== 'string') throw new Error('The line is not sealed.');
+      const bytes = Buffer.from(line, 'base64');
+      const decipher = createDecipheriv(algorithm, otherKey, nonceOf(opened), { authTagLength: tagBytes });
+      opened += 1;
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      const text = Buffer.concat([decipher.update(bytes.subarray(0, -tagBytes)), decipher.final()]);
+      return JSON.parse(text.toString('utf8'));
+    },
+  };
+}
+
+/** Each key seals one line with each number, so that a counter is enough. */
+function nonceOf(count: number): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeBigUInt64BE(BigInt(count), 4);
+  return nonce;
+}
