@@ -118,7 +118,11 @@ export class AuditLog {
 
   /** Notes what the owner did; a disk that is full delays the note, not what they did. */
   note(
-    type: `owner.${'change' | 'answer'}` | `settings.${'edited' | 'ended' | 'recorded'}` | 'log.set_aside',
+    type:
+      | `owner.${'change' | 'answer'}`
+      | `settings.${'edited' | 'ended' | 'recorded'}`
+      | 'log.set_aside'
+      | 'control.replaced',
     summary: string,
     more: Partial<AuditLine> = {},
   ): void {

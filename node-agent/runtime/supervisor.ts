@@ -88,11 +88,10 @@ export class Supervisor {
     await using _guard = this.#guard;
     await using _browser = this.#browser;
     using _permissions = this.#permissions;
-    await using _control = await ControlServer.listen(
-      folder,
-      this.#handlers(),
-      () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
-    );
+    await using _control = await ControlServer.listen(folder, this.#handlers(), {
+      runsProgram: () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
+      onReplaced: () => this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
+    });
     // From here on this process is the one that writes both.
     const recorded = folder.recordedSettings();
     const held = folder.holdSettings({

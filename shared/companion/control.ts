@@ -173,8 +173,8 @@ export type ControlEvent = z.output<typeof controlEvent>;
 export const controlError = z.object({ code: z.string(), message: z.string() });
 export type ControlError = z.output<typeof controlError>;
 
-/** An X25519 public key, in base64url. */
-const publicKey = z.string().regex(/^[\w-]{43}$/);
+/** A public key on the curve P-256, compressed, in base64url. */
+const publicKey = z.string().regex(/^[\w-]{44}$/);
 
 /**
  * The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. Each end states its process and the

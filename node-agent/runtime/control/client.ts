@@ -128,7 +128,11 @@ export class ControlClient implements Disposable {
       const welcome = controlWelcome.safeParse(value);
       if (!welcome.success || !isProof(welcome.data.proof, proofOf('server', agreement)))
         return fail(`What listens for ${folder.path} can't read its control.key, and so is not your companion.`);
-      client.#lines = sealedLines('client', agreement);
+      try {
+        client.#lines = sealedLines('client', agreement);
+      } catch {
+        return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
+      }
       isOpen = true;
       opened.resolve(client);
     });

@@ -1,5 +1,5 @@
-import { createHash, generateKeyPairSync } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import { createECDH, createHash } from 'node:crypto';
+import type { ECDH } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isStartedByCommand } from '../process-guard.ts';
 
@@ -16,7 +16,7 @@ export type Standing = 'owner' | 'program' | 'unknown';
 /** What one end of a control channel states about itself. */
 export interface Peer {
   pid: number;
-  /** X25519 public key, in base64url. */
+  /** Public key on the curve P-256, compressed, in base64url. */
   publicKey: string;
 }
 
@@ -27,13 +27,13 @@ const nameLength = 15;
 const fingerprintOf = (publicKey: string): string =>
   createHash('sha256').update(publicKey).digest('base64url').slice(0, nameLength);
 
-let ownKeys: { privateKey: KeyObject; publicKey: string } | undefined;
+let ownKeys: { keys: ECDH; publicKey: string } | undefined;
 
 /** The key pair of this process. */
-export function processKeys(): { privateKey: KeyObject; publicKey: string } {
+export function processKeys(): { keys: ECDH; publicKey: string } {
   if (ownKeys === undefined) {
-    const { privateKey, publicKey } = generateKeyPairSync('x25519');
-    ownKeys = { privateKey, publicKey: publicKey.export({ format: 'jwk' }).x as string };
+    const keys = createECDH('prime256v1');
+    ownKeys = { keys, publicKey: keys.generateKeys('base64url', 'compressed') };
   }
   return ownKeys;
 }

@@ -1,8 +1,7 @@
-import { createCipheriv, createDecipheriv, createPublicKey, diffieHellman, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
 import { processKeys } from './peer.ts';
 
 const algorithm = 'aes-256-gcm';
-const keyBytes = 32;
 const tagBytes = 16;
 
 /** What both ends agreed on before the first sealed line. */
@@ -22,16 +21,14 @@ export interface SealedLines {
   open(line: unknown): unknown;
 }
 
+/** @throws an error for a public key of the other end that is no point of the curve. */
 export function sealedLines(side: 'client' | 'server', agreement: Agreement): SealedLines {
   const { controlKey, serverNonce, clientNonce, serverKey, clientKey } = agreement;
-  const publicKey = createPublicKey({
-    key: { kty: 'OKP', crv: 'X25519', x: side === 'client' ? serverKey : clientKey },
-    format: 'jwk',
-  });
-  const shared = diffieHellman({ privateKey: processKeys().privateKey, publicKey });
-  const info = `outrigger control ${serverNonce}:${clientNonce}:${serverKey}:${clientKey}`;
-  const keys = Buffer.from(hkdfSync('sha256', shared, controlKey, info, 2 * keyBytes));
-  const [ofClient, ofServer] = [keys.subarray(0, keyBytes), keys.subarray(keyBytes)];
+  const shared = processKeys().keys.computeSecret(side === 'client' ? serverKey : clientKey, 'base64url');
+  const secret = createHmac('sha256', controlKey).update(shared).digest();
+  const keyOf = (end: 'client' | 'server') =>
+    createHmac('sha256', secret).update(`${end}:${serverNonce}:${clientNonce}:${serverKey}:${clientKey}`).digest();
+  const [ofClient, ofServer] = [keyOf('client'), keyOf('server')];
   const [ownKey, otherKey] = side === 'client' ? [ofClient, ofServer] : [ofServer, ofClient];
   let sealed = 0;
   let opened = 0;
