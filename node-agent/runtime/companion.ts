@@ -109,8 +109,12 @@ export class Companion {
   #nextEnd: number | null = null;
   /** Whether the log was compared with what the hub knows of it. */
   #isAnchored = false;
-  /** Whether the hub answered the first heartbeat. Before, no command is accepted: the log that proves the settings may have been cut. */
+  /**
+   * Whether the log was compared with the hub's record and then reported. Before, no command is requested: the log that proves the settings may have been cut, and
+   * a first program could remove a log that the hub has no record of.
+   */
   #isLogChecked = false;
+  #checkingLog: Promise<void> | undefined;
   /** The hub's own switches, once it said them. */
   #hubAllows: HubSwitches = {};
 
@@ -264,6 +268,7 @@ export class Companion {
     if (this.#freePlaces === 0) await this.#waitForPlace();
     await this.#connection.ensureChannel(this.#stopping.signal);
     const { by } = this.#connection;
+    if (!this.#isLogChecked) await this.#checkLog();
     const running = this.#held.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
     // That a channel could be opened says that the hub is there.
@@ -311,7 +316,6 @@ export class Companion {
   }
 
   get #freePlaces(): number {
-    if (!this.#isLogChecked) return 0;
     const atWork = this.#dispatcher.running.length - (this.#options.prompts?.waiting.length ?? 0);
     return Math.max(0, Math.min(maxRunning - atWork, maxHeld - this.#held.size));
   }
@@ -352,7 +356,7 @@ export class Companion {
   async #beatForever(): Promise<void> {
     while (!isAbort(this.#stopping.signal)) {
       try {
-        await this.#beat();
+        await (this.#isLogChecked ? this.#beat() : this.#checkLog());
       } catch (error) {
         if (this.#connection.endIfRevoked(error)) return;
         // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
@@ -361,11 +365,22 @@ export class Companion {
     }
   }
 
+  /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
+  #checkLog(): Promise<void> {
+    this.#checkingLog ??= this.#beat()
+      .then(() => (this.#isLogChecked ? undefined : this.#beat()))
+      .finally(() => {
+        this.#checkingLog = undefined;
+      });
+    return this.#checkingLog;
+  }
+
   async #beat(): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
     this.#audit.look();
+    const reportsLog = this.#isAnchored;
     const facts = await this.#facts.read(signal);
     const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
@@ -376,7 +391,7 @@ export class Companion {
           device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
           paused: settings.paused,
           // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
-          ...(this.#isAnchored ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
+          ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#held.wanted,
           // An earlier hub ignores the field, and its pages belong to no run.
           browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
@@ -392,10 +407,7 @@ export class Companion {
       if (wasTrusted && this.#audit.problem !== null) folder.held?.distrust();
     }
     // A hub of an earlier version keeps no record of the log.
-    if (!this.#isLogChecked) {
-      this.#isLogChecked = true;
-      this.#listenAgain();
-    }
+    if (reportsLog || body.audit === undefined) this.#isLogChecked = true;
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);

@@ -221,9 +221,7 @@ describe('an approved program that stops the companion, changes its files and ki
     await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
     const node = async () =>
       (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
-    await run(companion, 'node.files_list');
-    await companion.cli('deny', 'camera');
-    await expect.poll(async () => (await node())?.audit?.entries ?? 0).toBeGreaterThan(3);
+    // Also as the first command: the hub has a record of the log before it sends one.
     await attack(
       companion,
       `rm -f '${companion.home}'/audit.jsonl* '${companion.home}'/settings.*; ${loosen(companion)}`,
