@@ -191,9 +191,17 @@ export class DataFolder {
     return this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined }).read();
   }
 
-  /** Puts the settings file in force as it is. @throws CompanionError when the file cannot be read, or the error of the file system. */
-  acceptSettings(): LocalSettings {
-    return this.#held?.accept() ?? this.#readSettingsFile();
+  /**
+   * Puts the settings file in force as it is.
+   * @param seen Hash of the edit that the owner saw.
+   * @throws CompanionError when the file cannot be read or was edited again since, or the error of the file system.
+   */
+  acceptSettings(seen?: string): LocalSettings {
+    if (this.#held === undefined) return this.#readSettingsFile();
+    const accepted = this.#held.accept(seen);
+    if (accepted === null)
+      throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
+    return accepted;
   }
 
   /** The settings that the owner's log recorded last; undefined when none were recorded. */

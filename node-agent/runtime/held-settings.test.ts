@@ -48,6 +48,17 @@ test('the owner accepts the newest edit only, not an earlier one that it replace
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
 });
 
+test('the owner does not accept an edit that came after the one that they saw', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const held = data.holdSettings({ onEdit });
+  write({ capture: { screen: true, camera: true } });
+  held.read();
+  const seen = held.edited?.hash as string;
+  write({ capture: { screen: true, camera: true }, sharedFolders: ['/'] });
+  await expect(changeSettings(data, { change: 'accept_settings', seen })).rejects.toThrow('was changed again');
+  expect(data.readSettings()).toMatchObject({ sharedFolders: [], capture: { camera: false } });
+});
+
 test.each([
   ['a power', { capture: { screen: true, camera: true } }],
   ['more time', { capture: { screen: true }, until: { screen: '2999-01-01T00:00:00.000Z' } }],
@@ -140,7 +151,7 @@ test.each([
     system: { allowed: false, ask: true },
   });
   expect(held.edited).toMatchObject({ needsConsent: true });
-  expect(held.accept().capture).toMatchObject({ screen: true, camera: true });
+  expect(held.accept()?.capture).toMatchObject({ screen: true, camera: true });
 });
 
 test('the settings of a first start, and of a version that recorded none, are in force', async () => {
@@ -173,7 +184,7 @@ test('a log that is not trusted any more denies everything until the owner accep
   held.distrust();
   expect(held.read().capture.screen).toBe(false);
   expect(held.edited).toMatchObject({ needsConsent: true, detail: expect.stringContaining('log') as string });
-  expect(held.accept().capture.screen).toBe(true);
+  expect(held.accept()?.capture.screen).toBe(true);
   expect(held.edited).toBeNull();
 });
 

@@ -151,12 +151,14 @@ export class HeldSettings {
     if (this.#proposed !== undefined)
       return {
         needsConsent: true,
+        hash: hashOfSettings(this.#proposed),
         changes: this.#own === null ? [] : differences(this.#own, this.#proposed),
         detail: editDetails[this.#source],
       };
     return this.#foundEdited
       ? {
           needsConsent: false,
+          hash: this.#own === null ? null : hashOfSettings(this.#own),
           changes: [],
           detail:
             'settings.json was changed while the companion did not run. The change allows nothing in addition, and is in force.',
@@ -180,10 +182,15 @@ export class HeldSettings {
     if (!tightens) this.#take(next);
   }
 
-  /** Lets what another program wrote count. @throws the error of the file system. */
-  accept(): LocalSettings {
+  /**
+   * Puts in force what another program wrote.
+   * @param seen Hash of the edit that the owner saw. Null is answered, and nothing changes, when the file was edited again since.
+   * @throws the error of the file system.
+   */
+  accept(seen?: string): LocalSettings | null {
     const next = this.#look();
     const accepted = this.#proposed ?? next;
+    if (seen !== undefined && seen !== hashOfSettings(accepted)) return null;
     this.#write(accepted);
     this.#take(accepted);
     return structuredClone(accepted);

@@ -24,7 +24,7 @@ export async function changeSettings(
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
   if (change.change === 'accept_settings') {
-    const settings = folder.acceptSettings();
+    const settings = folder.acceptSettings(change.seen);
     audit.note('owner.change', describeChange(change), settled(folder));
     return settings;
   }

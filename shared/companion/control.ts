@@ -68,7 +68,11 @@ export const ownerChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),
   /** Lets settings.json count as another program left it. */
-  z.strictObject({ change: z.literal('accept_settings') }),
+  z.strictObject({
+    change: z.literal('accept_settings'),
+    /** `edited.hash` of the state that the owner saw: a later edit is not accepted with it. */
+    seen: z.string().length(64).optional(),
+  }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
 
