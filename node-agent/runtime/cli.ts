@@ -83,6 +83,7 @@ program
   .option('--no-channel', 'use requests alone, and no WebSocket')
   .option('--pause', 'begin paused')
   .action(async (options: { json?: boolean; channel: boolean; pause?: boolean }) => {
+    assertOwner();
     const folder = dataFolder();
     if (options.pause === true) await change(folder, { change: 'pause' });
     const { browser } = folder.readSettings();

@@ -156,27 +156,32 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
 
 /**
  * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which an unprivileged process can lower and not remove, by the
- * variable, or by those of the processes above it.
+ * variable, or by those of the processes above it. True also for a process that ended before it was examined: its end may be timed so that its marks are not seen.
  */
 export function isStartedByCommand(pid: number): boolean {
+  if (process.platform !== 'linux') return pid === process.pid && process.env[commandMarker] !== undefined;
   for (let at = pid; at > 1;) {
     const status = read(`/proc/${at}/status`);
-    if (status === '') return false;
+    const limits = read(`/proc/${at}/limits`);
+    // Processes above it may be those of another user, which some systems hide.
+    if (status === '' || limits === '') return at === pid;
     if (
       read(`/proc/${at}/environ`)
         .split('\0')
         .some((entry) => entry.startsWith(`${commandMarker}=`))
     )
       return true;
-    if (isMarkedByLimit(at)) return true;
+    if (isMarkedByLimit(limits)) return true;
     at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
   }
   return false;
 }
 
-function isMarkedByLimit(pid: number): boolean {
-  const [, soft, hard] = /^Max realtime timeout\s+(\w+)\s+(\w+)\s/m.exec(read(`/proc/${pid}/limits`)) ?? [];
-  if (soft === undefined || hard === undefined || (soft === 'unlimited' && hard === 'unlimited')) return false;
+/** @param limits The text of `/proc/PID/limits`. */
+function isMarkedByLimit(limits: string): boolean {
+  const [, soft = '', hard = ''] = /^Max realtime timeout\s+(unlimited|\d+)\s+(unlimited|\d+)\s/m.exec(limits) ?? [];
+  if (hard === '') return false;
+  if (soft === 'unlimited' && hard === 'unlimited') return false;
   // This process may have a limit because a command started it, or because the system gives everything one. Only marks are as high as this.
   return canMarkByLimit || (hard !== 'unlimited' && BigInt(hard) >= lowestMark);
 }

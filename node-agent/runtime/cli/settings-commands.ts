@@ -147,7 +147,10 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         change: 'accept_settings',
         ...(edited === null || edited.hash === null ? {} : { seen: edited.hash }),
       });
-      const lines = [...(edited?.changes ?? []).map(visibleLine), 'settings.json is in force as it was edited.'];
+      const lines = [
+        ...(edited?.changes ?? []).map((line) => visibleLine(line)),
+        'settings.json is in force as it was edited.',
+      ];
       print(settings, command.optsWithGlobals().json, lines.join('\n'));
     });
 
