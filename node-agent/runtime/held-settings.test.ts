@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,6 +47,21 @@ test('the owner accepts the newest edit only, not an earlier one that it replace
   expect(data.settingsInForce().capture).toMatchObject({ camera: false });
   await changeSettings(data, { change: 'accept_settings' });
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
+});
+
+test('an edit with as many refusals as there may be removes none of the owner', async () => {
+  await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
+  const held = data.holdSettings({ onEdit });
+  const own = held.read().system.rules;
+  const others = Array.from({ length: 500 }, (_, number) => ({
+    ...own[0],
+    id: randomUUID(),
+    pattern: `other-${number}`,
+  }));
+  write({ system: { rules: others } });
+  const { rules } = held.read().system;
+  expect(rules).toHaveLength(500);
+  expect(rules).toEqual(expect.arrayContaining(own));
 });
 
 test('the owner does not accept an edit that came after the one that they saw', async () => {

@@ -46,8 +46,8 @@ function readKey(path: string): Buffer | null {
 
 /** Proof of one end that it has the control key and takes part in this agreement, in hex. */
 export function proofOf(side: 'client' | 'server', agreement: Agreement): string {
-  const { controlKey, serverNonce, clientNonce, serverKey, clientKey } = agreement;
-  return createHmac('sha256', controlKey)
+  const { controlKey: key, serverNonce, clientNonce, serverKey, clientKey } = agreement;
+  return createHmac('sha256', key)
     .update(`${side}:${serverNonce}:${clientNonce}:${serverKey}:${clientKey}`)
     .digest('hex');
 }
