@@ -367,15 +367,22 @@ export class Companion {
 
   /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
   #checkLog(): Promise<void> {
-    this.#checkingLog ??= this.#beat()
-      .then(() => (this.#isLogChecked ? undefined : this.#beat()))
+    const beat = () =>
+      this.#beat().catch((error: unknown) => {
+        // A hub of an earlier version refuses fields that it does not know.
+        if (!(error instanceof HubError) || !error.isRefusal) throw error;
+        return this.#beat(true);
+      });
+    this.#checkingLog ??= beat()
+      .then(() => (this.#isLogChecked ? undefined : beat()))
       .finally(() => {
         this.#checkingLog = undefined;
       });
     return this.#checkingLog;
   }
 
-  async #beat(): Promise<void> {
+  /** @param isShort Whether only the fields are sent that every version of a hub knows. */
+  async #beat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
@@ -387,14 +394,18 @@ export class Companion {
       {
         params: { id: identity.nodeId },
         body: {
-          facts,
-          device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
           paused: settings.paused,
           // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
           ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#held.wanted,
-          // An earlier hub ignores the field, and its pages belong to no run.
-          browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
+          ...(isShort
+            ? {}
+            : {
+                facts,
+                device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
+                // An earlier hub ignores the field, and its pages belong to no run.
+                browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
+              }),
         },
       },
       { signal, timeoutMs: requestTimeoutMs },
