@@ -8,7 +8,7 @@ import { Decision } from './modal.tsx';
 export function EditedSettings({ edited }: { edited: NonNullable<CompanionState['edited']> }) {
   const store = useStore();
   const action = useAction();
-  const { needsConsent, detail, changes } = edited;
+  const { needsConsent, detail, changes, hash } = edited;
   return (
     <Notice
       tone="warning"
@@ -16,7 +16,9 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
       end={
         <Button
           disabled={action.isBusy}
-          onClick={() => void action.run(() => store.change({ change: 'accept_settings' }))}
+          onClick={() =>
+            void action.run(() => store.change({ change: 'accept_settings', ...(hash === null ? {} : { seen: hash }) }))
+          }
         >
           {needsConsent ? 'Accept these changes' : 'I have looked'}
         </Button>

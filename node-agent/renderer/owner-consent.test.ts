@@ -64,6 +64,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     companion.state.edited = {
       needsConsent: true,
       detail: 'Another program changed settings.json.',
+      hash: 'a'.repeat(64),
       changes: ['capture.camera: false → true'],
     };
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
@@ -72,7 +73,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Accept these changes' }).click();
     await page.getByText('Your settings were changed').waitFor({ state: 'detached' });
-    expect(companion.of('change')).toEqual([{ change: 'accept_settings' }]);
+    expect(companion.of('change')).toEqual([{ change: 'accept_settings', seen: 'a'.repeat(64) }]);
   });
 
   test('that a changed log is set aside', async () => {

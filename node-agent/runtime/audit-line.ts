@@ -33,7 +33,7 @@ export const auditLine = z.object({
   durationMs: z.number(),
   /** Whether it had begun when it ended; earlier versions did not note it. */
   began: z.boolean().optional(),
-  /** Hash of the settings file after a change of the owner. */
+  /** SHA-256, in hex, of the settings that are in force after this entry; `log.rotated` and `log.set_aside` repeat the last one. */
   settings: z.string().optional(),
   /** With `log.rotated` and `log.set_aside`: the oldest entry that is kept. */
   keptFrom: z.int().min(1).optional(),

@@ -42,6 +42,8 @@ const stampOf = (path: string): string => {
 /**
  * The owner's log: lines of JSON in two files, each entry on the disk when `append` returns, each with the hash of the entry before. Several processes may append
  * one after the other; while a companion runs, only that companion does.
+ *
+ * Over 300 lines: appending, rotating and checking share the head of the chain.
  */
 export class AuditLog {
   readonly #path: string;
@@ -74,14 +76,9 @@ export class AuditLog {
     return this.#pending.length;
   }
 
-  /** Hash of the settings that the last change of the owner left; undefined where no entry has one. */
+  /** SHA-256 of the settings that the log recorded last; undefined when no entry has one. */
   get settingsHash(): string | undefined {
-    for (const path of [this.#path, `${this.#path}.1`])
-      for (const text of linesFromEnd(path)) {
-        const { settings } = parseAuditLine(text) ?? {};
-        if (settings !== undefined) return settings;
-      }
-    return undefined;
+    return recordedSettingsHash(this.#path);
   }
 
   /** When the last entry was written, in milliseconds since 1970; 0 without one. */
@@ -121,7 +118,11 @@ export class AuditLog {
 
   /** Notes what the owner did; a disk that is full delays the note, not what they did. */
   note(
-    type: `owner.${'change' | 'answer'}` | `settings.${'edited' | 'ended'}` | 'log.set_aside',
+    type:
+      | `owner.${'change' | 'answer'}`
+      | `settings.${'edited' | 'ended' | 'recorded'}`
+      | 'log.set_aside'
+      | 'control.replaced',
     summary: string,
     more: Partial<AuditLine> = {},
   ): void {
@@ -183,12 +184,16 @@ export class AuditLog {
   /** Begins a new log beside the files that were set aside. @returns where those are. */
   setAside(): string {
     const { count, hash } = this.head;
+    const settings = this.settingsHash;
     const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
     this.#tail = { head: { count, hash }, stamp: '' };
     this.#problem = null;
     this.#anchor = null;
-    this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, { keptFrom: count + 1 });
+    this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, {
+      keptFrom: count + 1,
+      ...(settings === undefined ? {} : { settings }),
+    });
     return `${this.#path}.${suffix}`;
   }
 
@@ -203,7 +208,9 @@ export class AuditLog {
     if (size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
     // A crash may have come right after the file was renamed.
     const oldest = size === 0 || size > maxBytes ? firstOf(`${this.#path}.1`) : undefined;
-    if (oldest !== undefined)
+    if (oldest !== undefined) {
+      // The next rotation removes the older file, and with it the entry that has the hash.
+      const settings = this.settingsHash;
       this.#chain({
         time: line.time,
         commandId: randomUUID(),
@@ -214,7 +221,9 @@ export class AuditLog {
         message: null,
         durationMs: 0,
         keptFrom: oldest,
+        ...(settings === undefined ? {} : { settings }),
       });
+    }
     this.#chain(line);
   }
 
@@ -254,6 +263,16 @@ export class AuditLog {
       }
     return { count: 0, hash: noHash };
   }
+}
+
+/** SHA-256 of the settings that a log recorded last, in hex; undefined when no entry has one. @throws the error of the file system when the log cannot be read. */
+export function recordedSettingsHash(log: string): string | undefined {
+  for (const path of [log, `${log}.1`])
+    for (const text of linesFromEnd(path)) {
+      const { settings } = parseAuditLine(text) ?? {};
+      if (settings !== undefined) return settings;
+    }
+  return undefined;
 }
 
 /** Without the beginnings of commands whose ends are among these lines. */

@@ -6,7 +6,7 @@ import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
-import { change, json, makeContext, usageExitCode } from './cli/context.ts';
+import { assertOwner, change, json, makeContext, usageExitCode } from './cli/context.ts';
 import { localTime } from './cli/local-time.ts';
 import { addPromptCommands } from './cli/prompt-commands.ts';
 import { addServiceCommands } from './cli/service-commands.ts';
@@ -64,6 +64,7 @@ program
         ...(options.name === undefined ? {} : { name: options.name }),
       };
       const state = await askCompanion(folder, 'pair', request, { timeoutMs: 60_000 });
+      if (state === null) assertOwner();
       const { nodeId, hub } = state?.paired ?? (await pair(folder, new DeviceSecrets(null), request));
       const place =
         state?.paired?.secretIn === 'key_store' ? "the system's key store" : `${folder.path}, readable by you alone`;
@@ -82,6 +83,7 @@ program
   .option('--no-channel', 'use requests alone, and no WebSocket')
   .option('--pause', 'begin paused')
   .action(async (options: { json?: boolean; channel: boolean; pause?: boolean }) => {
+    assertOwner();
     const folder = dataFolder();
     if (options.pause === true) await change(folder, { change: 'pause' });
     const { browser } = folder.readSettings();
@@ -189,7 +191,10 @@ audit
   .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
     const folder = dataFolder();
     const state = await askCompanion(folder, 'setAuditAside', {});
-    if (state === null) new AuditLog(folder.audit).setAside();
+    if (state === null) {
+      assertOwner();
+      new AuditLog(folder.audit).setAside();
+    }
     print({ ok: true }, command.optsWithGlobals().json, 'Began a new log; the old one is beside it.');
   });
 
@@ -231,7 +236,10 @@ program
     const folder = dataFolder();
     const request = { hub: url, insecure: options.insecure === true };
     const state = await askCompanion(folder, 'moveHub', request, { timeoutMs: 60_000 });
-    if (state === null) keepHubAddress(folder, await proveHub(folder, new DeviceSecrets(null), request));
+    if (state === null) {
+      assertOwner();
+      keepHubAddress(folder, await proveHub(folder, new DeviceSecrets(null), request));
+    }
     const pairing = folder.readPairing();
     print(
       { nodeId: pairing?.nodeId, hub: pairing?.hub },
@@ -247,9 +255,9 @@ program
   .action(async (options: { json?: boolean }) => {
     const folder = dataFolder();
     const pairing = folder.readPairing();
-    const { nodeId, hubKnows } =
-      (await askCompanion(folder, 'unpair', {}, { timeoutMs: 60_000 })) ??
-      (await unpair(folder, new DeviceSecrets(null)));
+    const unpaired = await askCompanion(folder, 'unpair', {}, { timeoutMs: 60_000 });
+    if (unpaired === null) assertOwner();
+    const { nodeId, hubKnows } = unpaired ?? (await unpair(folder, new DeviceSecrets(null)));
     print(
       { unpaired: nodeId, hubKnows },
       options.json,

@@ -109,6 +109,12 @@ export class Companion {
   #nextEnd: number | null = null;
   /** Whether the log was compared with what the hub knows of it. */
   #isAnchored = false;
+  /**
+   * Whether the log was compared with the hub's record and then reported. Before, no command is requested: the log that proves the settings may have been cut, and
+   * a first program could remove a log that the hub has no record of.
+   */
+  #isLogChecked = false;
+  #checkingLog: Promise<void> | undefined;
   /** The hub's own switches, once it said them. */
   #hubAllows: HubSwitches = {};
 
@@ -262,6 +268,7 @@ export class Companion {
     if (this.#freePlaces === 0) await this.#waitForPlace();
     await this.#connection.ensureChannel(this.#stopping.signal);
     const { by } = this.#connection;
+    if (!this.#isLogChecked) await this.#checkLog();
     const running = this.#held.wanted;
     const longest = by === 'channel' ? channelPollSeconds : this.#pace.pollSeconds;
     // That a channel could be opened says that the hub is there.
@@ -349,7 +356,7 @@ export class Companion {
   async #beatForever(): Promise<void> {
     while (!isAbort(this.#stopping.signal)) {
       try {
-        await this.#beat();
+        await (this.#isLogChecked ? this.#beat() : this.#checkLog());
       } catch (error) {
         if (this.#connection.endIfRevoked(error)) return;
         // The poll tells of a lost connection and paces the attempts; a missed beat is made up by the next.
@@ -358,34 +365,60 @@ export class Companion {
     }
   }
 
-  async #beat(): Promise<void> {
+  /** Compares the log with the hub's record, then reports the log. The first heartbeat brings the record. */
+  #checkLog(): Promise<void> {
+    const beat = () =>
+      this.#beat().catch((error: unknown) => {
+        // A hub of an earlier version refuses fields that it does not know.
+        if (!(error instanceof HubError) || !error.isRefusal) throw error;
+        return this.#beat(true);
+      });
+    this.#checkingLog ??= beat()
+      .then(() => (this.#isLogChecked ? undefined : beat()))
+      .finally(() => {
+        this.#checkingLog = undefined;
+      });
+    return this.#checkingLog;
+  }
+
+  /** @param isShort Whether only the fields are sent that every version of a hub knows. */
+  async #beat(isShort = false): Promise<void> {
     const { identity, folder } = this.#options;
     const { signal } = this.#stopping;
     const settings = folder.settingsInForce();
     this.#audit.look();
+    const reportsLog = this.#isAnchored;
     const facts = await this.#facts.read(signal);
     const { body } = await this.#connection.client.call(
       'heartbeatAutomationNode',
       {
         params: { id: identity.nodeId },
         body: {
-          facts,
-          device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
           paused: settings.paused,
           // Only once it is known what the hub had of it: a log that was cut is not reported as whole.
-          ...(this.#isAnchored ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
+          ...(reportsLog ? { audit: { ...this.#audit.head, isBroken: this.#audit.problem !== null } } : {}),
           running: this.#held.wanted,
-          // An earlier hub ignores the field, and its pages belong to no run.
-          browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
+          ...(isShort
+            ? {}
+            : {
+                facts,
+                device: describeDevice(settings, identity.name, this.#options.host?.offer.captures),
+                // An earlier hub ignores the field, and its pages belong to no run.
+                browserRuns: this.#dispatcher.browserRuns.slice(0, maxBrowserRuns),
+              }),
         },
       },
       { signal, timeoutMs: requestTimeoutMs },
     );
     this.#pace = body.hub;
     if (!this.#isAnchored && body.audit !== undefined) {
+      const wasTrusted = this.#audit.problem === null;
       this.#audit.anchor(body.audit);
       this.#isAnchored = true;
+      if (wasTrusted && this.#audit.problem !== null) folder.held?.distrust();
     }
+    // A hub of an earlier version keeps no record of the log.
+    if (reportsLog || body.audit === undefined) this.#isLogChecked = true;
     this.#hubAllows = { system: body.allowSystem, browser: body.allowBrowser };
     this.#options.onChange?.();
     for (const id of body.withdrawn) this.#withdraw(id);

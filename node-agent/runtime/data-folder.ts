@@ -21,8 +21,9 @@ import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
+import { recordedSettingsHash } from './audit.ts';
 import { allowsNoMore, hashOfSettings, HeldSettings } from './held-settings.ts';
-import type { HoldOptions } from './held-settings.ts';
+import type { HoldOptions, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
 import { localSettings } from './settings.ts';
 
@@ -68,6 +69,9 @@ const pairing = z
 export type Pairing = z.output<typeof pairing>;
 /** The same, with its secret. */
 export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { deviceSecret: string };
+
+/** The settings that the owner's log recorded last, and those before: an entry of the log holds only their hash. */
+const recordedCopies = z.array(z.unknown()).min(1).max(2);
 
 const usualPath = () => join(homedir(), '.outrigger-companion');
 
@@ -152,7 +156,12 @@ export class DataFolder {
    * Keeps the settings in memory from now on: for the one process that runs a companion on this folder.
    */
   holdSettings(options: HoldOptions): HeldSettings {
-    this.#held = new HeldSettings(
+    this.#held = this.#examineSettings(options);
+    return this.#held;
+  }
+
+  #examineSettings(options: HoldOptions): HeldSettings {
+    return new HeldSettings(
       {
         stamp: () => this.stampOf('settings.json'),
         read: () => this.#readSettingsFile(),
@@ -160,7 +169,6 @@ export class DataFolder {
       },
       options,
     );
-    return this.#held;
   }
 
   /** The settings that this process holds; undefined where it holds none. */
@@ -173,17 +181,72 @@ export class DataFolder {
     return this.#held?.now() ?? Date.now();
   }
 
-  /** The owner's settings; all off when there are none. @throws CompanionError that names what is wrong in the file. */
+  /**
+   * The owner's settings; all off when there are none. While no companion of this process keeps them in memory, what the file allows in addition to the recorded
+   * settings is left out.
+   * @throws CompanionError that names what is wrong in the file.
+   */
   readSettings(): LocalSettings {
-    return this.#held?.read() ?? this.#readSettingsFile();
+    if (this.#held !== undefined) return this.#held.read();
+    return this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined }).read();
   }
 
-  /** Hash of the settings file, by which the owner's log knows it; undefined when it can not be read. */
-  get settingsHash(): string | undefined {
+  /**
+   * Puts the settings file in force as it is.
+   * @param seen Hash of the edit that the owner saw.
+   * @throws CompanionError when the file cannot be read or was edited again since, or the error of the file system.
+   */
+  acceptSettings(seen?: string): LocalSettings {
+    if (this.#held === undefined) return this.#readSettingsFile();
+    const accepted = this.#held.accept(seen);
+    if (accepted === null)
+      throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
+    return accepted;
+  }
+
+  /** The settings that the owner's log recorded last; undefined when none were recorded. */
+  recordedSettings(): RecordedSettings | undefined {
+    const copies = this.#readCopies();
+    let hash: string | undefined;
     try {
-      return hashOfSettings(this.#readSettingsFile());
+      hash = recordedSettingsHash(this.audit);
+    } catch {
+      return { hash: null, settings: null };
+    }
+    if (hash === undefined) return copies.length === 0 ? undefined : { hash: null, settings: null };
+    const copy = copies.find((one) => hashOfSettings(one) === hash);
+    return { hash, settings: localSettings.safeParse(copy).data ?? null };
+  }
+
+  /**
+   * Keeps a copy of the settings in force, so that a later start can compare the file with them.
+   * @returns their hash for an entry of the owner's log; undefined when the settings cannot be read.
+   */
+  recordSettings(): string | undefined {
+    let settings: LocalSettings;
+    try {
+      settings = this.#held === undefined ? this.#readSettingsFile() : (this.#held.current ?? this.#readSettingsFile());
     } catch {
       return undefined;
+    }
+    const hash = hashOfSettings(settings);
+    const copies = this.#readCopies();
+    const older = copies.filter((copy) => hashOfSettings(copy) !== hash);
+    // A crash between this copy and the entry leaves the copy before, which the last entry names.
+    if (older.length === copies.length || hashOfSettings(copies[0]) !== hash)
+      try {
+        this.#write('settings.recorded.json', [settings, ...older].slice(0, 2));
+      } catch {
+        // On a full disk. A later start that finds another file and no copy denies everything.
+      }
+    return hash;
+  }
+
+  #readCopies(): unknown[] {
+    try {
+      return recordedCopies.parse(parseJson(readFileSync(join(this.path, 'settings.recorded.json'), 'utf8')));
+    } catch {
+      return [];
     }
   }
 

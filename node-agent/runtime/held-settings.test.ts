@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,32 @@ test('the owner accepts the newest edit only, not an earlier one that it replace
   expect(data.settingsInForce().capture).toMatchObject({ screen: false, camera: false });
 });
 
+test('an edit with as many refusals as there may be removes none of the owner', async () => {
+  await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
+  const held = data.holdSettings({ onEdit });
+  const own = held.read().system.rules;
+  const others = Array.from({ length: 500 }, (_, number) => ({
+    ...own[0],
+    id: randomUUID(),
+    pattern: `other-${number}`,
+  }));
+  write({ system: { rules: others } });
+  const { rules } = held.read().system;
+  expect(rules).toHaveLength(500);
+  expect(rules).toEqual(expect.arrayContaining(own));
+});
+
+test('the owner does not accept an edit that came after the one that they saw', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const held = data.holdSettings({ onEdit });
+  write({ capture: { screen: true, camera: true } });
+  held.read();
+  const seen = held.edited?.hash as string;
+  write({ capture: { screen: true, camera: true }, sharedFolders: ['/'] });
+  await expect(changeSettings(data, { change: 'accept_settings', seen })).rejects.toThrow('was changed again');
+  expect(data.readSettings()).toMatchObject({ sharedFolders: [], capture: { camera: false } });
+});
+
 test.each([
   ['a power', { capture: { screen: true, camera: true } }],
   ['more time', { capture: { screen: true }, until: { screen: '2999-01-01T00:00:00.000Z' } }],
@@ -76,16 +103,105 @@ test.each([
   expect(browser.blockHosts).toEqual(['example.org']);
 });
 
-test('an edit while no companion ran is shown to the owner', async () => {
-  const audit = new AuditLog(data.audit);
-  await changeSettings(data, { change: 'allow', power: 'screen' }, Date.now(), audit);
-  const start = () => new DataFolder(folder).holdSettings({ knownHash: new AuditLog(data.audit).settingsHash, onEdit });
+/** Starts on the folder as a new process does. */
+const start = () => {
+  const next = new DataFolder(folder);
+  return next.holdSettings({ recorded: next.recordedSettings(), onEdit });
+};
+
+test('an edit while no companion ran denies immediately, and allows only after the owner accepts it', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
   expect(start().edited).toBeNull();
   write({ capture: { camera: true } });
-  expect(start().edited).toMatchObject({
-    needsConsent: false,
-    detail: expect.stringContaining('did not run') as string,
+  for (let round = 0; round < 2; round += 1) {
+    const held = start();
+    expect(held.read().capture).toMatchObject({ screen: false, camera: false });
+    expect(held.edited).toMatchObject({
+      needsConsent: true,
+      detail: expect.stringContaining('did not run') as string,
+      changes: expect.arrayContaining(['capture.camera: false → true']) as string[],
+    });
+  }
+  // Programs of the owner that look at the folder without a companion.
+  expect(new DataFolder(folder).settingsInForce().capture).toMatchObject({ screen: false, camera: false });
+  await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
+  expect(start().edited).toBeNull();
+  expect(start().read().capture).toMatchObject({ screen: false, camera: true });
+});
+
+test('a change without a companion does not accept what another program wrote into the file', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  write({ capture: { screen: true, camera: true } });
+  await changeSettings(data, { change: 'pause' });
+  expect(start().read()).toMatchObject({ paused: true, capture: { screen: true, camera: false } });
+});
+
+test('an edit while no companion ran that only denies is in force, and shown', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  write({ ...JSON.parse(readFileSync(file(), 'utf8')), paused: true });
+  const held = start();
+  expect(held.read()).toMatchObject({ paused: true, capture: { screen: true } });
+  expect(held.edited).toMatchObject({ needsConsent: false });
+});
+
+test('a file that was broken at the start allows nothing in addition when another program replaces it', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  writeFileSync(file(), '{');
+  const held = start();
+  expect(() => held.read()).toThrow('settings.json is broken');
+  write({ capture: { screen: true, camera: true } });
+  expect(held.read().capture).toMatchObject({ screen: true, camera: false });
+});
+
+test.each([
+  ['the copy of the settings', (): void => rmSync(join(folder, 'settings.recorded.json'))],
+  ['the log', (): void => rmSync(data.audit)],
+])('without %s an edited file allows nothing until the owner accepts it', async (_what, remove) => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  remove();
+  write({ capture: { screen: true, camera: true }, system: { allowed: true, rules: [] } });
+  const held = start();
+  expect(held.read()).toMatchObject({
+    files: { allowed: false },
+    capture: { screen: false, camera: false },
+    system: { allowed: false, ask: true },
   });
+  expect(held.edited).toMatchObject({ needsConsent: true });
+  expect(held.accept()?.capture).toMatchObject({ screen: true, camera: true });
+});
+
+test('the settings of a first start, and of a version that recorded none, are in force', async () => {
+  write({ capture: { camera: true } });
+  expect(start().edited).toBeNull();
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  // A version before this one kept the hash in the log, and no copy.
+  rmSync(join(folder, 'settings.recorded.json'));
+  expect(start().edited).toBeNull();
+  expect(start().read().capture).toMatchObject({ screen: true, camera: true });
+});
+
+test('the hash of the settings outlives the rotation of the log, and a log that is set aside', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const audit = new AuditLog(data.audit);
+  const hash = audit.settingsHash;
+  const fill = () => writeFileSync(data.audit, `${'x'.repeat(6 * 1024 * 1024)}\n`, { flag: 'a' });
+  for (let round = 0; round < 3; round += 1) {
+    fill();
+    new AuditLog(data.audit).note('owner.answer', `round ${round}`);
+  }
+  expect(new AuditLog(data.audit).settingsHash).toBe(hash);
+  new AuditLog(data.audit).setAside();
+  expect(new AuditLog(data.audit).settingsHash).toBe(hash);
+});
+
+test('a log that is not trusted any more denies everything until the owner accepts', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const held = start();
+  held.distrust();
+  expect(held.read().capture.screen).toBe(false);
+  expect(held.edited).toMatchObject({ needsConsent: true, detail: expect.stringContaining('log') as string });
+  expect(held.accept()?.capture.screen).toBe(true);
+  expect(held.edited).toBeNull();
 });
 
 test('a clock that is turned back does not allow again what was over', async () => {

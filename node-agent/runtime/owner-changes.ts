@@ -24,7 +24,7 @@ export async function changeSettings(
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
   if (change.change === 'accept_settings') {
-    const settings = folder.held?.accept() ?? folder.readSettings();
+    const settings = folder.acceptSettings(change.seen);
     audit.note('owner.change', describeChange(change), settled(folder));
     return settings;
   }
@@ -38,10 +38,10 @@ export async function changeSettings(
   );
 }
 
-/** What an entry of the log holds of the settings that it leaves. */
+/** Records the settings in force, for the entry of the log that notes their change. */
 export function settled(folder: DataFolder): { settings?: string } {
-  const { settingsHash } = folder;
-  return settingsHash === undefined || folder.held?.isWritten === false ? {} : { settings: settingsHash };
+  const settings = folder.recordSettings();
+  return settings === undefined ? {} : { settings };
 }
 
 /** A wish in words, as the owner's log has it. */

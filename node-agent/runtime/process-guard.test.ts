@@ -1,10 +1,10 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { until } from '../../test/fixtures/until.ts';
 import { systemHandlers } from './commands/system.ts';
-import { ProcessGuard } from './process-guard.ts';
+import { isStartedByCommand, ProcessGuard } from './process-guard.ts';
 
 const isLinux = process.platform === 'linux';
 
@@ -106,3 +106,8 @@ test.skipIf(process.platform === 'win32')(
     expect(outcome.exitCode).toBe(0);
   },
 );
+
+test.skipIf(!isLinux)('a process that ended before it was examined counts as started by a command', () => {
+  expect(isStartedByCommand(process.pid)).toBe(false);
+  expect(isStartedByCommand(spawnSync('true').pid)).toBe(true);
+});

@@ -40,8 +40,9 @@ const maxLooks = 5;
  * descendant, whatever session, environment or parent it takes, so that they mark what nothing else does. This one bounds
  * real-time tasks alone, at thousands of years.
  */
+const lowestMark = 1n << 61n;
 function limitOf(mark: string): string {
-  return ((1n << 61n) + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
+  return (lowestMark + (createHash('sha256').update(mark).digest().readBigUInt64BE() >> 4n)).toString();
 }
 
 /** Whether programs can be started with a limit of their own: where util-linux is, and nobody set a lower one before. */
@@ -154,24 +155,35 @@ function killTree(group: number, mark: string, signal: NodeJS.Signals): void {
 }
 
 /**
- * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which the process can lower and not take back, by the variable, or by
- * those of the processes above it.
+ * Whether a command of a companion started a process, as far as Linux shows it: by the limit, which an unprivileged process can lower and not remove, by the
+ * variable, or by those of the processes above it. True also for a process that ended before it was examined: its end may be timed so that its marks are not seen.
  */
 export function isStartedByCommand(pid: number): boolean {
+  if (process.platform !== 'linux') return pid === process.pid && process.env[commandMarker] !== undefined;
   for (let at = pid; at > 1;) {
     const status = read(`/proc/${at}/status`);
-    if (status === '') return false;
+    const limits = read(`/proc/${at}/limits`);
+    // Processes above it may be those of another user, which some systems hide.
+    if (status === '' || limits === '') return at === pid;
     if (
       read(`/proc/${at}/environ`)
         .split('\0')
         .some((entry) => entry.startsWith(`${commandMarker}=`))
     )
       return true;
-    if (canMarkByLimit && !/^Max realtime timeout\s+unlimited\s+unlimited\s/m.test(read(`/proc/${at}/limits`)))
-      return true;
+    if (isMarkedByLimit(limits)) return true;
     at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
   }
   return false;
+}
+
+/** @param limits The text of `/proc/PID/limits`. */
+function isMarkedByLimit(limits: string): boolean {
+  const [, soft = '', hard = ''] = /^Max realtime timeout\s+(unlimited|\d+)\s+(unlimited|\d+)\s/m.exec(limits) ?? [];
+  if (hard === '') return false;
+  if (soft === 'unlimited' && hard === 'unlimited') return false;
+  // This process may have a limit because a command started it, or because the system gives everything one. Only marks are as high as this.
+  return canMarkByLimit || (hard !== 'unlimited' && BigInt(hard) >= lowestMark);
 }
 
 function read(path: string): string {

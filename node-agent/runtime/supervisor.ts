@@ -88,21 +88,21 @@ export class Supervisor {
     await using _guard = this.#guard;
     await using _browser = this.#browser;
     using _permissions = this.#permissions;
-    await using _control = await ControlServer.listen(
-      folder,
-      this.#handlers(),
-      () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
-    );
-    // From here on this process is the one that writes both.
-    folder.holdSettings({
-      notBefore: this.#audit.lastAt,
-      knownHash: this.#audit.settingsHash,
-      onEdit: () => {
-        this.#audit.note('settings.edited', 'settings.json was changed by another program', settled(folder));
-        this.#changed();
-      },
+    await using _control = await ControlServer.listen(folder, this.#handlers(), {
+      runsProgram: () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
+      onReplaced: () => this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
     });
-    this.#audit.verify();
+    // From here on this process is the one that writes both.
+    const recorded = folder.recordedSettings();
+    const held = folder.holdSettings({
+      notBefore: this.#audit.lastAt,
+      recorded,
+      onEdit: () => this.#noteEdit(),
+    });
+    if (recorded === undefined && folder.stampOf('settings.json') !== null)
+      this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
+    if (!this.#audit.verify().ok) held.distrust();
+    else if (held.needsRecord) this.#noteEdit();
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
@@ -112,6 +112,19 @@ export class Supervisor {
       // What the hub has is written here, too.
       await this.#pairing;
     }
+  }
+
+  /** Records the settings in force after another program changed the file or the log. */
+  #noteEdit(): void {
+    const { folder } = this.#options;
+    this.#audit.note(
+      'settings.edited',
+      this.#audit.problem === null ? 'settings.json was changed by another program' : 'the log was changed or cut',
+      settled(folder),
+    );
+    // On a full disk the next start would find the log as the hub then knows it, without this entry.
+    if (this.#audit.problem !== null && this.#audit.pending > 0) folder.held?.persist();
+    this.#changed();
   }
 
   /** One pairing, from its beginning to its end; or waits for one. */

@@ -4,7 +4,7 @@ import { auditVerdict, companionState, historyEntry, ownFiles, promptAnswers, sy
 
 /**
  * The control channel: how the owner's programs on the same machine, the command line and the window, speak with a running companion. Each line on the
- * socket is a JSON object. Both sides first prove that they can read the key in the data folder (`hello`), then the client sends requests
+ * socket is a JSON object. Both ends first prove that they can read the key in the data folder (`hello`), and seal every later line. Then the client sends requests
  * `{ id, method, params }`, in any number at once, and gets `{ id, result }` or `{ id, error }`; after `subscribe` also `{ event }`.
  */
 
@@ -68,7 +68,11 @@ export const ownerChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),
   /** Lets settings.json count as another program left it. */
-  z.strictObject({ change: z.literal('accept_settings') }),
+  z.strictObject({
+    change: z.literal('accept_settings'),
+    /** `edited.hash` of the state that the owner saw: a later edit is not accepted with it. */
+    seen: z.string().length(64).optional(),
+  }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
 
@@ -173,18 +177,24 @@ export type ControlEvent = z.output<typeof controlEvent>;
 export const controlError = z.object({ code: z.string(), message: z.string() });
 export type ControlError = z.output<typeof controlError>;
 
-/** The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. */
+/** A public key on the curve P-256, compressed, in base64url. */
+const publicKey = z.string().regex(/^[\w-]{44}$/);
+
+/**
+ * The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. Each end states its process and the
+ * public key of the process. Every later line is a JSON string: AES-256-GCM with keys from both key pairs, in base64.
+ */
 export const controlHello = z.object({
-  hello: z.literal('outrigger.companion.v1'),
+  hello: z.literal('outrigger.companion.v2'),
   nonce: z.string().length(64),
-  /** The name that the client's process takes until it is welcome, where the system shows which process has it. */
-  processName: z.string().max(15).nullable().default(null),
+  pid: z.int().min(1),
+  publicKey,
 });
 export const controlProof = z.object({
   proof: z.string().length(64),
   nonce: z.string().length(64),
-  /** Number of the client's process. */
-  pid: z.int().min(1).optional(),
+  pid: z.int().min(1),
+  publicKey,
 });
 export const controlWelcome = z.object({ proof: z.string().length(64) });
 
@@ -195,5 +205,5 @@ export const controlAnswer = z.object({
   error: controlError.optional(),
 });
 
-/** A line has at most so many characters: a picture fits. */
-export const maxControlLine = 48 * 1024 * 1024;
+/** Longest line, in characters: a sealed picture fits. */
+export const maxControlLine = 64 * 1024 * 1024;

@@ -175,10 +175,17 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   both.system.ask = one.system.ask || other.system.ask;
   const isIn = (rules: readonly ProgramRule[], rule: ProgramRule) =>
     rules.some((known) => JSON.stringify(known) === JSON.stringify(rule));
-  both.system.rules = [
+  const rules = [
     ...other.system.rules.filter((rule) => rule.decision === 'deny' || isIn(one.system.rules, rule)),
     ...one.system.rules.filter((rule) => rule.decision === 'deny' && !isIn(other.system.rules, rule)),
-  ].slice(0, maxRules);
+  ];
+  // Beyond the limit new refusals go first, so that no number of them removes a refusal of `one`.
+  while (rules.length > maxRules)
+    rules.splice(
+      rules.findLastIndex((rule) => !isIn(one.system.rules, rule)),
+      1,
+    );
+  both.system.rules = rules;
   const hosts = bothAllow(one.browser.allowHosts, other.browser.allowHosts);
   both.browser.allowHosts = hosts ?? [];
   if (hosts === null) both.browser.allowed = false;

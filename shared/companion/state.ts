@@ -156,6 +156,11 @@ export const companionState = z.object({
     .object({
       needsConsent: z.boolean().describe('Whether it allows more than the owner did: that part does not count yet'),
       detail: z.string().describe('What to know of it, as sentences'),
+      hash: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('SHA-256 of the edited settings, in hex, for `accept_settings`'),
       changes: z
         .array(z.string())
         .max(50)

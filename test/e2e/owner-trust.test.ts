@@ -185,6 +185,67 @@ test('a program that was approved can not allow itself anything, and its cut of 
   expect((await companion.cli('doctor')).stdout).toMatch(/fail +log .*Entries 9 to/);
 });
 
+describe('an approved program that stops the companion, changes its files and kills it', () => {
+  /** Runs a script as an approved program. The script ends the companion, and the companion starts again. */
+  async function attack(companion: TestCompanion, script: string): Promise<void> {
+    const ended = new Promise((done) => companion.process()?.once('exit', done));
+    const words = `kill -STOP $PPID; ${script}; kill -KILL $PPID`;
+    await begin(companion, 'system.run', { argv: ['sh', '-c', words] });
+    await ended;
+    await companion.start();
+  }
+  const loosen = (companion: TestCompanion) => {
+    const settings = { sharedFolders: ['/etc'], system: { allowed: true, ask: false }, capture: { screen: true } };
+    return `printf %s '${JSON.stringify(settings)}' > '${join(companion.home, 'settings.json')}'`;
+  };
+  interface Status {
+    settings: { sharedFolders: string[]; capture: { screen: boolean }; system: { allowed: boolean; ask: boolean } };
+    running: { edited: { needsConsent: boolean; detail: string; changes: string[] } | null };
+  }
+
+  test('allows itself nothing by it: the restarted companion waits for the owner', async () => {
+    await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+    await attack(companion, loosen(companion));
+    const { settings, running } = await json<Status>(companion, 'status');
+    expect(settings).toMatchObject({ sharedFolders: [], capture: { screen: false } });
+    expect(running.edited).toMatchObject({
+      needsConsent: true,
+      changes: expect.arrayContaining(['capture.screen: false → true']) as string[],
+    });
+    expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('outside_shared_folders');
+    expect(await companion.cli('settings', 'accept')).toMatchObject({ code: 0 });
+    expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(true);
+  });
+
+  test('gains nothing by removing the log with the records of the settings: everything is denied, and the hub shows the cut', async () => {
+    await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
+    const node = async () =>
+      (await workspace.api.call('listAutomationNodes')).data.find(({ id }) => id === companion.nodeId);
+    // Also as the first command: the hub has a record of the log before it sends one.
+    await attack(
+      companion,
+      `rm -f '${companion.home}'/audit.jsonl* '${companion.home}'/settings.*; ${loosen(companion)}`,
+    );
+    // The first command after the start: none begins before the log was compared with the hub's record.
+    expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('denied_by_device');
+    const { settings, running } = await json<Status>(companion, 'status');
+    expect(settings).toMatchObject({
+      sharedFolders: [],
+      capture: { screen: false },
+      system: { allowed: false, ask: true },
+    });
+    expect(running.edited).toMatchObject({
+      needsConsent: true,
+      detail: expect.stringContaining('The log was cut') as string,
+    });
+    await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
+    // The hub takes the shorter log from here on; the settings still wait for the owner.
+    await companion.stop('SIGKILL');
+    await companion.start();
+    expect((await json<Status>(companion, 'status')).settings.system.allowed).toBe(false);
+  });
+});
+
 test('a signal of an approved program opens no debugger of the companion', async () => {
   await using companion = await startCompanion(hub, workspace, { allow: ['system'] });
   const pid = String(companion.process()?.pid);

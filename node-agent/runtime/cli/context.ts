@@ -6,8 +6,10 @@ import type { OwnerChange } from '../../../shared/companion/control.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
 import { visibleJson, visibleText } from '../../../shared/visible-text.ts';
 import { askCompanion, ControlRefusal } from '../control/client.ts';
+import { refusedToProgram } from '../control/server.ts';
 import { CompanionError, DataFolder } from '../data-folder.ts';
 import { changeSettings } from '../owner-changes.ts';
+import { isStartedByCommand } from '../process-guard.ts';
 
 /** What the commands of the command line share. */
 export interface CliContext {
@@ -41,7 +43,16 @@ export async function change(folder: DataFolder, wish: OwnerChange): Promise<Loc
     // One that does not answer still looks at the file, and takes from it what denies more.
     if (error instanceof ControlRefusal || !onlyDenies(wish)) throw error;
   }
+  if (!onlyDenies(wish)) assertOwner();
   return changeSettings(folder, wish);
+}
+
+/**
+ * Refuses a command that only the owner may give, where no companion runs that could refuse it.
+ * @throws CompanionError when a command of a companion started this process.
+ */
+export function assertOwner(): void {
+  if (isStartedByCommand(process.pid)) throw new CompanionError(refusedToProgram);
 }
 
 /** How a wish ends that can't be read, as commander's own do. */

@@ -6,6 +6,7 @@ import { powers } from '../../../shared/companion/settings.ts';
 import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
 import { sandboxProblem } from '../commands/browser/sandbox.ts';
+import { askCompanion } from '../control/client.ts';
 import { CompanionError } from '../data-folder.ts';
 import { isWideFolder } from '../owner-changes.ts';
 import { confirm } from './consent.ts';
@@ -137,11 +138,20 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       print(settings, options.json, JSON.stringify(settings, null, 2));
     })
     .command('accept')
-    .description('let settings.json count as it was edited while the companion runs')
+    .description('put settings.json in force as another program, or you, edited it')
     .addOption(json())
     .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
-      const settings = await change(dataFolder(), { change: 'accept_settings' });
-      print(settings, command.optsWithGlobals().json, 'settings.json counts as it was edited.');
+      const folder = dataFolder();
+      const edited = (await askCompanion(folder, 'state', {}))?.edited ?? null;
+      const settings = await change(folder, {
+        change: 'accept_settings',
+        ...(edited === null || edited.hash === null ? {} : { seen: edited.hash }),
+      });
+      const lines = [
+        ...(edited?.changes ?? []).map((line) => visibleLine(line)),
+        'settings.json is in force as it was edited.',
+      ];
+      print(settings, command.optsWithGlobals().json, lines.join('\n'));
     });
 
   addRules({ program, dataFolder, print });

@@ -19,7 +19,9 @@ import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
-import { takeProcessName } from './peer.ts';
+import { processKeys, showFingerprint, standingOf } from './peer.ts';
+import { sealedLines } from './sealed-lines.ts';
+import type { Agreement, SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
 
 const openDeadlineMs = 3_000;
@@ -40,14 +42,13 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** One connection after the other: a process has one name. */
-let opening: Promise<unknown> = Promise.resolve();
-
 /** A connection to the companion that runs on a data folder. */
 export class ControlClient implements Disposable {
   readonly #socket: Socket;
   readonly #waiting = new Map<number, Waiting>();
   readonly #closed = Promise.withResolvers<void>();
+  /** Set when the connection is open. */
+  #lines: SealedLines | undefined;
   #nextId = 0;
   #listener: ((event: ControlEvent) => void) | undefined;
 
@@ -55,14 +56,14 @@ export class ControlClient implements Disposable {
     this.#socket = socket;
   }
 
-  /** Connects; null when no companion runs there. @throws CompanionError when one does and it can't prove that it is the owner's, or does not answer. */
-  static open(folder: DataFolder, signal: AbortSignal = new AbortController().signal): Promise<ControlClient | null> {
-    const opened = opening.then(() => ControlClient.#open(folder, signal));
-    opening = opened.catch(() => undefined);
-    return opened;
-  }
-
-  static async #open(folder: DataFolder, signal: AbortSignal): Promise<ControlClient | null> {
+  /**
+   * Connects; null when no companion runs there.
+   * @throws CompanionError when a companion runs and does not answer, or when the process that answers does not prove that it is the owner's companion.
+   */
+  static async open(
+    folder: DataFolder,
+    signal: AbortSignal = new AbortController().signal,
+  ): Promise<ControlClient | null> {
     signal.throwIfAborted();
     const key = controlKey(folder);
     const at = controlPath(folder);
@@ -70,7 +71,7 @@ export class ControlClient implements Disposable {
     const client = new ControlClient(socket);
     const opened = Promise.withResolvers<ControlClient | null>();
     const nonce = newNonce();
-    let expected: string | undefined;
+    let agreement: Agreement | undefined;
     let isOpen = false;
     let name: Disposable | undefined;
     const fail = (message: string) => {
@@ -94,7 +95,7 @@ export class ControlClient implements Disposable {
     socket.on('close', () => {
       opened.reject(
         new CompanionError(
-          expected === undefined
+          agreement === undefined
             ? `What runs on ${folder.path} hung up at once: it has too many connections already, or it ends; try again, and close programs that look at it.`
             : `What listens for ${folder.path} is no companion of this version; stop it first.`,
         ),
@@ -103,20 +104,35 @@ export class ControlClient implements Disposable {
     });
     readLines(socket, maxControlLine, (value) => {
       if (isOpen) return client.#hear(value);
-      if (expected === undefined) {
+      if (agreement === undefined) {
         const hello = controlHello.safeParse(value);
         if (!hello.success)
           return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
-        expected = proofOf(key, 'server', hello.data.nonce, nonce);
-        const { processName } = hello.data;
-        if (processName !== null) name = takeProcessName(processName);
-        const proof = proofOf(key, 'client', hello.data.nonce, nonce);
-        socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid })}\n`);
+        if (standingOf(hello.data) === 'program')
+          return fail(
+            `Process ${hello.data.pid}, which listens for ${folder.path}, is not your companion: a program of a workflow may have replaced its socket. End that process, and start the companion again.`,
+          );
+        const { publicKey } = processKeys();
+        agreement = {
+          controlKey: key,
+          serverNonce: hello.data.nonce,
+          clientNonce: nonce,
+          serverKey: hello.data.publicKey,
+          clientKey: publicKey,
+        };
+        name = showFingerprint();
+        const proof = proofOf('client', agreement);
+        socket.write(`${JSON.stringify({ proof, nonce, pid: process.pid, publicKey })}\n`);
         return;
       }
       const welcome = controlWelcome.safeParse(value);
-      if (!welcome.success || !isProof(welcome.data.proof, expected))
+      if (!welcome.success || !isProof(welcome.data.proof, proofOf('server', agreement)))
         return fail(`What listens for ${folder.path} can't read its control.key, and so is not your companion.`);
+      try {
+        client.#lines = sealedLines('client', agreement);
+      } catch {
+        return fail(`What listens for ${folder.path} is no companion of this version; stop it first.`);
+      }
       isOpen = true;
       opened.resolve(client);
     });
@@ -151,7 +167,7 @@ export class ControlClient implements Disposable {
     const onAbort = () => answered.reject(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (this.#socket.destroyed) answered.reject(gone());
-    else this.#socket.write(`${JSON.stringify({ id, method, params })}\n`);
+    else this.#socket.write(`${JSON.stringify(this.#lines?.seal({ id, method, params }))}\n`);
     try {
       return controlMethods[method].result.parse(await answered.promise) as ControlResult<Name>;
     } finally {
@@ -177,7 +193,15 @@ export class ControlClient implements Disposable {
     this.#socket.destroy();
   }
 
-  #hear(value: unknown): void {
+  #hear(line: unknown): void {
+    let value: unknown;
+    try {
+      value = this.#lines?.open(line);
+    } catch {
+      // Another process wrote into the channel.
+      this.#socket.destroy();
+      return;
+    }
     const event = controlEvent.safeParse(value);
     if (event.success) {
       this.#listener?.(event.data);

@@ -8,6 +8,7 @@ import { DataFolder } from '../data-folder.ts';
 import type { CompanionEvent } from '../event-log.ts';
 import { Supervisor } from '../supervisor.ts';
 import { askCompanion, ControlClient, ControlRefusal } from './client.ts';
+import { processKeys, showFingerprint } from './peer.ts';
 import { controlPath } from './socket-path.ts';
 
 let folder: string;
@@ -108,7 +109,11 @@ test('who can not read the control key is neither served nor believed', async ()
   const other = new DataFolder(join(folder, 'other'));
   const false_ = createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.write(`${JSON.stringify({ hello: 'outrigger.companion.v1', nonce: 'c'.repeat(64) })}\n`);
+    const { publicKey } = processKeys();
+    const name = showFingerprint();
+    socket.on('close', () => name[Symbol.dispose]());
+    const hello = { hello: 'outrigger.companion.v2', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
+    socket.write(`${JSON.stringify(hello)}\n`);
     socket.once('data', () => socket.write(`${JSON.stringify({ proof: 'd'.repeat(64) })}\n`));
   });
   await new Promise<void>((done) => false_.listen(controlPath(other), done));

@@ -3,6 +3,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
+import type { Agreement } from './sealed-lines.ts';
 
 /** A number that is used once, in hex. */
 export const newNonce = (): string => randomBytes(32).toString('hex');
@@ -43,9 +44,12 @@ function readKey(path: string): Buffer | null {
   }
 }
 
-/** What a side says to prove that it has the key, in hex. */
-export function proofOf(key: Buffer, side: 'client' | 'server', serverNonce: string, clientNonce: string): string {
-  return createHmac('sha256', key).update(`${side}:${serverNonce}:${clientNonce}`).digest('hex');
+/** Proof of one end that it has the control key and takes part in this agreement, in hex. */
+export function proofOf(side: 'client' | 'server', agreement: Agreement): string {
+  const { controlKey: key, serverNonce, clientNonce, serverKey, clientKey } = agreement;
+  return createHmac('sha256', key)
+    .update(`${side}:${serverNonce}:${clientNonce}:${serverKey}:${clientKey}`)
+    .digest('hex');
 }
 
 export function isProof(given: string, wanted: string): boolean {

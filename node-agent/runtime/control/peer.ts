@@ -1,48 +1,78 @@
-import { randomBytes } from 'node:crypto';
+import { createECDH, createHash } from 'node:crypto';
+import type { ECDH } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isStartedByCommand } from '../process-guard.ts';
 
 /**
- * Which process is at the other end of a control socket. Node.js does not tell, so that the client shows it: it takes a name that the server chose
- * (`/proc/self/comm`), which the kernel lets no other process give it, and says its number. The limits by which the process guard marks what a command starts then
- * say whether a workflow started it.
+ * Which process is at the other end of a control socket. Node.js has no access to SO_PEERCRED, and the socket's peer would be a relay where a program put itself
+ * between both ends. So each process has a key pair and shows the fingerprint of its public key as its name (`/proc/PID/comm`), which the kernel lets no other
+ * process write. The channel is sealed with both keys, so that only these two processes can write into it. The limits by which the process guard marks what a
+ * command starts then show whether a workflow started the process.
  */
 
-/** `owner`: no workflow started it. `program`: a workflow did, or it did not show which process it is. `unknown`: this system can not tell. */
+/** `owner`: no workflow started it. `program`: a workflow did, or it did not show which process it is. `unknown`: this system does not show the process. */
 export type Standing = 'owner' | 'program' | 'unknown';
 
+/** What one end of a control channel states about itself. */
+export interface Peer {
+  pid: number;
+  /** Public key on the curve P-256, compressed, in base64url. */
+  publicKey: string;
+}
+
 const commPath = '/proc/self/comm';
+/** Longest process name that the kernel keeps; 90 bits of the fingerprint. */
+const nameLength = 15;
 
-/** A name for a process, of the length that the kernel keeps; null where a process can not show it. */
-export const newProcessName = (): string | null =>
-  process.platform === 'linux' ? `or-${randomBytes(6).toString('hex')}` : null;
+const fingerprintOf = (publicKey: string): string =>
+  createHash('sha256').update(publicKey).digest('base64url').slice(0, nameLength);
 
-/** Gives this process a name until it is disposed. */
-export function takeProcessName(name: string): Disposable {
-  let before: string | undefined;
-  try {
-    before = readFileSync(commPath, 'utf8').trimEnd();
-    writeFileSync(commPath, name);
-  } catch {
-    // Then the server sees that it has another.
+let ownKeys: { keys: ECDH; publicKey: string } | undefined;
+
+/** The key pair of this process. */
+export function processKeys(): { keys: ECDH; publicKey: string } {
+  if (ownKeys === undefined) {
+    const keys = createECDH('prime256v1');
+    ownKeys = { keys, publicKey: keys.generateKeys('base64url', 'compressed') };
   }
+  return ownKeys;
+}
+
+let shown = 0;
+let nameBefore: string | undefined;
+
+/** Shows the fingerprint of this process's key as its name until disposed. */
+export function showFingerprint(): Disposable {
+  if (process.platform !== 'linux') return { [Symbol.dispose]: () => undefined };
+  if (shown === 0)
+    try {
+      nameBefore = readFileSync(commPath, 'utf8').trimEnd();
+      writeFileSync(commPath, fingerprintOf(processKeys().publicKey));
+    } catch {
+      // The other end then finds another name, and refuses.
+    }
+  shown += 1;
+  let isOver = false;
   return {
     [Symbol.dispose]: () => {
+      if (isOver) return;
+      isOver = true;
+      shown -= 1;
+      if (shown > 0 || nameBefore === undefined) return;
       try {
-        if (before !== undefined) writeFileSync(commPath, before);
+        writeFileSync(commPath, nameBefore);
       } catch {
-        // It is a name for listings of processes, and nothing else.
+        // Only lists of processes show the name.
       }
     },
   };
 }
 
-/** @param wanted The name that the process was to take; null where this system knows none. */
-export function standingOf(wanted: string | null, pid: number | undefined): Standing {
-  if (wanted === null) return 'unknown';
-  if (pid === undefined) return 'program';
+/** Whether the process that a peer states has the peer's key, and whether a workflow started the process. */
+export function standingOf({ pid, publicKey }: Peer): Standing {
+  if (process.platform !== 'linux') return 'unknown';
   try {
-    if (readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd() !== wanted) return 'program';
+    if (readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd() !== fingerprintOf(publicKey)) return 'program';
   } catch {
     return 'program';
   }

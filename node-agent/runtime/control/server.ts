@@ -1,4 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { join } from 'node:path';
@@ -24,17 +24,21 @@ import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
-import { newProcessName, standingOf } from './peer.ts';
+import { processKeys, showFingerprint, standingOf } from './peer.ts';
 import type { Standing } from './peer.ts';
+import { sealedLines } from './sealed-lines.ts';
+import type { SealedLines } from './sealed-lines.ts';
 import { controlPath } from './socket-path.ts';
 import type { ControlPath } from './socket-path.ts';
 
 const maxConnections = 64;
 const helloDeadlineMs = 3_000;
-const maxRequestLength = 4 * 1024 * 1024;
+const maxRequestLength = 6 * 1024 * 1024;
 /** A client that reads so slowly that more than this waits for it is cut off, in bytes. */
 const maxBehind = 64 * 1024 * 1024;
 const maxUnderWay = 32;
+/** How often the server checks that the socket's file is still its own, in milliseconds. */
+const socketCheckMs = 5_000;
 
 /** What answers: a function for each method, left out only as a type error. */
 export type ControlHandlers = {
@@ -44,6 +48,13 @@ export type ControlHandlers = {
   ) => Promise<ControlResult<Name>>;
 };
 
+interface ServerEvents {
+  /** Whether a program of a workflow runs now. While it does, and the system does not show who connects, no setting can be loosened. */
+  runsProgram?: () => boolean;
+  /** Called after the server replaced a socket that another program moved or removed. */
+  onReplaced?: () => void;
+}
+
 /** One program of the owner's that is connected. */
 export interface ControlConnection {
   /** Aborts when the program is gone. */
@@ -51,37 +62,54 @@ export interface ControlConnection {
   tell(event: ControlEvent): void;
 }
 
-/** Listens for the owner's programs; as long as it does, its process is the one owner of the data folder. */
+/**
+ * Listens for the owner's programs; as long as it does, its process is the one owner of the data folder.
+ *
+ * Over 300 lines: the socket's file, the handshake and the standing of each client decide together who is served.
+ */
 export class ControlServer implements AsyncDisposable {
-  readonly #server: Server;
+  #server: Server;
+  /** Number of the socket's file; another number means that another program replaced the file. */
+  #inode: bigint | undefined;
+  #watching: NodeJS.Timeout | undefined;
+  #isMending = false;
+  readonly #folder: DataFolder;
   readonly #key: Buffer;
   readonly #handlers: ControlHandlers;
   readonly #sockets = new Set<Socket>();
   readonly #at: ControlPath;
   readonly #runsProgram: () => boolean;
+  readonly #onReplaced: () => void;
 
-  private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath, runsProgram: () => boolean) {
+  private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath, events: ServerEvents) {
+    const { runsProgram = () => false, onReplaced = () => undefined } = events;
+    this.#onReplaced = onReplaced;
+    this.#folder = folder;
     this.#at = at;
     this.#runsProgram = runsProgram;
     this.#key = controlKey(folder);
     this.#handlers = handlers;
-    this.#server = createServer((socket) => this.#welcome(socket));
-    this.#server.maxConnections = maxConnections;
+    this.#server = this.#newServer();
+  }
+
+  #newServer(): Server {
+    const server = createServer((socket) => this.#welcome(socket));
+    server.maxConnections = maxConnections;
+    return server;
   }
 
   /**
    * The kernel takes the socket away with the process, however it ends.
-   * @param runsProgram Whether a program of a workflow runs now: where the system does not show who connects, the owner's settings can not be loosened meanwhile.
    * @throws CompanionError when another process has the data folder.
    */
   static async listen(
     folder: DataFolder,
     handlers: ControlHandlers,
-    runsProgram: () => boolean = () => false,
+    events: ServerEvents = {},
   ): Promise<ControlServer> {
     const at = controlPath(folder);
     try {
-      const control = await ControlServer.#take(folder, handlers, at, runsProgram);
+      const control = await ControlServer.#take(folder, handlers, at, events);
       if (control === null) throw new CompanionError(await describeOwner(folder));
       return control;
     } catch (error) {
@@ -95,7 +123,7 @@ export class ControlServer implements AsyncDisposable {
     folder: DataFolder,
     handlers: ControlHandlers,
     at: ControlPath,
-    runsProgram: () => boolean,
+    events: ServerEvents,
   ): Promise<ControlServer | null> {
     // Of two that find the socket of a dead one, only one takes it away.
     using lock = await lockFile(join(folder.path, 'control.lock')).catch((error: unknown) => {
@@ -107,9 +135,9 @@ export class ControlServer implements AsyncDisposable {
     if (lock === null)
       throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again.`);
     for (let attempt = 0; attempt < 2; attempt += 1) {
-      const control = new ControlServer(folder, handlers, at, runsProgram);
+      const control = new ControlServer(folder, handlers, at, events);
       if (await listens(control.#server, at.path)) {
-        if (process.platform !== 'win32') chmodSync(at.path, 0o600);
+        control.#own();
         return control;
       }
       if (await isListenedTo(at.path)) return null;
@@ -119,7 +147,46 @@ export class ControlServer implements AsyncDisposable {
     throw new CompanionError(`The data folder ${folder.path} can't be taken; look at ${at.path}.`);
   }
 
+  get #isWatching(): boolean {
+    return this.#watching !== undefined;
+  }
+
+  /** Keeps the socket's file, which this process created just now. */
+  #own(): void {
+    if (process.platform === 'win32') return;
+    chmodSync(this.#at.path, 0o600);
+    this.#inode = inodeOf(this.#at.path);
+    this.#watching ??= setInterval(() => void this.#keepSocket().catch(() => undefined), socketCheckMs).unref();
+  }
+
+  /** Listens anew when another program moved, removed or replaced the socket's file. Open connections stay open. */
+  async #keepSocket(): Promise<void> {
+    const { path } = this.#at;
+    if (this.#isMending || inodeOf(path) === this.#inode) return;
+    this.#isMending = true;
+    try {
+      if (await isOtherCompanion(this.#folder)) return;
+      // Closing also removes whatever has the path now.
+      this.#server.close();
+      rmSync(path, { force: true });
+      if (!this.#isWatching) return;
+      const server = this.#newServer();
+      if (!(await listens(server, path))) return;
+      if (!this.#isWatching) {
+        server.close();
+        return;
+      }
+      this.#server = server;
+      this.#own();
+      this.#onReplaced();
+    } finally {
+      this.#isMending = false;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#watching);
+    this.#watching = undefined;
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
@@ -128,39 +195,67 @@ export class ControlServer implements AsyncDisposable {
 
   #welcome(socket: Socket): void {
     this.#sockets.add(socket);
+    const name = showFingerprint();
     const gone = new AbortController();
     const timer = setTimeout(() => socket.destroy(), helloDeadlineMs);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       clearTimeout(timer);
+      name[Symbol.dispose]();
       this.#sockets.delete(socket);
       gone.abort(new Error('the client is gone'));
     });
     const nonce = newNonce();
-    const processName = newProcessName();
+    const { publicKey } = processKeys();
     let standing: Standing = 'program';
+    let lines: SealedLines | undefined;
     const say = (value: unknown) => {
       if (socket.destroyed) return;
       if (socket.writableLength > maxBehind) socket.destroy();
-      else socket.write(`${JSON.stringify(value)}\n`);
+      else socket.write(`${JSON.stringify(lines === undefined ? value : lines.seal(value))}\n`);
     };
     const connection: ControlConnection = { signal: gone.signal, tell: say };
-    let isKnown = false;
     let underWay = 0;
     readLines(socket, maxRequestLength, (value) => {
-      if (!isKnown) {
+      if (lines === undefined) {
         const given = controlProof.safeParse(value);
-        if (!given.success || !isProof(given.data.proof, proofOf(this.#key, 'client', nonce, given.data.nonce))) {
+        if (!given.success) {
           socket.destroy();
           return;
         }
-        isKnown = true;
-        standing = standingOf(processName, given.data.pid);
+        const agreement = {
+          controlKey: this.#key,
+          serverNonce: nonce,
+          clientNonce: given.data.nonce,
+          serverKey: publicKey,
+          clientKey: given.data.publicKey,
+        };
+        if (!isProof(given.data.proof, proofOf('client', agreement))) {
+          socket.destroy();
+          return;
+        }
+        standing = standingOf(given.data);
         clearTimeout(timer);
-        say({ proof: proofOf(this.#key, 'server', nonce, given.data.nonce) });
+        name[Symbol.dispose]();
+        try {
+          const sealed = sealedLines('server', agreement);
+          say({ proof: proofOf('server', agreement) });
+          lines = sealed;
+        } catch {
+          // A key that agrees on nothing.
+          socket.destroy();
+        }
         return;
       }
-      const request = controlRequest.safeParse(value);
+      let opened: unknown;
+      try {
+        opened = lines.open(value);
+      } catch {
+        // Another process wrote into the channel.
+        socket.destroy();
+        return;
+      }
+      const request = controlRequest.safeParse(opened);
       if (!request.success || underWay >= maxUnderWay) {
         socket.destroy();
         return;
@@ -172,7 +267,7 @@ export class ControlServer implements AsyncDisposable {
           underWay -= 1;
         });
     });
-    say({ hello: 'outrigger.companion.v1', nonce, processName });
+    say({ hello: 'outrigger.companion.v2', nonce, pid: process.pid, publicKey });
   }
 
   #mayAsk(standing: Standing, method: ControlMethodName, params: unknown): boolean {
@@ -208,11 +303,9 @@ export class ControlServer implements AsyncDisposable {
 /** What only shows something, besides what only denies. */
 const showing: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 'picture', 'verifyAudit'];
 
-const fromProgram: ControlError = {
-  code: 'refused_to_program',
-  message:
-    'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.',
-};
+export const refusedToProgram =
+  'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.';
+const fromProgram: ControlError = { code: 'refused_to_program', message: refusedToProgram };
 const whileProgramRuns: ControlError = {
   code: 'program_runs',
   message:
@@ -239,6 +332,19 @@ async function describeOwner(folder: DataFolder): Promise<string> {
   }
   return `Another companion runs on ${folder.path} and does not answer; ${advice}`;
 }
+
+/** Whether another process is the companion of this folder. A relay that leads to this process is none. */
+async function isOtherCompanion(folder: DataFolder): Promise<boolean> {
+  try {
+    using other = await ControlClient.open(folder);
+    const state = await other?.call('state', {}, { timeoutMs: 2_000 });
+    return state !== undefined && state.pid !== process.pid;
+  } catch {
+    return false;
+  }
+}
+
+const inodeOf = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
 /** Whether a process has a socket, be it too busy to answer: the kernel connects to it, or has too many that wait, and refuses what a dead one left. */
 function isListenedTo(path: string): Promise<boolean> {
