@@ -18,6 +18,7 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, outputBytesOf } from './run-outputs.ts';
+import { noteRunAuthors } from './run-people.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
@@ -118,7 +119,8 @@ class AgentLoop {
     const late = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
     const either = late === null ? signal : AbortSignal.any([signal, late]);
     const startedAt = performance.now();
-    const { instructions, model, history } = this.#briefing;
+    const { instructions, model, history, authors } = this.#briefing;
+    let modelAuthors: readonly string[] = [];
     const messages = this.#working(() => messagesOf(history, this.#state));
     const { maxTokens } = this.#step;
     const left =
@@ -140,6 +142,7 @@ class AgentLoop {
           ),
         );
       const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
+      modelAuthors = answer.authors ?? [];
       const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
@@ -170,7 +173,7 @@ class AgentLoop {
     } finally {
       this.#state.activeMs += performance.now() - startedAt;
     }
-    await this.#save();
+    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, [...authors, ...modelAuthors]));
   }
 
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */

@@ -6,6 +6,8 @@ import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -60,6 +62,7 @@ const usualOutputTokens = 4_096;
 interface ModelsRow {
   models: (typeof modelConfigs.$inferSelect)['models'] | null;
   order: string[] | null;
+  authors: FieldAuthors | null;
   updated_at: Date | null;
   /** By scope and model. */
   breakers: Record<string, BreakerView> | null;
@@ -108,7 +111,17 @@ export class Ai {
               )?.sealedKey ?? null)
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
-      const values = { models, order: body.order };
+      // Prices change nothing of an answer.
+      const withoutPrices = (all: (typeof modelConfigs.$inferSelect)['models']) => all.map(({ prices: _prices, ...model }) => model);
+      const earlier =
+        before === undefined
+          ? null
+          : {
+              values: { models: withoutPrices(before.models), order: before.order },
+              authors: before.authors,
+            };
+      const authors = authorsAfter(earlier, { models: withoutPrices(models), order: body.order }, actor);
+      const values = { models, order: body.order, authors };
       await tx
         .insert(modelConfigs)
         .values({ tenantId, ...values })
@@ -184,7 +197,9 @@ export class Ai {
       const answer = yield* failOver(candidates, { clock, request, holdsParts, onCall });
       // Whoever reads it aloud goes on while its usage is written.
       if (!holdsParts) yield '';
-      return answer;
+      // The hub's own model is no matter of the workspace.
+      const isOwn = answer.attempts.at(-1)?.modelId !== null;
+      return { ...answer, authors: isOwn ? Object.values(row?.authors ?? {}) : [] };
     } finally {
       if (reservation !== null) ledger.free(reservation);
       // Before anything is kept of its answer.
@@ -254,7 +269,7 @@ export class Ai {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<ModelsRow>(
         'read_models',
-        `SELECT c.models, c."order", c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
+        `SELECT c.models, c."order", c.authors, c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
          FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
                  'fingerprint', fingerprint,
                  'openMs', extract(epoch FROM open_until - now()) * 1000,

@@ -1,6 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
@@ -19,6 +20,8 @@ export interface DerivedWorkflow {
   steps: Step[];
   /** Who last changed the resource; null for content of the hub itself. */
   changedBy: string | null;
+  /** Who last changed its steps, where that can be another. */
+  authors?: FieldAuthors;
 }
 
 interface DerivedDependencies {
@@ -71,7 +74,7 @@ async function ensureDerived(
     'live',
   );
   const { changedBy } = derived;
-  const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy };
+  const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy, authors: derived.authors ?? {} };
   const { kind, id: originId } = derived.origin;
   let before = await findByOrigin(tx, tenantId, kind, originId);
   if (before === null) {
