@@ -21,7 +21,7 @@ ALTER TABLE "approvals" ADD COLUMN "uses_default_approvers" boolean DEFAULT fals
 UPDATE workflow_versions v SET authors = jsonb_build_object('steps', v.defined_by, 'inputs', v.defined_by, 'trigger', v.defined_by)
 FROM workflows w WHERE w.id = v.workflow_id AND w.version = v.version AND w.deleted_at IS NULL AND v.defined_by IS NOT NULL;
 --> statement-breakpoint
-UPDATE agents SET authors = jsonb_build_object('systemPrompt', changed_by, 'toolProfileId', changed_by, 'model', changed_by) WHERE changed_by IS NOT NULL;
+UPDATE agents SET authors = jsonb_build_object('systemPrompt', changed_by, 'toolProfileId', changed_by, 'model', changed_by, 'routeKeys', changed_by) WHERE changed_by IS NOT NULL;
 --> statement-breakpoint
 UPDATE sequences SET authors = jsonb_build_object('steps', changed_by) WHERE changed_by IS NOT NULL;
 --> statement-breakpoint

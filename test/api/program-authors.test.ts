@@ -215,18 +215,26 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(replay.id, author, other)).toEqual(onlyOther);
   });
 
-  test('whose limits another member changes and whose name a third', async () => {
+  test('whose limits and name another member changes, with the present steps', async () => {
     const id = await create(author.session, [program()]);
-    const third = await addMember();
-    const change = (as: Member, body: object) =>
-      as.session.call('updateAutomationWorkflow', { params: { id }, body: body as never });
-    await change(third, { limits: { maxConcurrentRuns: 5 } });
-    await change(starter, { name: 'renamed', stepsJson: [program()] });
-    expect(await verdicts(await start(id), author, third, other)).toEqual([
-      'approver_required',
-      'approver_required',
-      'approved',
-    ]);
+    const change = (body: object) =>
+      starter.session.call('updateAutomationWorkflow', { params: { id }, body: body as never });
+    await change({ limits: { maxConcurrentRuns: 5 } });
+    await change({ name: 'renamed', stepsJson: [program()] });
+    expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
+  });
+
+  test('whose defaults of inputs they set in the workflow of a sequence', async () => {
+    const { id } = await workspace.session.call('createAutomationSequence', {
+      body: { name: 's', steps: [program(['echo', '{{payload.text}}'])] as never },
+    });
+    const run = () => starter.session.call('runAutomationSequence', { params: { id }, body: {} });
+    await author.session.call('updateAutomationWorkflow', {
+      params: { id: (await run()).workflowId },
+      body: { inputs: { type: 'object', properties: { text: { type: 'string', default: 'x' } } } } as never,
+    });
+    await workspace.session.call('updateAutomationSequence', { params: { id }, body: { name: 'renamed' } });
+    expect(await verdicts((await run()).runId, author, other)).toEqual(onlyOther);
   });
 
   test('whose earlier version another member restores', async () => {

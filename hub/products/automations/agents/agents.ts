@@ -116,8 +116,13 @@ export class Agents {
   }
 }
 
-/** The fields of an agent that shape what it does. */
-const contentOf = ({ systemPrompt, toolProfileId, model }: UpdateBody) => ({ systemPrompt, toolProfileId, model });
+/** The fields of an agent that shape what it does, and for whom. */
+const contentOf = ({ systemPrompt, toolProfileId, model, routeKeys }: UpdateBody) => ({
+  systemPrompt,
+  toolProfileId,
+  model,
+  routeKeys,
+});
 
 /**
  * Who last changed an agent, a tool profile and the standing orders of the workspace, which reach every agent: each field has an author of

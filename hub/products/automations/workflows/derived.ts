@@ -12,6 +12,7 @@ import type { StartedRun, StartRequest } from './start.ts';
 import type { StepValidator } from './startable.ts';
 import { findByOrigin, findStartableByOrigin, insertDerivedWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
+import { findVersion } from './version-rows.ts';
 
 /** What another module makes of its own resource, such as a sequence, and keeps up to date. */
 export interface DerivedWorkflow {
@@ -87,8 +88,15 @@ async function ensureDerived(
     before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
   }
   // What people gave it of inputs is not of what it was made from.
-  if (!isAsDerived(before, derived))
-    await updateWorkflow(tx, before, { ...content, inputs: before.inputs, limits: before.limits }, authors);
+  if (!isAsDerived(before, derived)) {
+    const inputs = (await findVersion(tx, tenantId, before.id, before.version))?.authors['inputs'];
+    await updateWorkflow(
+      tx,
+      before,
+      { ...content, inputs: before.inputs, limits: before.limits },
+      { ...authors, authors: { ...(inputs === undefined ? {} : { inputs }), ...authors.authors } },
+    );
+  }
   return before.id;
 }
 
