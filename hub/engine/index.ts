@@ -1,12 +1,4 @@
-export {
-  acceptRun,
-  acceptRuns,
-  maxRunDepth,
-  runRowsTopic,
-  runTopic,
-  wakeRun,
-  wakeRuns,
-} from './accept-runs.ts';
+export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wakeRuns } from './accept-runs.ts';
 export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 export { noteRunAuthors, readRunPeople, starterOf } from './run-people.ts';
 export { admitWaitingRuns } from './admission.ts';

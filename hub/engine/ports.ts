@@ -184,7 +184,12 @@ export interface ConversationPort {
 export interface AgentPort {
   findAgent(tx: Transaction, tenantId: string, id: string): Promise<Agent | null>;
   /** Who last changed an agent, a tool profile and the standing orders: their prompts and tools, field by field. */
-  readAuthors(tx: Transaction, tenantId: string, agentId: string | null, toolProfileId: string | null): Promise<string[]>;
+  readAuthors(
+    tx: Transaction,
+    tenantId: string,
+    agentId: string | null,
+    toolProfileId: string | null,
+  ): Promise<string[]>;
   findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null>;
   /** Asks a model. @throws AppError. */
   generate(request: ModelRequest): Promise<ModelAnswer>;

@@ -112,7 +112,8 @@ export class Ai {
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
       // Prices change nothing of an answer.
-      const withoutPrices = (all: (typeof modelConfigs.$inferSelect)['models']) => all.map(({ prices: _prices, ...model }) => model);
+      const withoutPrices = (all: (typeof modelConfigs.$inferSelect)['models']) =>
+        all.map(({ prices: _prices, ...model }) => model);
       const earlier =
         before === undefined
           ? null

@@ -46,7 +46,13 @@ export class Agents {
       await assertAgentReferences(tx, tenantId, body);
       const [row] = await tx
         .insert(agents)
-        .values({ id: newId(), tenantId, ...body, changedBy: actor, authors: authorsAfter(null, contentOf(body), actor) })
+        .values({
+          id: newId(),
+          tenantId,
+          ...body,
+          changedBy: actor,
+          authors: authorsAfter(null, contentOf(body), actor),
+        })
         .returning();
       const created = row as AgentRow;
       await this.#deps.limits.assertWithin(tx, tenantId, 'agent');

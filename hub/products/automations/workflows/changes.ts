@@ -73,7 +73,11 @@ export async function createWorkflow(
       definedBy: actor,
       activatedBy: content.active ? actor : null,
       authors: {
-        ...authorsAfter(null, { steps: body.stepsJson, inputs: body.inputs ?? undefined, trigger: body.triggerJson }, actor),
+        ...authorsAfter(
+          null,
+          { steps: body.stepsJson, inputs: body.inputs ?? undefined, trigger: body.triggerJson },
+          actor,
+        ),
         ...(publishedBy === null ? {} : { pack: publishedBy }),
       },
     },

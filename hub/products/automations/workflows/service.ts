@@ -117,12 +117,7 @@ export class Workflows {
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
-  async create(
-    tenantId: string,
-    body: CreateBody,
-    caller: RunCaller,
-    made: MadeFrom = byHand,
-  ): Promise<Workflow> {
+  async create(tenantId: string, body: CreateBody, caller: RunCaller, made: MadeFrom = byHand): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, (tx) =>
       createWorkflow(tx, this.#deps, tenantId, body, caller, made),
     );
