@@ -11,6 +11,8 @@ ALTER TABLE "model_configs" ADD COLUMN "authors" jsonb DEFAULT '{}' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "automation_policies" ADD COLUMN "authors" jsonb DEFAULT '{}' NOT NULL;
 --> statement-breakpoint
+ALTER TABLE "chat_widgets" ADD COLUMN "ai_settings_authors" jsonb DEFAULT '{}' NOT NULL;
+--> statement-breakpoint
 ALTER TABLE "published_packs" ADD COLUMN "published_by" text;
 --> statement-breakpoint
 ALTER TABLE "approvals" ADD COLUMN "uses_default_approvers" boolean DEFAULT false NOT NULL;

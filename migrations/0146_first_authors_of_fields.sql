@@ -15,5 +15,8 @@ UPDATE model_configs c SET authors = coalesce((SELECT jsonb_build_object('models
 UPDATE automation_policies p SET authors = coalesce((SELECT jsonb_build_object('errorWorkflowId', a.actor, 'standingOrders', a.actor) FROM audit_log a
   WHERE a.tenant_id = p.tenant_id AND a.target_id = p.tenant_id::text AND a.target_type = 'policy' ORDER BY a.id DESC LIMIT 1), '{}');
 --> statement-breakpoint
+UPDATE chat_widgets c SET ai_settings_authors = coalesce((SELECT jsonb_build_object('tools', a.actor, 'businessProfile', a.actor, 'tone', a.actor) FROM audit_log a
+  WHERE a.tenant_id = c.tenant_id AND a.target_id = c.tenant_id::text AND a.target_type = 'chat_ai_settings' ORDER BY a.id DESC LIMIT 1), '{}');
+--> statement-breakpoint
 UPDATE published_packs p SET published_by = (SELECT a.actor FROM audit_log a WHERE a.tenant_id = p.tenant_id AND a.target_id = p.pack_id
   AND a.action = 'pack.published' AND a.details->>'version' = p.version ORDER BY a.id DESC LIMIT 1);

@@ -120,7 +120,6 @@ class AgentLoop {
     const either = late === null ? signal : AbortSignal.any([signal, late]);
     const startedAt = performance.now();
     const { instructions, model, history, authors } = this.#briefing;
-    let modelAuthors: readonly string[] = [];
     const messages = this.#working(() => messagesOf(history, this.#state));
     const { maxTokens } = this.#step;
     const left =
@@ -142,7 +141,7 @@ class AgentLoop {
           ),
         );
       const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
-      modelAuthors = answer.authors ?? [];
+      authors.push(...(answer.authors ?? []));
       const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
@@ -173,7 +172,7 @@ class AgentLoop {
     } finally {
       this.#state.activeMs += performance.now() - startedAt;
     }
-    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, [...authors, ...modelAuthors]));
+    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, authors));
   }
 
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */

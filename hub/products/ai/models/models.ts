@@ -4,7 +4,7 @@ import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database } from '../../../platform/db/database.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
@@ -283,6 +283,15 @@ export class Ai {
     );
     return rows[0];
   }
+}
+
+/** Who last changed the models of a workspace; none while it uses the hub's own. */
+export async function readModelAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
+  const [row] = await tx
+    .select({ authors: modelConfigs.authors, order: modelConfigs.order })
+    .from(modelConfigs)
+    .where(eq(modelConfigs.tenantId, tenantId));
+  return row === undefined || row.order.length === 0 ? [] : Object.values(row.authors);
 }
 
 /** What a call takes at most, by the dearest of the models that may be asked; a retry of one that broke off takes more. */
