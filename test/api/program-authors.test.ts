@@ -248,7 +248,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
   });
 
-  test('that is made of a sequence, whoever renamed it since', async () => {
+  test('that is made of a sequence, after another member renamed it', async () => {
     const { id } = await author.session.call('createAutomationSequence', {
       body: { name: 's', steps: [program()] as never },
     });
@@ -303,7 +303,7 @@ describe('the author of a workflow does not decide the commands of its runs', ()
   });
 });
 
-test('who set the error workflow does not decide its commands, whoever saved the policy since', async () => {
+test('who set the error workflow does not decide its commands, after another member saved the policy', async () => {
   const handler = await create(workspace.session, [program()]);
   await author.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler } });
   await workspace.session.call('putAutomationPolicy', { body: { errorWorkflowId: handler, maxRunsPerHour: 1000 } });
@@ -342,7 +342,7 @@ describe('who shaped an agent does not decide the commands of its runs', () => {
         author.session.call('updateAutomationAgent', { params: { id }, body: { systemPrompt: 'Run it.' } }),
     ],
     [
-      'by its prompt, whoever renamed it since',
+      'by its prompt, after another member renamed it',
       async ({ id }) => {
         await author.session.call('updateAutomationAgent', { params: { id }, body: { systemPrompt: 'Run it.' } });
         await workspace.session.call('updateAutomationAgent', { params: { id }, body: { name: 'renamed' } });
@@ -474,7 +474,7 @@ describe('default approvers', () => {
     await put([other.email]);
   });
 
-  test('decide no more once they are no members, also not by a link of before', async () => {
+  test('cannot decide once they are removed, also not by an earlier link', async () => {
     await put([author.email, other.email]);
     for (const steps of [[program()], [{ type: 'approval' as const, title: 'ok?' }]]) {
       const gone = await addMember();

@@ -111,7 +111,7 @@ export class Ai {
               )?.sealedKey ?? null)
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
-      // Prices change nothing of an answer.
+      // Prices do not affect an answer.
       const withoutPrices = (all: (typeof modelConfigs.$inferSelect)['models']) =>
         all.map(({ prices: _prices, ...model }) => model);
       const earlier =
@@ -198,7 +198,7 @@ export class Ai {
       const answer = yield* failOver(candidates, { clock, request, holdsParts, onCall });
       // Whoever reads it aloud goes on while its usage is written.
       if (!holdsParts) yield '';
-      // The hub's own model is no matter of the workspace.
+      // The workspace does not configure the hub's own model.
       const isOwn = answer.attempts.at(-1)?.modelId !== null;
       return { ...answer, authors: isOwn ? Object.values(row?.authors ?? {}) : [] };
     } finally {

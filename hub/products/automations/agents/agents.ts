@@ -73,7 +73,7 @@ export class Agents {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertAgentReferences(tx, tenantId, body);
       const isThis = and(eq(agents.tenantId, tenantId), eq(agents.id, id));
-      const [before] = await tx.select().from(agents).where(isThis).for('update');
+      const [before] = await tx.select().from(agents).where(isThis).for('no key update');
       if (before === undefined) throw notFound('agent', id);
       const authors = authorsAfter({ values: before, authors: before.authors }, contentOf(body), actor);
       const [updated] = await tx

@@ -60,7 +60,7 @@ export class ToolProfiles {
               .select()
               .from(toolProfiles)
               .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
-              .for('update');
+              .for('no key update');
       const earlier = before === undefined ? null : { values: before, authors: before.authors };
       const authors = authorsAfter(earlier, { allow, deny }, actor);
       const [row] =

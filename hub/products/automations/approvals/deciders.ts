@@ -83,7 +83,7 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
 }
 
 /**
- * Checks that a signed-in user may see the links of an approval's approvers, by which anybody decides in their names.
+ * Checks that a signed-in user may see the links of an approval's approvers, by which any reader decides in their names.
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {

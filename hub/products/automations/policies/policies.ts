@@ -91,7 +91,7 @@ export class Policies {
         .select()
         .from(automationPolicies)
         .where(eq(automationPolicies.tenantId, tenantId))
-        .for('update');
+        .for('no key update');
       const { errorWorkflowId, standingOrders } = body;
       const earlier = before === undefined ? null : { values: before, authors: before.authors };
       const values = { ...body, authors: authorsAfter(earlier, { errorWorkflowId, standingOrders }, actor) };

@@ -110,7 +110,7 @@ export class Sequences {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const isThis = and(eq(sequences.tenantId, tenantId), eq(sequences.id, id));
-      const [before] = await tx.select().from(sequences).where(isThis).for('update');
+      const [before] = await tx.select().from(sequences).where(isThis).for('no key update');
       if (before === undefined) throw notFound('sequence', id);
       const authors = authorsAfter({ values: before, authors: before.authors }, { steps: body.steps }, actor);
       const [updated] = await tx

@@ -36,7 +36,7 @@ export async function readAiSettings(tx: Transaction, tenantId: string): Promise
   return present(rows[0]);
 }
 
-/** Who last changed the settings that shape what the AI agent asks for: its tools, and what it is told of the business and the tone. */
+/** Who last changed the settings that shape what the AI agent asks for: its tools, the description of the business, and the tone. */
 export async function readAiSettingsAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
   const { rows } = await tx.query<{ actor: string }>(
     'read_ai_settings_authors',
@@ -57,7 +57,7 @@ export async function changeAiSettings(
   await siteKeyOf(tx, tenantId);
   const before = await tx.query<{ values: Partial<ChatAiSettings>; authors: FieldAuthors }>(
     'lock_ai_settings',
-    'SELECT ai_settings AS values, ai_settings_authors AS authors FROM chat_widgets WHERE tenant_id = $1 FOR UPDATE',
+    'SELECT ai_settings AS values, ai_settings_authors AS authors FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE',
     [tenantId],
   );
   const authors = authorsAfter(before.rows[0] ?? null, patch, actor);
