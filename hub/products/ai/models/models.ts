@@ -4,9 +4,8 @@ import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import type { Database, Transaction } from '../../../platform/db/database.ts';
+import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
-import { authorsAfter } from '../../../platform/field-authors.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
@@ -19,6 +18,7 @@ import { fingerprintOf } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
 import { failOver } from './failover.ts';
 import type { Candidate, EndedCall } from './failover.ts';
+import { authorsOfModels } from './model-authors.ts';
 import { modelBreakers, modelConfigs } from './schema.ts';
 import { promptTokens } from './taken-tokens.ts';
 
@@ -111,17 +111,7 @@ export class Ai {
               )?.sealedKey ?? null)
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
-      // Prices do not affect an answer.
-      const withoutPrices = (all: (typeof modelConfigs.$inferSelect)['models']) =>
-        all.map(({ prices: _prices, ...model }) => model);
-      const earlier =
-        before === undefined
-          ? null
-          : {
-              values: { models: withoutPrices(before.models), order: before.order },
-              authors: before.authors,
-            };
-      const authors = authorsAfter(earlier, { models: withoutPrices(models), order: body.order }, actor);
+      const authors = authorsOfModels(before, { models, order: body.order }, actor);
       const values = { models, order: body.order, authors };
       await tx
         .insert(modelConfigs)
@@ -283,15 +273,6 @@ export class Ai {
     );
     return rows[0];
   }
-}
-
-/** Who last changed the models of a workspace; none while it uses the hub's own. */
-export async function readModelAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
-  const [row] = await tx
-    .select({ authors: modelConfigs.authors, order: modelConfigs.order })
-    .from(modelConfigs)
-    .where(eq(modelConfigs.tenantId, tenantId));
-  return row === undefined || row.order.length === 0 ? [] : Object.values(row.authors);
 }
 
 /** What a call takes at most, by the dearest of the models that may be asked; a retry of one that broke off takes more. */
