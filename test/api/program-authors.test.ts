@@ -237,6 +237,42 @@ describe('the author of a workflow does not decide the commands of its runs', ()
     expect(await verdicts((await run()).runId, author, other)).toEqual(onlyOther);
   });
 
+  test('to which another member adds a step, and names the present ones', async () => {
+    const added: StepInput = { type: 'log', message: 'first' };
+    const named = { ...program(), name: 'Named' };
+    const id = await create(author.session, [program()]);
+    for (const stepsJson of [
+      [added, named],
+      [added, { ...named, delaySeconds: 0 }, added],
+    ])
+      await workspace.session.call('updateAutomationWorkflow', { params: { id }, body: { stepsJson } as never });
+    expect(await verdicts(await start(id), author, other)).toEqual(onlyOther);
+
+    const { id: sequence } = await author.session.call('createAutomationSequence', {
+      body: { name: 's', steps: [program()] as never },
+    });
+    await workspace.session.call('updateAutomationSequence', {
+      params: { id: sequence },
+      body: { steps: [added, named] as never },
+    });
+    const { runId } = await starter.session.call('runAutomationSequence', { params: { id: sequence }, body: {} });
+    expect(await verdicts(runId, author, other)).toEqual(onlyOther);
+  });
+
+  test('but decides the commands of steps that others have replaced all of', async () => {
+    const id = await create(author.session, [program()], { active: false });
+    await workspace.session.call('updateAutomationWorkflow', {
+      params: { id },
+      body: {
+        stepsJson: [program(['false'])],
+        inputs: { type: 'object', properties: {} },
+        triggerJson: { type: 'webhook', webhook: { token: 'a-token-of-a-replaced-one' } },
+        active: true,
+      } as never,
+    });
+    expect(await verdicts(await start(id), author)).toEqual(['approved']);
+  });
+
   test('whose earlier version another member restores', async () => {
     const id = await create(author.session, [program()]);
     await starter.session.call('updateAutomationWorkflow', {

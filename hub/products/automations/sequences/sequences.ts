@@ -8,11 +8,11 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
-import { authorsAfter } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Runs } from '../runs/index.ts';
+import { authorsOfSteps } from '../workflows/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { sequences } from './schema.ts';
 
@@ -88,7 +88,7 @@ export class Sequences {
           tenantId,
           ...body,
           changedBy: actor,
-          authors: authorsAfter(null, { steps: body.steps }, actor),
+          authors: authorsOfSteps(null, body.steps, actor),
         })
         .returning();
       const created = row as Row;
@@ -112,7 +112,7 @@ export class Sequences {
       const isThis = and(eq(sequences.tenantId, tenantId), eq(sequences.id, id));
       const [before] = await tx.select().from(sequences).where(isThis).for('no key update');
       if (before === undefined) throw notFound('sequence', id);
-      const authors = authorsAfter({ values: before, authors: before.authors }, { steps: body.steps }, actor);
+      const authors = authorsOfSteps(before, body.steps ?? before.steps, actor);
       const [updated] = await tx
         .update(sequences)
         .set({ ...body, changedBy: actor, authors, updatedAt: sql`now()` })

@@ -12,6 +12,7 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
+import { authorsOfSteps, withoutSteps } from './step-authors.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 import { findVersion } from './version-rows.ts';
@@ -148,10 +149,11 @@ export async function changeWorkflow(
     activatedBy: isActivated ? caller.actor : (earlier?.activatedBy ?? null),
     authors: {
       ...authorsAfter(
-        { values: { steps: before.steps, inputs: before.inputs, trigger: opened }, authors: earlier?.authors ?? {} },
-        { steps: content.steps, inputs: content.inputs, trigger },
+        { values: { inputs: before.inputs, trigger: opened }, authors: withoutSteps(earlier?.authors ?? {}) },
+        { inputs: content.inputs, trigger },
         caller.actor,
       ),
+      ...authorsOfSteps({ steps: before.steps, authors: earlier?.authors ?? {} }, content.steps, caller.actor),
       ...(restored === null ? {} : await authorsOfContent(tx, tenantId, id, restored)),
     },
   });
