@@ -43,6 +43,8 @@ export interface NewRun {
   depth?: number;
   /** Users and keys that started it, or a run that led to it: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
+  /** Users and keys that wrote what led to it: the authors of the run that started it. */
+  authoredBy?: readonly string[];
 }
 
 export interface AcceptedRunRow {
@@ -55,44 +57,6 @@ export interface AcceptedRunRow {
 export interface RunCaller {
   actor: string;
   environment: 'live' | 'test';
-}
-
-/** An actor as a starter of a run, where it can be one: a user or an API key. */
-export const starterOf = (actor: string | null): string[] =>
-  actor !== null && (actor.startsWith('user:') || actor.startsWith('token:')) ? [actor] : [];
-
-/** The users and keys that led to a run, without the authors of its workflow. */
-export function requestersOf({ requestedBy, trigger }: Pick<RunRow, 'requestedBy' | 'trigger'>): string[] {
-  const { by } = trigger;
-  return [...new Set([...requestedBy, ...(typeof by === 'string' ? starterOf(by) : [])])];
-}
-
-/** Triggers that no caller of the API pulls: the authors of the workflow count as starters of its runs. */
-const automaticTriggers = ['webhook', 'schedule', 'heartbeat', 'event', 'channel'];
-
-/** Users and keys behind a run, as `user:<id>` and `token:<id>`. */
-export interface RunPeople {
-  /** Those who started it, or a run that led to it, or ran it again; of an automatic trigger also the authors. */
-  starters: string[];
-  /** Those who last changed or activated the workflow in the version of the run. */
-  authors: string[];
-}
-
-/** The users and keys behind a run of this workspace; none for a run that does not exist. */
-export async function readRunPeople(tx: Transaction, tenantId: string, runId: string): Promise<RunPeople> {
-  const { rows } = await tx.query<Pick<RunRow, 'trigger'> & { requested_by: string[]; authors: string[] }>(
-    'read_run_people',
-    `SELECT r.requested_by, r.trigger, array_remove(ARRAY[v.changed_by, v.defined_by, v.activated_by], NULL) AS authors
-     FROM runs r LEFT JOIN workflow_versions v ON v.workflow_id = r.workflow_id AND v.version = r.workflow_version
-     WHERE r.tenant_id = $1 AND r.id = $2`,
-    [tenantId, runId],
-  );
-  const [row] = rows;
-  if (row === undefined) return { starters: [], authors: [] };
-  const authors = [...new Set(row.authors.flatMap(starterOf))];
-  const requesters = requestersOf({ requestedBy: row.requested_by, trigger: row.trigger });
-  const isAutomatic = automaticTriggers.includes(row.trigger.type);
-  return { starters: [...new Set([...requesters, ...(isAutomatic ? authors : [])])], authors };
 }
 
 /** Runs that lead to further runs end here, so that a loop does. */
@@ -127,14 +91,14 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
     'accept_runs',
     `WITH given AS (
        SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, flow_id uuid, tenant_id uuid, workflow_id uuid, workflow_version int, trigger jsonb,
-         context text, payload jsonb, environment text, parent_run_id uuid, subject_id uuid, led_by uuid, depth int, requested_by text[], trace_parent text, not_before timestamptz, job_id text)
+         context text, payload jsonb, environment text, parent_run_id uuid, subject_id uuid, led_by uuid, depth int, requested_by text[], authored_by text[], trace_parent text, not_before timestamptz, job_id text)
      ), flow AS (
        INSERT INTO flows (id, tenant_id, workflow_id, revision, subject_id)
        SELECT flow_id, tenant_id, workflow_id, 1, CASE WHEN led_by IS NULL THEN subject_id
          ELSE (SELECT f.subject_id FROM runs r JOIN flows f ON f.id = r.flow_id WHERE r.id = led_by) END FROM given
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, trace_parent, wake_at, queued_at)
-       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, trace_parent, coalesce(not_before, now()), now() FROM given
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, attempt, parent_run_id, depth, requested_by, authored_by, trace_parent, wake_at, queued_at)
+       SELECT id, tenant_id, workflow_id, workflow_version, flow_id, 'queued', trigger, context, payload, environment, 1, parent_run_id, depth, requested_by, authored_by, trace_parent, coalesce(not_before, now()), now() FROM given
      )
      INSERT INTO outbox (tenant_id, job, job_id, data, not_before)
      SELECT tenant_id, 'run', job_id, jsonb_build_object('runId', id, 'tenantId', tenant_id), not_before FROM given RETURNING id, job_id`,
@@ -155,6 +119,7 @@ export async function acceptRuns(tx: Transaction, newRuns: NewRun[]): Promise<Ac
           led_by: ledBy(run),
           depth: run.depth ?? 0,
           requested_by: run.requestedBy ?? [],
+          authored_by: run.authoredBy ?? [],
           trace_parent: traceParent,
           not_before: notBefore?.toISOString() ?? null,
           job_id: jobId,

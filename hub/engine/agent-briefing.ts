@@ -22,6 +22,8 @@ export interface Briefing {
   session: Conversation | null;
   /** What was said there before. */
   history: SaidMessage[];
+  /** Who wrote the instructions and chose the tools. */
+  authors: string[];
 }
 
 /** What the step reads from the workspace each time it goes on: who it is, what it may do, what was said before. */
@@ -80,7 +82,8 @@ export async function readBriefing(
   ]
     .filter((part) => part !== '')
     .join('\n\n');
-  return { instructions, model: agent?.model ?? null, tools, session, history };
+  const authors = await deps.agents.readAuthors(tx, tenantId, agentId ?? null, profileId);
+  return { instructions, model: agent?.model ?? null, tools, session, history, authors };
 }
 
 /** A summary was made of what others said, so it is no more to be believed than they are. */

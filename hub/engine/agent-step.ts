@@ -19,6 +19,7 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { writeSunk } from './row-sink.ts';
 import { assertOutputFits, outputBytesOf, readLargeState, readState, reserve, setAside } from './run-outputs.ts';
+import { noteRunAuthors } from './run-people.ts';
 import type { StepWait } from './schema.ts';
 import { assertNotInDoubt, beginCall, resumeCall } from './skill-call.ts';
 import { noteInput } from './step-input.ts';
@@ -135,7 +136,7 @@ class AgentLoop {
     const late = seconds === undefined ? null : AbortSignal.timeout(Math.ceil(seconds * 1000));
     const either = late === null ? signal : AbortSignal.any([signal, late]);
     const startedAt = performance.now();
-    const { instructions, model, history } = this.#briefing;
+    const { instructions, model, history, authors } = this.#briefing;
     const messages = this.#working(() => messagesOf(history, this.#state));
     const { maxTokens } = this.#step;
     const left =
@@ -157,6 +158,7 @@ class AgentLoop {
           ),
         );
       const answer = await this.#held.place.outside(() => untilAborted(ask(), either));
+      authors.push(...(answer.authors ?? []));
       const { text, parsed } = this.#working(() => readTurn(answer.text, instructions, messages));
       const before = this.#state.turns.reduce((count, turn) => count + turn.calls.length, 0);
       this.#state.turns.push({
@@ -187,7 +189,7 @@ class AgentLoop {
     } finally {
       this.#state.activeMs += performance.now() - startedAt;
     }
-    await this.#save();
+    await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, authors));
   }
 
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */

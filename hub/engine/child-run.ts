@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { maxRunDepth, readRunPeople } from './accept-runs.ts';
+import { maxRunDepth } from './accept-runs.ts';
 import type { CallOutcome } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import { readRunPeople } from './run-people.ts';
 import { lockLimits } from './run-rows.ts';
 import type { SpawnSkill } from './skill.ts';
 
@@ -38,6 +39,7 @@ export async function beginChild(
     lockFirst: (tx) => lockLimits(tx, workflowId),
     begin: async (tx) => {
       try {
+        const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
         started = await deps.startChild(tx, {
           tenantId: run.tenant_id,
           workflowId,
@@ -47,7 +49,8 @@ export async function beginChild(
           context: context ?? null,
           payload: (payload as JsonObject | undefined) ?? null,
           environment: run.environment,
-          requestedBy: (await readRunPeople(tx, run.tenant_id, run.id)).starters,
+          requestedBy: starters,
+          authoredBy: authors,
         });
         return { kind: 'run', runId: started.runId };
       } catch (error) {

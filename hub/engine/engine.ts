@@ -6,7 +6,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
-import { readRunPeople, runTopic, wakeRun } from './accept-runs.ts';
+import { runTopic, wakeRun } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
@@ -27,6 +27,7 @@ import {
   setAsideInput,
   withOutput,
 } from './run-outputs.ts';
+import { readRunPeople } from './run-people.ts';
 import { lockLimits } from './run-rows.ts';
 import { RunTrace } from './run-trace.ts';
 import { RunWrites } from './run-writes.ts';
@@ -494,6 +495,7 @@ export class Engine {
       },
     };
     try {
+      const { starters, authors } = await readRunPeople(tx, run.tenant_id, run.id);
       const handler = await this.#deps.startChild(tx, {
         tenantId: run.tenant_id,
         workflowId: run.error_workflow_id as string,
@@ -502,7 +504,8 @@ export class Engine {
         payload,
         environment: run.environment,
         depth: run.depth + 1,
-        requestedBy: (await readRunPeople(tx, run.tenant_id, run.id)).starters,
+        requestedBy: starters,
+        authoredBy: authors,
       });
       // What it replaced is told with the end of this run: both are one transaction.
       after.push(handler.committed);

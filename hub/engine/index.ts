@@ -1,15 +1,6 @@
-export {
-  acceptRun,
-  acceptRuns,
-  maxRunDepth,
-  readRunPeople,
-  runRowsTopic,
-  runTopic,
-  starterOf,
-  wakeRun,
-  wakeRuns,
-} from './accept-runs.ts';
+export { acceptRun, acceptRuns, maxRunDepth, runRowsTopic, runTopic, wakeRun, wakeRuns } from './accept-runs.ts';
 export type { NewRun, PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
+export { noteRunAuthors, readRunPeople, starterOf } from './run-people.ts';
 export { admitWaitingRuns } from './admission.ts';
 export { dryRunSteps } from './dry-run.ts';
 export { addressesOf, hostOf, normalHost } from './grants.ts';

@@ -40,6 +40,8 @@ export interface Approval {
   request: JsonObject;
   requestHash: string;
   approvers: string[];
+  /** Whether the policy named the approvers. */
+  usesDefaultApprovers: boolean;
   required: number;
   decidedBy: string | null;
   decider: ApprovalDecider | null;
@@ -150,6 +152,8 @@ export interface ModelAnswer extends InferenceAnswer {
   /** The model that answered, as its provider names it. */
   model: string;
   latencyMs: number;
+  /** Who last changed the models of the workspace that were called; none for the hub's own. */
+  authors?: readonly string[];
   /** In their order, the one that answered last. */
   attempts: ModelAttempt[];
 }
@@ -179,6 +183,13 @@ export interface ConversationPort {
 
 export interface AgentPort {
   findAgent(tx: Transaction, tenantId: string, id: string): Promise<Agent | null>;
+  /** Who last changed an agent, a tool profile and the standing orders: their prompts and tools, field by field. */
+  readAuthors(
+    tx: Transaction,
+    tenantId: string,
+    agentId: string | null,
+    toolProfileId: string | null,
+  ): Promise<string[]>;
   findToolProfile(tx: Transaction, tenantId: string, id: string): Promise<ToolProfile | null>;
   /** Asks a model. @throws AppError. */
   generate(request: ModelRequest): Promise<ModelAnswer>;
@@ -196,7 +207,10 @@ export interface ChildRequest {
   context: string | null;
   payload: JsonObject | null;
   environment: 'live' | 'test';
+  /** Users and keys that started the run that leads to it. */
   requestedBy: readonly string[];
+  /** Those who wrote what that run did. */
+  authoredBy: readonly string[];
 }
 
 /** What a hub gives its engine. */

@@ -7,9 +7,10 @@ import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
 import { currentTraceParent } from '../platform/tracing/trace-context.ts';
-import { insertOutbox, requestersOf, runJobId, runRowsTopic, starterOf } from './accept-runs.ts';
+import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';
+import { requestersOf, starterOf } from './run-people.ts';
 import { flows, runs, runSteps, workflows } from './schema.ts';
 import type { StepWait } from './schema.ts';
 
@@ -189,8 +190,8 @@ export async function insertRetries(
      ), flow AS (
        UPDATE flows SET revision = revision + 1, updated_at = now() FROM given WHERE flows.id = given.flow_id
      ), run AS (
-       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, trace_parent, attempt, next_step, wake_at, queued_at)
-       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, g.trace_parent, r.attempt + 1, g.from_step, now(), now()
+       INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, context, payload, environment, depth, requested_by, authored_by, trace_parent, attempt, next_step, wake_at, queued_at)
+       SELECT g.id, r.tenant_id, r.workflow_id, r.workflow_version, r.flow_id, 'queued', r.trigger, r.context, r.payload, g.environment, r.depth, g.requested_by, r.authored_by, g.trace_parent, r.attempt + 1, g.from_step, now(), now()
        FROM given g JOIN runs r ON r.id = g.old_id
      ), step AS (
        INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, output, output_text, output_bytes, input, input_omitted, error, started_at, finished_at)

@@ -27,6 +27,7 @@ import {
   tenantId,
   updatedAt,
 } from '../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../platform/field-authors.ts';
 
 /**
  * The tables of the engine, and what always holds of them.
@@ -131,6 +132,8 @@ export const workflowVersions = pgTable(
     changedBy: text('changed_by'),
     definedBy: text('defined_by'),
     activatedBy: text('activated_by'),
+    /** Who last changed each part of the content, and who published the pack that it was made from. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
   (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
@@ -209,6 +212,11 @@ export const runs = pgTable(
     depth: integer('depth').notNull().default(0),
     /** Users and keys that started it, or a run that led to it, or ran one of these again: `user:<id>`, `token:<id>`. `readRunPeople` adds the authors of the workflow. */
     requestedBy: text('requested_by')
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    /** Users and keys that wrote what the run used, besides its own version: runs that led to it, agents, tool profiles, models. */
+    authoredBy: text('authored_by')
       .array()
       .notNull()
       .default(sql`'{}'`),

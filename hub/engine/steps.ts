@@ -248,7 +248,8 @@ async function approvedBefore(deps: EngineDependencies, held: HeldRun, index: nu
   if (typeof skillId !== 'string' || input === undefined || typeof at !== 'string') return null;
   const terms = {
     ...openApproval,
-    approvers: row.approvers,
+    // Those of the policy are read again.
+    approvers: row.usesDefaultApprovers ? [] : row.approvers,
     required: row.required,
     expiresInSeconds: before.expiresInSeconds,
   };

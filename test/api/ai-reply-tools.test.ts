@@ -198,6 +198,40 @@ test('tools cost an answer one look at what they may do, and nothing where there
 });
 
 describe('a tool that acts', () => {
+  test('runs a command only once a member agrees who did not give it to the AI agent', async () => {
+    const { workspace, tenantId } = scene;
+    const { nodeId, pairingCode } = await workspace.api.call('createAutomationNode', { body: {} });
+    const device = { name: 'd', platform: 'linux', arch: 'x64', osVersion: '', appVersion: '1' };
+    await hub.client().call('claimAutomationNode', {
+      body: { pairingCode, device: { ...device, capabilities: ['system.run'] } },
+    });
+    await workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { allowSystem: true } });
+    const member = { email: `m.${process.hrtime.bigint()}@example.org`, password: 'correct horse battery' };
+    await workspace.session.call('addMember', { params: { tenantId }, body: { ...member, role: 'admin' } });
+    const { token } = await hub.client().call('logIn', { body: member });
+    await put([{ name: 'restart', skillId: 'system.run', fixed: { nodeId, argv: ['true'] } }]);
+    await hub.client(token).call('putChatAiSettings', { params: { tenantId }, body: { debounceMs: 0 } });
+    const visitor = await scene.visitor();
+    script(calling({ tool: 'restart', input: {} }), { reply: 'I have asked a colleague.' });
+    await scene.say(visitor, 'Restart it');
+    await scene.settled();
+    await expect.poll(approvals).toHaveLength(1);
+    const step = (await approvals())[0];
+    const decide = async (id: string | undefined, credential: string) => {
+      const headers = { authorization: `Bearer ${credential}` };
+      const answer = await send(hub.url, 'POST', `/v1/automations/approvals/${id}/decide`, {
+        headers,
+        body: { decision: 'approved' },
+      });
+      return answer.status === 200 ? 'approved' : answer.body.code;
+    };
+    expect(await decide(step?.id, workspace.jwt)).toBe('approved');
+    await expect.poll(async () => (await approvals())[0]?.kind).toBe('system.run');
+    const command = (await approvals())[0];
+    expect(await decide(command?.id, workspace.jwt)).toBe('approver_required');
+    expect(await decide(command?.id, token)).toBe('approved');
+  });
+
   test('makes an approval with the answer, and runs what was shown once a person agrees', async () => {
     await put([note]);
     const visitor = await scene.visitor();

@@ -122,7 +122,7 @@ test('nobody approves what they started themselves', async () => {
   expect((await decideAs('ann', approval.id, 'approved')).body).toMatchObject({
     statusCode: 403,
     code: 'approver_required',
-    message: expect.stringContaining('yourself') as string,
+    message: expect.stringContaining('You started this run') as string,
   });
   expect((await decideAs('bob', approval.id, 'approved')).body).toMatchObject({ status: 'approved' });
 });

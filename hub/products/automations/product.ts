@@ -1,4 +1,4 @@
-import { callOf, describeSkills, dryRunSteps, isKnownPattern, validateSteps } from '../../engine/index.ts';
+import { callOf, describeSkills, dryRunSteps, isKnownPattern, starterOf, validateSteps } from '../../engine/index.ts';
 import type { EnginePorts, PromisedJob, RunIntake } from '../../engine/index.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
@@ -8,7 +8,7 @@ import type { ChannelConversations, Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
-import { Agents, findAgent, findToolProfile, ToolProfiles } from './agents/index.ts';
+import { Agents, findAgent, findToolProfile, readAuthors, ToolProfiles } from './agents/index.ts';
 import { agentRoutes } from './agents/routes.ts';
 import { ApprovalLinks, approvalPort, Approvals, expireRunApprovals } from './approvals/index.ts';
 import { approvalPages } from './approvals/pages.ts';
@@ -32,7 +32,7 @@ import { memoryRoutes } from './memory/routes.ts';
 import { memorySkills } from './memory/skills.ts';
 import { HubPacks, Packs } from './packs/index.ts';
 import { packRoutes } from './packs/routes.ts';
-import { Policies, readPolicy } from './policies/index.ts';
+import { Policies, readErrorWorkflowAuthor, readPolicy } from './policies/index.ts';
 import { policyRoutes } from './policies/routes.ts';
 import { noteErased, RunErasure } from './runs/erasure.ts';
 import { Runs } from './runs/index.ts';
@@ -200,17 +200,21 @@ export function createAutomations(
       nodes: nodePort,
       agents: {
         findAgent,
+        readAuthors,
         findToolProfile,
         generate: (request) => ai.generate(request),
         conversations: conversationPort,
       },
       readPolicy,
-      startChild: (tx, { tenantId, workflowId, ...request }) =>
-        workflows.startWithin(tx, tenantId, workflowId, {
+      startChild: async (tx, { tenantId, workflowId, ...request }) => {
+        const chosenBy = request.trigger.type === 'error' ? await readErrorWorkflowAuthor(tx, tenantId) : null;
+        return workflows.startWithin(tx, tenantId, workflowId, {
           ...request,
+          authoredBy: [...request.authoredBy, ...starterOf(chosenBy)],
           // A step chose the payload of a run that it waits for; that of an error workflow is the engine's.
           ...(request.parentRunId === undefined ? {} : { payloadPath: 'input.payload' }),
-        }),
+        });
+      },
     },
     routes: [
       ...routes,

@@ -20,6 +20,7 @@ import {
   uuid,
 } from '../../platform/db/orm.ts';
 import { createdAt, hotTenantId, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../../platform/field-authors.ts';
 
 /** A transaction's id, which tells whether a snapshot sees what it wrote. */
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
@@ -38,6 +39,8 @@ export const chatWidgets = pgTable(
     /** What was set of how the AI agent answers. */
     aiSettings: jsonb('ai_settings').$type<Partial<ChatAiSettings>>().notNull().default({}),
     aiSettingsChangedAt: instant('ai_settings_changed_at'),
+    /** Who last changed each of them. */
+    aiSettingsAuthors: jsonb('ai_settings_authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
   (table) => [

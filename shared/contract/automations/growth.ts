@@ -98,7 +98,7 @@ export const growth = defineResource({
     path: '/growth/automations/approvals/{id}/links',
     summary: 'Make new links for the named approvers of an approval',
     description:
-      'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. A starter of the run cannot make them, because the answer holds the links; the only member of a workspace can. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
+      'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. A starter of the run, or for `system.run` an author of what it does, cannot make them, because the answer holds the links; the only member of a workspace can. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
     params: idParams,
     response: z.object({
       links: z

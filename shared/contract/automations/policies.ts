@@ -80,19 +80,19 @@ export const putPolicyBody = named(
       .default([])
       .meta({ example: ['ann@example.org'] })
       .describe(
-        'Email addresses of the people who alone decide approvals whose step names no approvers, those of `system.run` included; counts for approvals requested from now on',
+        'Email addresses of the members who alone decide approvals whose step names no approvers, those of `system.run` included. Each must be a member of the workspace, also when they decide. Applies to approvals requested from now on',
       ),
     stepApprovalsNeedPerson: z
       .boolean()
       .default(false)
       .describe(
-        'Step approvals without named approvers are decided as those of `system.run`: by a signed-in user who did not start the run, or by a key that carries `approvals:decide` itself and neither started the run nor wrote its workflow',
+        'Step approvals without named approvers are decided as those of `system.run`: by a signed-in user, or by a key that carries `approvals:decide` itself; never by a starter of the run or an author of what it does',
       ),
     soleMemberMayDecideOwnRuns: z
       .boolean()
       .default(true)
       .describe(
-        'While a workspace has one member, this user may decide approvals of runs that they started themselves, signed in; never by a key',
+        'While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key',
       ),
     errorWorkflowId: id
       .nullable()

@@ -6,6 +6,7 @@ import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -17,6 +18,7 @@ import { fingerprintOf } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
 import { failOver } from './failover.ts';
 import type { Candidate, EndedCall } from './failover.ts';
+import { authorsOfModels } from './model-authors.ts';
 import { modelBreakers, modelConfigs } from './schema.ts';
 import { promptTokens } from './taken-tokens.ts';
 
@@ -60,6 +62,7 @@ const usualOutputTokens = 4_096;
 interface ModelsRow {
   models: (typeof modelConfigs.$inferSelect)['models'] | null;
   order: string[] | null;
+  authors: FieldAuthors | null;
   updated_at: Date | null;
   /** By scope and model. */
   breakers: Record<string, BreakerView> | null;
@@ -108,7 +111,8 @@ export class Ai {
               )?.sealedKey ?? null)
             : this.#deps.secrets.seal(keyPurpose, apiKey),
       }));
-      const values = { models, order: body.order };
+      const authors = authorsOfModels(before, { models, order: body.order }, actor);
+      const values = { models, order: body.order, authors };
       await tx
         .insert(modelConfigs)
         .values({ tenantId, ...values })
@@ -184,7 +188,9 @@ export class Ai {
       const answer = yield* failOver(candidates, { clock, request, holdsParts, onCall });
       // Whoever reads it aloud goes on while its usage is written.
       if (!holdsParts) yield '';
-      return answer;
+      // The workspace does not configure the hub's own model.
+      const isOwn = answer.attempts.at(-1)?.modelId !== null;
+      return { ...answer, authors: isOwn ? Object.values(row?.authors ?? {}) : [] };
     } finally {
       if (reservation !== null) ledger.free(reservation);
       // Before anything is kept of its answer.
@@ -254,7 +260,7 @@ export class Ai {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<ModelsRow>(
         'read_models',
-        `SELECT c.models, c."order", c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
+        `SELECT c.models, c."order", c.authors, c.updated_at, b.breakers, EXISTS (SELECT FROM ai_budgets WHERE tenant_id = $1 AND (daily_tokens IS NOT NULL OR currency IS NOT NULL)) AS has_budget
          FROM (SELECT jsonb_object_agg(scope || '/' || model_id, jsonb_build_object(
                  'fingerprint', fingerprint,
                  'openMs', extract(epoch FROM open_until - now()) * 1000,

@@ -2,6 +2,7 @@ import type { ModelProvider } from '../../../../shared/contract/ai/models.ts';
 import type { ModelPrices } from '../../../../shared/contract/ai/prices.ts';
 import { index, integer, pgPolicy, pgTable, primaryKey, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { appRole, instant, jsonb, policies, tenantId, tenants, updatedAt } from '../../../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { BreakerState } from './breaker.ts';
 
 /** The models of a workspace; their API keys are sealed. */
@@ -22,6 +23,8 @@ export const modelConfigs = pgTable(
       >()
       .notNull(),
     order: text('order').array().notNull(),
+    /** Who last changed the models and their order. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     updatedAt: updatedAt(),
   },
   () => policies(),

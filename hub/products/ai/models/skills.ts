@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { languageCode, maxContextLength, maxInputLength } from '../../../../shared/contract/ai/runs.ts';
 import { chatText } from '../../../../shared/contract/chat/shapes.ts';
+import { noteRunAuthors } from '../../../engine/index.ts';
 import { defineSkill } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import type { Answering } from '../prompt/index.ts';
 
 const task = 'Answer the request. Facts that come with it are quoted.';
@@ -30,7 +32,7 @@ export function aiSkills(answering: Answering): DirectSkill[] {
         truncated: z.boolean(),
         truncation: z.string().nullable().describe('What was left out, in words'),
       }),
-      async execute({ input, context, locale }, { tenantId, signal }) {
+      async execute({ input, context, locale }, { tenantId, runId, signal }) {
         const answer = await answering.askPlainly({
           tenantId,
           task,
@@ -41,7 +43,7 @@ export function aiSkills(answering: Answering): DirectSkill[] {
           trustsLinksOfContext: true,
           signal,
         });
-        const { text: outputText, model, usage, latencyMs, truncation } = answer;
+        const { text: outputText, model, usage, latencyMs, truncation, authors = [] } = answer;
         return {
           output: {
             outputText,
@@ -53,6 +55,7 @@ export function aiSkills(answering: Answering): DirectSkill[] {
             truncation,
           },
           outputText,
+          ...(authors.length === 0 ? {} : { persist: (tx: Transaction) => noteRunAuthors(tx, runId, authors) }),
         };
       },
     }),

@@ -3,6 +3,8 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { ConversationRow } from '../../chat/conversations/index.ts';
 import type { Chat } from '../../chat/index.ts';
+import { readAiSettingsAuthors } from '../../chat/settings/index.ts';
+import { readModelAuthors } from '../models/index.ts';
 import type { Ask, ReplyActions } from './faces.ts';
 import type { Reply } from './reply.ts';
 import { isItsOwn, readStanding } from './situation.ts';
@@ -211,8 +213,15 @@ export class TurnEnder {
   ): Promise<(() => void)[]> {
     if (asks.length === 0) return [];
     const committed: (() => void)[] = [];
+    const authoredBy = [...(await readAiSettingsAuthors(tx, tenantId)), ...(await readModelAuthors(tx, tenantId))];
     for (const { skillId, input } of asks) {
-      const asked = this.#actions.ask(tx, tenantId, { skillId, input, conversationId, environment });
+      const asked = this.#actions.ask(tx, tenantId, {
+        skillId,
+        input,
+        conversationId,
+        environment,
+        authoredBy,
+      });
       committed.push(
         await asked.catch((error: unknown) => {
           throw error instanceof AppError ? new AskRefused(error.message, { cause: error }) : error;

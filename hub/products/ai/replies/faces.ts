@@ -45,6 +45,11 @@ export interface ReplyActions {
   ask(
     tx: Transaction,
     tenantId: string,
-    asked: Omit<Ask, 'title'> & { conversationId: string; environment: 'live' | 'test' },
+    asked: Omit<Ask, 'title'> & {
+      conversationId: string;
+      environment: 'live' | 'test';
+      /** Who gave the AI agent its tools, its instructions and its models. */
+      authoredBy: readonly string[];
+    },
   ): Promise<() => void>;
 }

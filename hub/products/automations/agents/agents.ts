@@ -6,6 +6,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { modelConfigs } from '../../ai/models/schema.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -45,7 +46,13 @@ export class Agents {
       await assertAgentReferences(tx, tenantId, body);
       const [row] = await tx
         .insert(agents)
-        .values({ id: newId(), tenantId, ...body, changedBy: actor })
+        .values({
+          id: newId(),
+          tenantId,
+          ...body,
+          changedBy: actor,
+          authors: authorsAfter(null, contentOf(body), actor),
+        })
         .returning();
       const created = row as AgentRow;
       await this.#deps.limits.assertWithin(tx, tenantId, 'agent');
@@ -65,12 +72,16 @@ export class Agents {
   update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Agent> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertAgentReferences(tx, tenantId, body);
-      const [row] = await tx
+      const isThis = and(eq(agents.tenantId, tenantId), eq(agents.id, id));
+      const [before] = await tx.select().from(agents).where(isThis).for('no key update');
+      if (before === undefined) throw notFound('agent', id);
+      const authors = authorsAfter({ values: before, authors: before.authors }, contentOf(body), actor);
+      const [updated] = await tx
         .update(agents)
-        .set({ ...body, changedBy: actor, updatedAt: sql`now()` })
-        .where(and(eq(agents.tenantId, tenantId), eq(agents.id, id)))
+        .set({ ...body, changedBy: actor, authors, updatedAt: sql`now()` })
+        .where(isThis)
         .returning();
-      if (row === undefined) throw notFound('agent', id);
+      const row = updated as AgentRow;
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -109,6 +120,36 @@ export class Agents {
     });
     return { id, deleted: true };
   }
+}
+
+/** The fields of an agent that shape what it does, and for whom. */
+const contentOf = ({ systemPrompt, toolProfileId, model, routeKeys }: UpdateBody) => ({
+  systemPrompt,
+  toolProfileId,
+  model,
+  routeKeys,
+});
+
+/**
+ * Who last changed an agent, a tool profile and the standing orders of the workspace, which reach every agent: each field has an author of
+ * its own, besides the last author of the agent.
+ */
+export async function readAuthors(
+  tx: Transaction,
+  tenantId: string,
+  agentId: string | null,
+  toolProfileId: string | null,
+): Promise<string[]> {
+  const { rows } = await tx.query<{ actor: string }>(
+    'read_agent_authors',
+    `SELECT changed_by AS actor FROM agents WHERE tenant_id = $1 AND id = $2 AND changed_by IS NOT NULL
+     UNION SELECT f.value FROM agents g, jsonb_each_text(g.authors) f WHERE g.tenant_id = $1 AND g.id = $2
+     UNION SELECT f.value FROM tool_profiles p, jsonb_each_text(p.authors) f WHERE p.tenant_id = $1 AND p.id = $3
+     UNION SELECT authors->>'standingOrders' FROM automation_policies
+       WHERE tenant_id = $1 AND standing_orders <> '' AND authors->>'standingOrders' IS NOT NULL`,
+    [tenantId, agentId, toolProfileId],
+  );
+  return rows.map(({ actor }) => actor);
 }
 
 /** An agent of a workspace, or null. */

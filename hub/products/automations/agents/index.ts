@@ -1,2 +1,2 @@
-export { Agents, findAgent, routeToAgent } from './agents.ts';
+export { Agents, findAgent, readAuthors, routeToAgent } from './agents.ts';
 export { findToolProfile, ToolProfiles } from './tool-profiles.ts';

@@ -1,5 +1,6 @@
 import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
-import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 export const toolProfiles = pgTable(
   'tool_profiles',
@@ -9,6 +10,8 @@ export const toolProfiles = pgTable(
     name: text('name').notNull(),
     allow: text('allow').array().notNull(),
     deny: text('deny').array().notNull(),
+    /** Who last changed each field that can carry a command. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },
@@ -27,6 +30,8 @@ export const agents = pgTable(
     model: text('model'),
     /** Who last changed it, as the audit log names them. */
     changedBy: text('changed_by'),
+    /** Who last changed each field that can carry a command. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

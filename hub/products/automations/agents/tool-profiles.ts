@@ -6,6 +6,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
@@ -51,15 +52,26 @@ export class ToolProfiles {
     const unknown = values.allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
     if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'is no skill of this hub, and no pattern of one');
     return this.#deps.db.workspace(tenantId, async (tx) => {
+      const { allow, deny } = values;
+      const [before] =
+        id === undefined
+          ? []
+          : await tx
+              .select()
+              .from(toolProfiles)
+              .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
+              .for('no key update');
+      const earlier = before === undefined ? null : { values: before, authors: before.authors };
+      const authors = authorsAfter(earlier, { allow, deny }, actor);
       const [row] =
         id === undefined
           ? await tx
               .insert(toolProfiles)
-              .values({ id: newId(), tenantId, ...values })
+              .values({ id: newId(), tenantId, ...values, authors })
               .returning()
           : await tx
               .update(toolProfiles)
-              .set({ ...values, updatedAt: sql`now()` })
+              .set({ ...values, authors, updatedAt: sql`now()` })
               .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))
               .returning();
       if (row === undefined) throw notFound('tool profile', id ?? '');

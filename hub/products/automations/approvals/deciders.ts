@@ -1,11 +1,12 @@
 import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
+import type { Policy } from '../../../../shared/contract/automations/policies.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { readRunPeople } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { apiTokens, users } from '../../core/identity/schema.ts';
-import { readPolicy } from '../policies/index.ts';
+import { membersAmong, readPolicy } from '../policies/index.ts';
 import type { ApprovalRow } from './store.ts';
 
 /** Who decides: an API key, a signed-in user, or a named approver by a mailed link, which counts as the user it was mailed to. */
@@ -33,76 +34,92 @@ export async function describeDecider(tx: Transaction, tenantId: string, decider
   return { kind: 'key', id: decider.tokenId, name: key?.name ?? decider.tokenId };
 }
 
+/** The approvers who may decide now. Those whom the policy named must still be members of the workspace. */
+export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<string[]> {
+  const named = eligibleApprovers(row, new Date());
+  // Only the policy names approvers of `system.run`.
+  if (!row.usesDefaultApprovers && row.kind !== 'system.run') return named;
+  const members = await membersAmong(tx, row.tenantId, named);
+  return named.filter((email) => members.has(email));
+}
+
 /**
  * Checks that a caller may decide an approval; answers the name under which the vote counts.
- * - With named approvers: only they, and never a starter of the run.
- * - `system.run`, and every step approval where the policy demands a person: a user who is no starter of the run, or a key that carries
- *   `approvals:decide` itself and neither started the run nor wrote its workflow.
- * - Any other step approval: every caller with the permission.
+ * - With named approvers: only they.
+ * - Of any other step: every caller with the permission, unless the policy demands a person.
+ * - Without named approvers, `system.run` and where the policy demands a person: a user, or a key that carries `approvals:decide` itself.
+ *
+ * A caller who counts for the run, as `readCounted` says, decides none of these except as the only member of the workspace.
  * @throws AppError `approver_required`, `approval_needs_person`.
  */
 export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
-  const name = decider.kind === 'token' ? decider.actor : decider.email;
-  if (row.approvers.length > 0) {
-    if (decider.kind === 'token' || !eligibleApprovers(row, new Date()).includes(decider.email))
+  const policy = await readPolicy(tx, row.tenantId);
+  const isNamed = row.approvers.length > 0;
+  if (isNamed) {
+    if (decider.kind === 'token' || !(await readApprovers(tx, row)).includes(decider.email))
       throw new AppError(
         'approver_required',
-        'Only the people whom this approval names may decide it: by their own link, or signed in.',
+        'Only the people whom this approval names may decide it: by their own link, or signed in. Default approvers must be members of the workspace; an admin changes them in the policy.',
       );
-    if ((await readStarters(tx, row)).has(decider)) throw ownRun();
-    return name;
+  } else {
+    if (!isStrict(row, policy)) return actorOfDecider(decider);
+    if (decider.kind === 'token' && !decider.mayDecideExplicitly)
+      throw new AppError(
+        'approval_needs_person',
+        'This key may not decide this approval: a signed-in user does, or a key that carries approvals:decide itself.',
+      );
   }
-  const policy = await readPolicy(tx, row.tenantId);
-  if (row.kind !== 'system.run' && !policy.stepApprovalsNeedPerson) return actorOfDecider(decider);
-  const starters = await readStarters(tx, row);
-  if (decider.kind !== 'token') {
-    const isExempt = async () =>
-      decider.kind === 'user' && policy.soleMemberMayDecideOwnRuns && (await hasOneMember(tx, row.tenantId));
-    if (starters.has(decider) && !(await isExempt())) throw ownRun();
-    return actorOfDecider(decider);
+  const counted = await readCounted(tx, row, policy);
+  if (counted.has(decider)) {
+    if (decider.kind === 'token')
+      throw new AppError(
+        'approval_needs_person',
+        'This key started the run or wrote what it does; a signed-in user decides, or another key that carries approvals:decide.',
+      );
+    const isExempt = decider.kind === 'user' && isStrict(row, policy) && (await isOnlyMember(tx, row.tenantId, policy));
+    if (!isExempt) throw ownRun(row, policy);
   }
-  if (!decider.mayDecideExplicitly)
-    throw new AppError(
-      'approval_needs_person',
-      'This key may not decide this approval: a signed-in user does, or a key that carries approvals:decide itself.',
-    );
-  if (starters.has(decider) || starters.authors.includes(decider.actor))
-    throw new AppError(
-      'approval_needs_person',
-      'This key started the run or wrote its workflow; a signed-in user decides, or another key that carries approvals:decide.',
-    );
-  return decider.actor;
+  return isNamed && decider.kind !== 'token' ? decider.email : actorOfDecider(decider);
 }
 
 /**
- * Checks that a signed-in user may see the links of an approval's approvers, by which anybody decides in their names.
- * @throws AppError `approver_required` for a starter of the run, unless nobody else could make the links.
+ * Checks that a signed-in user may see the links of an approval's approvers, by which any reader decides in their names.
+ * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
-  if (!(await readStarters(tx, row)).actors.has(actor)) return;
-  const { soleMemberMayDecideOwnRuns } = await readPolicy(tx, row.tenantId);
-  if (!soleMemberMayDecideOwnRuns || !(await hasOneMember(tx, row.tenantId))) throw ownRun();
+  const policy = await readPolicy(tx, row.tenantId);
+  if (!(await readCounted(tx, row, policy)).actors.has(actor)) return;
+  if (!(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
 }
 
-function ownRun(): AppError {
+/** Whether the authors of what a run does count as well as its starters: for `system.run`, and where the policy demands the same of a step. */
+const isStrict = ({ kind, approvers }: ApprovalRow, { stepApprovalsNeedPerson }: Policy) =>
+  kind === 'system.run' || (approvers.length === 0 && stepApprovalsNeedPerson);
+
+function ownRun(row: ApprovalRow, policy: Policy): AppError {
   return new AppError(
     'approver_required',
-    'You started this run yourself, or one that led to it; somebody else has to decide. Whoever made the key that started it counts as its starter, as does whoever last changed or activated the workflow of a hook, schedule, event or channel.',
+    isStrict(row, policy)
+      ? 'You started this run or wrote part of what it does, so another person decides. Starters are the users and keys of this run and of the runs that led to it. Authors are those who last changed the workflow, or the agent, tool profile, standing orders or models that the run used. The creator of a key counts with the key.'
+      : 'You started this run, or one that led to it, so another person decides. The creator of a key counts with the key, and those who last changed or activated the workflow of a hook, schedule, event or channel count as starters.',
   );
 }
 
-interface Starters {
+interface Counted {
   /** `user:<id>` and `token:<id>`. */
   actors: ReadonlySet<string>;
-  authors: readonly string[];
   has: (decider: Decider) => boolean;
 }
 
-/** The starters of the run of an approval: users, keys, and the creators of these keys. */
-async function readStarters(tx: Transaction, { tenantId, runId }: ApprovalRow): Promise<Starters> {
+/**
+ * The users and keys that do not decide an approval: the starters of its run and, where it is strict, the authors of what the run does; also the
+ * creators of these keys. A member who was removed still counts by the address of then.
+ */
+async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): Promise<Counted> {
+  const { tenantId, runId } = row;
   const { starters, authors } = await readRunPeople(tx, tenantId, runId);
-  const actors = new Set(starters);
-  const keyIds = idsOf(starters, 'token:');
+  const actors = new Set(isStrict(row, policy) ? [...starters, ...authors] : starters);
+  const keyIds = idsOf([...actors], 'token:');
   if (keyIds.length > 0) {
     const keys = await tx
       .select({ createdBy: apiTokens.createdBy })
@@ -110,18 +127,9 @@ async function readStarters(tx: Transaction, { tenantId, runId }: ApprovalRow): 
       .where(and(eq(apiTokens.tenantId, tenantId), inArray(apiTokens.id, keyIds)));
     for (const { createdBy } of keys) if (createdBy !== null) actors.add(createdBy);
   }
-  const userIds = idsOf([...actors], 'user:');
-  const people =
-    userIds.length === 0
-      ? []
-      : await tx
-          .select({ email: users.email })
-          .from(users)
-          .where(and(eq(users.tenantId, tenantId), inArray(users.id, userIds)));
-  const emails = new Set(people.map(({ email }) => email.toLowerCase()));
+  const emails = await emailsOf(tx, tenantId, idsOf([...actors], 'user:'));
   return {
     actors,
-    authors,
     has: (decider) =>
       decider.kind === 'token'
         ? actors.has(decider.actor)
@@ -129,13 +137,30 @@ async function readStarters(tx: Transaction, { tenantId, runId }: ApprovalRow): 
   };
 }
 
+/** The addresses of users, in lower case; of those who were removed, the last one. */
+async function emailsOf(tx: Transaction, tenantId: string, userIds: readonly string[]): Promise<Set<string>> {
+  if (userIds.length === 0) return new Set();
+  const { rows } = await tx.query<{ email: string | null }>(
+    'read_emails_of_users',
+    `SELECT email FROM users WHERE tenant_id = $1 AND id = ANY($2::uuid[])
+     UNION ALL SELECT details->>'email' FROM audit_log WHERE tenant_id = $1 AND target_id = ANY($2::text[]) AND action = 'member.removed'`,
+    [tenantId, userIds],
+  );
+  return new Set(rows.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()])));
+}
+
 const idsOf = (actors: readonly string[], prefix: string) =>
   actors.flatMap((actor) =>
     actor.startsWith(prefix) && isUuid(actor.slice(prefix.length)) ? [actor.slice(prefix.length)] : [],
   );
 
-/** Whether a workspace has one member only, besides whom nobody could decide. */
-async function hasOneMember(tx: Transaction, tenantId: string): Promise<boolean> {
+/** Whether a workspace has one member, so that no other could decide, and its policy lets this member decide. */
+async function isOnlyMember(
+  tx: Transaction,
+  tenantId: string,
+  { soleMemberMayDecideOwnRuns }: Policy,
+): Promise<boolean> {
+  if (!soleMemberMayDecideOwnRuns) return false;
   const [row] = await tx
     .select({ count: sql<number>`count(*)::int` })
     .from(users)

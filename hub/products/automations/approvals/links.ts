@@ -11,7 +11,7 @@ import { MailError } from '../../../platform/mail/mail.ts';
 import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
-import { assertMayMakeLinks, eligibleApprovers } from './deciders.ts';
+import { assertMayMakeLinks, eligibleApprovers, readApprovers } from './deciders.ts';
 import { approvalLinks, approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
 import type { Approvals } from './service.ts';
@@ -268,7 +268,7 @@ export class ApprovalLinks {
       .from(approvalVotes)
       .where(eq(approvalVotes.approvalId, row.id));
     const decided = new Set(votes.map((vote) => vote.approver));
-    return eligibleApprovers(row, new Date()).filter((approver) => !decided.has(approver));
+    return (await readApprovers(tx, row)).filter((approver) => !decided.has(approver));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ApprovalDecider } from '../../../../shared/contract/automations/approvals.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { runs } from '../../../engine/schema.ts';
-import { index, integer, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
+import { boolean, index, integer, pgTable, primaryKey, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
 export const approvals = pgTable(
@@ -36,6 +36,8 @@ export const approvals = pgTable(
       .array()
       .notNull()
       .default(sql`'{}'`),
+    /** Whether the policy named them: these must be members of the workspace when they decide. */
+    usesDefaultApprovers: boolean('uses_default_approvers').notNull().default(false),
     /** How many of them must agree. */
     required: integer('required').notNull().default(1),
     /** From when on those in `escalateTo` may decide as well. */

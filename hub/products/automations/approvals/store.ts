@@ -17,9 +17,9 @@ const byRunEnd: ApprovalDecider = { kind: 'run_end', id: null, name: 'End of the
 /** Writes the approval that a step waits for, once for each try of the step. */
 async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
   const { expiresInSeconds, escalateAfterSeconds, requestHash, ...given } = approval;
-  const approvers =
-    given.approvers.length > 0 ? given.approvers : (await readPolicy(tx, given.tenantId)).defaultApprovers;
-  const values = { ...given, approvers };
+  const usesDefaultApprovers = given.approvers.length === 0;
+  const approvers = usesDefaultApprovers ? (await readPolicy(tx, given.tenantId)).defaultApprovers : given.approvers;
+  const values = { ...given, approvers, usesDefaultApprovers };
   const [row] = await tx
     .insert(approvals)
     .values({

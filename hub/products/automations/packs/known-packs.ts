@@ -9,6 +9,8 @@ export interface KnownPack {
   source: Pack['source'];
   /** Withdrawn by the operator: only workspaces that have installed it can use it. */
   isWithdrawn?: boolean;
+  /** Who published it in the workspace; null for the packs of the hub, and where that is unknown. */
+  publishedBy: string | null;
 }
 
 const newerFirst = (left: string, right: string) => {
@@ -20,7 +22,7 @@ const newerFirst = (left: string, right: string) => {
 /** Every pack that the workspace can see, newest version first. */
 export async function readKnownPacks(tx: Transaction, tenantId: string): Promise<KnownPack[]> {
   const published = await tx
-    .select({ manifest: publishedPacks.manifest })
+    .select({ manifest: publishedPacks.manifest, publishedBy: publishedPacks.publishedBy })
     .from(publishedPacks)
     .where(eq(publishedPacks.tenantId, tenantId))
     .orderBy(desc(publishedPacks.id))
@@ -28,7 +30,7 @@ export async function readKnownPacks(tx: Transaction, tenantId: string): Promise
   const own = new Set(published.map(({ manifest }) => manifest.id));
   const ofHub = await tx.select({ manifest: hubPacks.manifest, withdrawnAt: hubPacks.withdrawnAt }).from(hubPacks);
   const all = [
-    ...shippedPacks.map((manifest): KnownPack => ({ manifest, source: 'shipped' })),
+    ...shippedPacks.map((manifest): KnownPack => ({ manifest, source: 'shipped', publishedBy: null })),
     // A pack that the workspace published first stays its own: the operator cannot replace what it installed.
     ...ofHub
       .filter(({ manifest }) => !own.has(manifest.id))
@@ -36,8 +38,9 @@ export async function readKnownPacks(tx: Transaction, tenantId: string): Promise
         manifest,
         source: 'hub',
         isWithdrawn: withdrawnAt !== null,
+        publishedBy: null,
       })),
-    ...published.map(({ manifest }): KnownPack => ({ manifest, source: 'published' })),
+    ...published.map(({ manifest, publishedBy }): KnownPack => ({ manifest, source: 'published', publishedBy })),
   ];
   return all.toSorted((left, right) => newerFirst(left.manifest.version, right.manifest.version));
 }

@@ -21,6 +21,8 @@ export const publishedPacks = pgTable(
     packId: text('pack_id').notNull(),
     version: text('version').notNull(),
     manifest: jsonb('manifest').$type<PackManifest>().notNull(),
+    /** Actor that published it; null for a version that is older than this column. */
+    publishedBy: text('published_by'),
     createdAt: createdAt(),
   },
   (table) => [unique('published_packs_version').on(table.tenantId, table.packId, table.version), ...policies()],

@@ -152,7 +152,10 @@ export class Packs {
         `With these inputs the pack would do more than it declares: ${beyond[0]?.path} ${beyond[0]?.message}.`,
         { details: beyond },
       );
-    return this.#deps.workflows.create(tenantId, created.data, caller, { kind: 'pack', id: manifest.id, grants });
+    return this.#deps.workflows.create(tenantId, created.data, caller, {
+      origin: { kind: 'pack', id: manifest.id, grants },
+      publishedBy: pack.publishedBy,
+    });
   }
 
   /** The schema of packs, and every skill. */
@@ -192,7 +195,7 @@ export class Packs {
         throw new AppError('conflict', `${manifest.id} is the id of a pack of this hub; choose another id.`);
       const rows = await tx
         .insert(publishedPacks)
-        .values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest })
+        .values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest, publishedBy: actor })
         .onConflictDoNothing()
         .returning({ id: publishedPacks.id });
       if (rows.length === 0)

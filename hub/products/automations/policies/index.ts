@@ -1,1 +1,1 @@
-export { readPolicy, Policies } from './policies.ts';
+export { membersAmong, readErrorWorkflowAuthor, readPolicy, Policies } from './policies.ts';

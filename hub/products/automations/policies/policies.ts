@@ -6,8 +6,10 @@ import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, eq, isNull, sql } from '../../../platform/db/orm.ts';
+import { and, eq, inArray, isNull, sql } from '../../../platform/db/orm.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { users } from '../../core/identity/schema.ts';
 import { automationPolicies } from './schema.ts';
 
 type PutBody = z.output<typeof resource.putAutomationPolicy.body>;
@@ -69,10 +71,10 @@ export class Policies {
     return this.#deps.db.read(tenantId, (tx) => readPolicy(tx, tenantId));
   }
 
-  /** @throws AppError `validation_failed` for a skill that there is not, or an error workflow that the workspace does not have. */
+  /** @throws AppError `validation_failed` for a skill that there is not, an error workflow that the workspace does not have, or a default approver who is no member. */
   async put(tenantId: string, body: PutBody, { actor, isUser }: { actor: string; isUser: boolean }): Promise<Policy> {
     const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      if (!isUser) await assertSameDeciders(tx, tenantId, body);
+      await (isUser ? assertMembers(tx, tenantId, body.defaultApprovers) : assertSameDeciders(tx, tenantId, body));
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
       if (unknown !== -1)
         throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
@@ -85,10 +87,18 @@ export class Policies {
           );
         if (row === undefined) throw invalidBody('errorWorkflowId', 'is no workflow of this workspace');
       }
+      const [before] = await tx
+        .select()
+        .from(automationPolicies)
+        .where(eq(automationPolicies.tenantId, tenantId))
+        .for('no key update');
+      const { errorWorkflowId, standingOrders } = body;
+      const earlier = before === undefined ? null : { values: before, authors: before.authors };
+      const values = { ...body, authors: authorsAfter(earlier, { errorWorkflowId, standingOrders }, actor) };
       await tx
         .insert(automationPolicies)
-        .values({ tenantId, ...body })
-        .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...body, updatedAt: sql`now()` } });
+        .values({ tenantId, ...values })
+        .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...values, updatedAt: sql`now()` } });
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -107,6 +117,36 @@ export class Policies {
 
 /** Fields that say who may decide approvals. A key that could change them could approve its own commands. */
 const deciderFields = ['defaultApprovers', 'stepApprovalsNeedPerson', 'soleMemberMayDecideOwnRuns'] as const;
+
+/** @throws AppError `validation_failed` that names the first address that is of no member of the workspace. */
+async function assertMembers(tx: Transaction, tenantId: string, approvers: readonly string[]): Promise<void> {
+  const members = await membersAmong(tx, tenantId, approvers);
+  const other = approvers.findIndex((email) => !members.has(email));
+  if (other !== -1)
+    throw invalidBody(
+      `defaultApprovers[${other}]`,
+      'is not the address of a member of this workspace; add the member first, or remove the address',
+    );
+}
+
+/** Those of some addresses, in lower case, that are of members of a workspace. */
+export async function membersAmong(tx: Transaction, tenantId: string, emails: readonly string[]): Promise<Set<string>> {
+  if (emails.length === 0) return new Set();
+  const rows = await tx
+    .select({ email: users.email })
+    .from(users)
+    .where(and(eq(users.tenantId, tenantId), inArray(users.email, [...emails])));
+  return new Set(rows.map(({ email }) => email));
+}
+
+/** Who last set the error workflow of a workspace; null when that is unknown. */
+export async function readErrorWorkflowAuthor(tx: Transaction, tenantId: string): Promise<string | null> {
+  const [row] = await tx
+    .select({ authors: automationPolicies.authors })
+    .from(automationPolicies)
+    .where(eq(automationPolicies.tenantId, tenantId));
+  return row?.authors['errorWorkflowId'] ?? null;
+}
 
 /** @throws AppError `approval_needs_person` when a key would change who may decide. */
 async function assertSameDeciders(tx: Transaction, tenantId: string, body: PutBody): Promise<void> {

@@ -1,6 +1,7 @@
 import type { QuietHours, Retention } from '../../../../shared/contract/automations/policies.ts';
 import { boolean, integer, pgTable, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 /** The one policy of a workspace. */
 export const automationPolicies = pgTable(
@@ -19,6 +20,8 @@ export const automationPolicies = pgTable(
     stepApprovalsNeedPerson: boolean('step_approvals_need_person').notNull().default(false),
     soleMemberMayDecideOwnRuns: boolean('sole_member_may_decide_own_runs').notNull().default(true),
     retention: jsonb('retention').$type<Retention>(),
+    /** Who last changed the error workflow and the standing orders. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     updatedAt: updatedAt(),
   },
   () => policies(),

@@ -1,6 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { index, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 export const sequences = pgTable(
   'sequences',
@@ -11,6 +12,8 @@ export const sequences = pgTable(
     steps: jsonb('steps').$type<Step[]>().notNull(),
     /** Who last changed it, as the audit log names them. */
     changedBy: text('changed_by'),
+    /** Who last changed each field that can carry a command. */
+    authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
   },

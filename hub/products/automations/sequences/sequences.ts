@@ -12,6 +12,7 @@ import { newId } from '../../../platform/ids.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Runs } from '../runs/index.ts';
+import { authorsOfSteps } from '../workflows/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { sequences } from './schema.ts';
 
@@ -82,7 +83,13 @@ export class Sequences {
       await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const [row] = await tx
         .insert(sequences)
-        .values({ id: newId(), tenantId, ...body, changedBy: actor })
+        .values({
+          id: newId(),
+          tenantId,
+          ...body,
+          changedBy: actor,
+          authors: authorsOfSteps(null, body.steps, actor),
+        })
         .returning();
       const created = row as Row;
       await this.#deps.limits.assertWithin(tx, tenantId, 'sequence');
@@ -102,12 +109,16 @@ export class Sequences {
   update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Sequence> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
-      const [row] = await tx
+      const isThis = and(eq(sequences.tenantId, tenantId), eq(sequences.id, id));
+      const [before] = await tx.select().from(sequences).where(isThis).for('no key update');
+      if (before === undefined) throw notFound('sequence', id);
+      const authors = authorsOfSteps(before, body.steps ?? before.steps, actor);
+      const [updated] = await tx
         .update(sequences)
-        .set({ ...body, changedBy: actor, updatedAt: sql`now()` })
-        .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
+        .set({ ...body, changedBy: actor, authors, updatedAt: sql`now()` })
+        .where(isThis)
         .returning();
-      if (row === undefined) throw notFound('sequence', id);
+      const row = updated as Row;
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -157,6 +168,7 @@ export class Sequences {
         name: `Sequence: ${row.name}`.slice(0, 200),
         steps: row.steps,
         changedBy: row.changedBy,
+        authors: row.authors,
       };
       return this.#deps.workflows.startDerived(tx, tenantId, derived, {
         trigger: { type: 'sequence', sequenceId: id, by: caller.actor },

@@ -1,7 +1,7 @@
 import type { Policy } from '../../../../shared/contract/automations/policies.ts';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { skillTrigger, stepOfSkill } from '../../../engine/index.ts';
+import { skillTrigger, starterOf, stepOfSkill } from '../../../engine/index.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { readPolicy } from '../policies/index.ts';
@@ -15,6 +15,8 @@ export interface AskedCall {
   environment: 'live' | 'test';
   /** The conversation in which it was asked for: what is kept of the call goes with it. */
   conversationId: string;
+  /** Who gave the AI agent its tools, its instructions and its models. */
+  authoredBy: readonly string[];
 }
 
 const expiresInSeconds = 7 * 86_400;
@@ -63,6 +65,7 @@ export class ApprovedSkills {
         payload: asked.input,
         environment: asked.environment,
         subjectId: asked.conversationId,
+        authoredBy: asked.authoredBy.flatMap(starterOf),
       },
     );
     return () => {

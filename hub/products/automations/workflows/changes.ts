@@ -4,12 +4,15 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
+import { authorsOfSteps, withoutSteps } from './step-authors.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 import { findVersion } from './version-rows.ts';
@@ -19,6 +22,16 @@ export type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>
 
 /** Versions of which a change expects the newest to be one; null for any. */
 export type ExpectedVersion = readonly number[] | null;
+
+/** What a new workflow is made from. */
+export interface MadeFrom {
+  origin: WorkflowRow['origin'];
+  /** Who published the pack in this workspace; null for any other origin. */
+  publishedBy: string | null;
+}
+
+/** The origin of a workflow that its caller wrote. */
+export const byHand: MadeFrom = { origin: null, publishedBy: null };
 
 interface ChangeDependencies {
   secrets: Secrets;
@@ -33,7 +46,7 @@ export async function createWorkflow(
   tenantId: string,
   body: CreateBody,
   caller: RunCaller,
-  origin: WorkflowRow['origin'],
+  { origin, publishedBy }: MadeFrom,
 ): Promise<WorkflowRow> {
   assertFilter(body.triggerJson);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
@@ -56,7 +69,19 @@ export async function createWorkflow(
     tenantId,
     id,
     content,
-    { changedBy: actor, definedBy: actor, activatedBy: content.active ? actor : null },
+    {
+      changedBy: actor,
+      definedBy: actor,
+      activatedBy: content.active ? actor : null,
+      authors: {
+        ...authorsAfter(
+          null,
+          { steps: body.stepsJson, inputs: body.inputs ?? undefined, trigger: body.triggerJson },
+          actor,
+        ),
+        ...(publishedBy === null ? {} : { pack: publishedBy }),
+      },
+    },
     origin,
   );
   await deps.limits.assertWithin(tx, tenantId, 'workflow');
@@ -74,6 +99,7 @@ export async function createWorkflow(
 
 /**
  * Changes a workflow; answers with it the jobs that its changed limits set going.
+ * @param restored the earlier version whose content `body` is, whose authors stay its authors; null for any other change.
  * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
  */
 export async function changeWorkflow(
@@ -83,7 +109,7 @@ export async function changeWorkflow(
   id: string,
   body: UpdateBody,
   caller: RunCaller,
-  expected: ExpectedVersion,
+  { expected, restored }: { expected: ExpectedVersion; restored: number | null },
 ): Promise<{ row: WorkflowRow; jobs: PromisedJob[]; setsToken: boolean }> {
   const before = await findWorkflow(tx, tenantId, id, 'update');
   if (before === null) throw notFound('workflow', id);
@@ -121,6 +147,15 @@ export async function changeWorkflow(
     changedBy: caller.actor,
     definedBy: isDefined ? caller.actor : (earlier?.definedBy ?? null),
     activatedBy: isActivated ? caller.actor : (earlier?.activatedBy ?? null),
+    authors: {
+      ...authorsAfter(
+        { values: { inputs: before.inputs, trigger: opened }, authors: withoutSteps(earlier?.authors ?? {}) },
+        { inputs: content.inputs, trigger },
+        caller.actor,
+      ),
+      ...authorsOfSteps({ steps: before.steps, authors: earlier?.authors ?? {} }, content.steps, caller.actor),
+      ...(restored === null ? {} : await authorsOfContent(tx, tenantId, id, restored)),
+    },
   });
   if (trigger.type === 'schedule' && before.trigger.type !== 'schedule')
     await deps.limits.assertWithin(tx, tenantId, 'schedule');
@@ -139,6 +174,16 @@ export async function changeWorkflow(
       body.triggerJson?.type === 'webhook' &&
       (body.triggerJson.webhook.token !== undefined || before.trigger.type !== 'webhook'),
     jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
+  };
+}
+
+/** Who wrote the steps and the inputs of a version; of one that is older than the authors of fields, who defined it last. */
+async function authorsOfContent(tx: Transaction, tenantId: string, id: string, version: number): Promise<FieldAuthors> {
+  const found = await findVersion(tx, tenantId, id, version);
+  const defined = found?.definedBy ?? found?.changedBy ?? null;
+  return {
+    ...(defined === null ? {} : { steps: defined, inputs: defined }),
+    ...Object.fromEntries(Object.entries(found?.authors ?? {}).filter(([field]) => field !== 'trigger')),
   };
 }
 

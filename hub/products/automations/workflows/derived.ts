@@ -1,6 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { canonicalJson } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
@@ -11,6 +12,7 @@ import type { StartedRun, StartRequest } from './start.ts';
 import type { StepValidator } from './startable.ts';
 import { findByOrigin, findStartableByOrigin, insertDerivedWorkflow, updateWorkflow } from './store.ts';
 import type { WorkflowRow } from './store.ts';
+import { findVersion } from './version-rows.ts';
 
 /** What another module makes of its own resource, such as a sequence, and keeps up to date. */
 export interface DerivedWorkflow {
@@ -19,6 +21,8 @@ export interface DerivedWorkflow {
   steps: Step[];
   /** Who last changed the resource; null for content of the hub itself. */
   changedBy: string | null;
+  /** Who last changed its steps, where that can be another. */
+  authors?: FieldAuthors;
 }
 
 interface DerivedDependencies {
@@ -71,7 +75,7 @@ async function ensureDerived(
     'live',
   );
   const { changedBy } = derived;
-  const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy };
+  const authors = { changedBy, definedBy: changedBy, activatedBy: changedBy, authors: derived.authors ?? {} };
   const { kind, id: originId } = derived.origin;
   let before = await findByOrigin(tx, tenantId, kind, originId);
   if (before === null) {
@@ -84,8 +88,15 @@ async function ensureDerived(
     before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
   }
   // What people gave it of inputs is not of what it was made from.
-  if (!isAsDerived(before, derived))
-    await updateWorkflow(tx, before, { ...content, inputs: before.inputs, limits: before.limits }, authors);
+  if (!isAsDerived(before, derived)) {
+    const inputs = (await findVersion(tx, tenantId, before.id, before.version))?.authors['inputs'];
+    await updateWorkflow(
+      tx,
+      before,
+      { ...content, inputs: before.inputs, limits: before.limits },
+      { ...authors, authors: { ...(inputs === undefined ? {} : { inputs }), ...authors.authors } },
+    );
+  }
   return before.id;
 }
 

@@ -214,12 +214,14 @@ export async function startInbound(
       const known = given === null ? null : await findKey(tx, tenantId, given);
       if (known !== null) throw new DuplicateKey(known);
       // Naming a run only ever takes the right to approve away, and only from users and keys of its own workspace.
-      const requestedBy =
-        callingRunId === null
-          ? starters
-          : [...new Set([...starters, ...(await readRunPeople(tx, tenantId, callingRunId)).starters])];
+      const calling = callingRunId === null ? null : await readRunPeople(tx, tenantId, callingRunId);
+      const requestedBy = [...new Set([...starters, ...(calling?.starters ?? [])])];
       for (const workflow of workflows) {
-        const run = await startRun(tx, deps, workflow, entitlements, { ...request, requestedBy });
+        const run = await startRun(tx, deps, workflow, entitlements, {
+          ...request,
+          requestedBy,
+          authoredBy: calling?.authors ?? [],
+        });
         jobs.push(run.job);
         runIds.push(run.runId);
         after.push(run.committed);

@@ -1,2 +1,3 @@
 export { Workflows } from './service.ts';
+export { authorsOfSteps } from './step-authors.ts';
 export type { StartedRun } from './start.ts';

@@ -17,8 +17,8 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';
 import { previewFires, scheduleProblem } from '../schedules/index.ts';
-import { changeWorkflow, createWorkflow } from './changes.ts';
-import type { CreateBody, ExpectedVersion, UpdateBody } from './changes.ts';
+import { byHand, changeWorkflow, createWorkflow } from './changes.ts';
+import type { CreateBody, ExpectedVersion, MadeFrom, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';
 import type { WorkflowReader } from './content.ts';
 import { startDerived } from './derived.ts';
@@ -39,7 +39,6 @@ import {
   listWorkflows,
   markDeleted,
 } from './store.ts';
-import type { WorkflowRow } from './store.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
 
@@ -114,18 +113,13 @@ export class Workflows {
   ): Promise<Workflow> {
     const found = await this.getVersion(tenantId, id, version);
     const { name, stepsJson, inputs } = found;
-    return this.update(tenantId, id, { name, stepsJson, inputs }, caller, options);
+    return this.update(tenantId, id, { name, stepsJson, inputs }, caller, { ...options, restored: version });
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
-  async create(
-    tenantId: string,
-    body: CreateBody,
-    caller: RunCaller,
-    origin: WorkflowRow['origin'] = null,
-  ): Promise<Workflow> {
+  async create(tenantId: string, body: CreateBody, caller: RunCaller, made: MadeFrom = byHand): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, (tx) =>
-      createWorkflow(tx, this.#deps, tenantId, body, caller, origin),
+      createWorkflow(tx, this.#deps, tenantId, body, caller, made),
     );
     // The token was given or made just now, for this caller.
     return presentWorkflow(this.#deps.secrets, row, { showsToken: true });
@@ -137,10 +131,10 @@ export class Workflows {
     id: string,
     body: UpdateBody,
     caller: RunCaller,
-    { expected, showsToken }: { expected: ExpectedVersion } & WorkflowReader,
+    { expected, showsToken, restored }: { expected: ExpectedVersion; restored?: number } & WorkflowReader,
   ): Promise<Workflow> {
     const { row, jobs, setsToken } = await this.#deps.db.workspace(tenantId, (tx) =>
-      changeWorkflow(tx, this.#deps, tenantId, id, body, caller, expected),
+      changeWorkflow(tx, this.#deps, tenantId, id, body, caller, { expected, restored: restored ?? null }),
     );
     this.#deps.runs.dispatch(jobs);
     return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken });

@@ -39,6 +39,8 @@ export interface StartRequest {
   subjectId?: string;
   /** Users and keys that led to it: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
+  /** Users and keys that wrote what the run that led to it did. */
+  authoredBy?: readonly string[];
 }
 
 export interface StartedRun {
@@ -86,6 +88,7 @@ export async function startRun(
     environment: workflow.environment === 'test' ? 'test' : request.environment,
     depth: request.depth ?? 0,
     requestedBy: request.requestedBy ?? [],
+    authoredBy: request.authoredBy ?? [],
     ...(request.parentRunId === undefined ? {} : { parentRunId: request.parentRunId }),
     ...(request.subjectId === undefined ? {} : { subjectId: request.subjectId }),
   });

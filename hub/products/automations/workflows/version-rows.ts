@@ -4,8 +4,8 @@ import { and, desc, eq, getTableColumns, lt } from '../../../platform/db/orm.ts'
 
 export type VersionRow = typeof workflowVersions.$inferSelect;
 
-/** Who wrote a version; they count as starters of the runs that nobody starts by hand. */
-export type VersionAuthors = Pick<VersionRow, 'changedBy' | 'definedBy' | 'activatedBy'>;
+/** Who wrote a version: none of them decides the approvals of `system.run` in its runs, and they count as starters of its automatic runs. */
+export type VersionAuthors = Pick<VersionRow, 'changedBy' | 'definedBy' | 'activatedBy' | 'authors'>;
 
 export async function insertVersion(
   tx: Transaction,

@@ -1,6 +1,8 @@
 import { defaultChatAiSettings } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { ChatAiSettings } from '../../../../shared/contract/chat/ai-settings.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { authorsAfter } from '../../../platform/field-authors.ts';
+import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { siteKeyOf } from './site-key.ts';
 
@@ -34,6 +36,17 @@ export async function readAiSettings(tx: Transaction, tenantId: string): Promise
   return present(rows[0]);
 }
 
+/** Who last changed the settings that shape what the AI agent asks for: its tools, the description of the business, and the tone. */
+export async function readAiSettingsAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
+  const { rows } = await tx.query<{ actor: string }>(
+    'read_ai_settings_authors',
+    `SELECT DISTINCT f.value AS actor FROM chat_widgets c, jsonb_each_text(c.ai_settings_authors) f
+     WHERE c.tenant_id = $1 AND f.key IN ('tools', 'businessProfile', 'tone')`,
+    [tenantId],
+  );
+  return rows.map(({ actor }) => actor);
+}
+
 /** Changes what is given and leaves the rest as it is, whoever else changes something at the same moment. */
 export async function changeAiSettings(
   tx: Transaction,
@@ -42,12 +55,18 @@ export async function changeAiSettings(
   actor: string,
 ): Promise<AiSettingsNow> {
   await siteKeyOf(tx, tenantId);
+  const before = await tx.query<{ values: Partial<ChatAiSettings>; authors: FieldAuthors }>(
+    'lock_ai_settings',
+    'SELECT ai_settings AS values, ai_settings_authors AS authors FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE',
+    [tenantId],
+  );
+  const authors = authorsAfter(before.rows[0] ?? null, patch, actor);
   const [{ rows }] = await Promise.all([
     tx.query<Row>(
       'change_ai_settings',
-      `UPDATE chat_widgets SET ai_settings = ai_settings || $2::jsonb, ai_settings_changed_at = clock_timestamp()
+      `UPDATE chat_widgets SET ai_settings = ai_settings || $2::jsonb, ai_settings_authors = $3, ai_settings_changed_at = clock_timestamp()
        WHERE tenant_id = $1 RETURNING ai_settings, ai_settings_changed_at`,
-      [tenantId, JSON.stringify(patch)],
+      [tenantId, JSON.stringify(patch), JSON.stringify(authors)],
     ),
     recordAudit(tx, {
       tenantId,

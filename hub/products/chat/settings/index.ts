@@ -1,4 +1,4 @@
-export { changeAiSettings, readAiSettings } from './ai-settings.ts';
+export { changeAiSettings, readAiSettings, readAiSettingsAuthors } from './ai-settings.ts';
 export type { AiSettingsNow } from './ai-settings.ts';
 export { ChatSettingsService } from './service.ts';
 export { completeSettings, readSettings } from './settings.ts';
