@@ -403,6 +403,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await page.goto(`${site.origin}/?lang=de-AT`);
     await page.getByRole('button', { name: 'Chat öffnen' }).click();
     await frameOf(page).getByRole('button', { name: 'Chat beginnen' }).waitFor();
+    expect(await frameOf(page).locator('html').getAttribute('lang')).toBe('de');
   });
 
   test('a listener of an event that there is not is reported, and so is one that is no function', async () => {
@@ -423,6 +424,6 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await using context = await newContext();
     const { page } = await openTab(context);
     await page.goto(`${site.origin}/`);
-    await launcher(page).waitFor();
+    await expect.poll(() => launcher(page).isVisible()).toBe(true);
   });
 });
