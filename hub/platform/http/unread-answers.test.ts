@@ -68,6 +68,18 @@ test('large answers are refused once too many wait to be read, to that owner alo
   for (const socket of stalled) socket.destroy();
 });
 
+test('answers to requests that one connection sent at the same time count as well', async () => {
+  const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
+  const { url } = await serve(memory, 60_000);
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET /a HTTP/1.1\r\nHost: hub\r\n\r\n'.repeat(3));
+  await expect.poll(() => memory.counts.used).toBe(24 * mib);
+  socket.destroy();
+  await expect.poll(() => memory.counts).toEqual({ used: 0, workspaces: 0 });
+});
+
 test('an answer that tells what was done is never refused', async () => {
   const memory = new MemoryBudget({ limitBytes: 32 * mib, waitMs: 1_000 });
   const { url, stall } = await serve(memory, 60_000);

@@ -8,11 +8,11 @@ import type { Principal } from './principal.ts';
 const stalledMs = 15_000;
 
 /** Ends the connection of an answer when nothing of it is read for a while, until disposed. */
-export function endIfStalled({ socket }: ServerResponse, afterMs = stalledMs): Disposable {
-  const before = socket?.timeout ?? 0;
+export function endIfStalled({ req: { socket } }: ServerResponse, afterMs = stalledMs): Disposable {
+  const before = socket.timeout ?? 0;
   // Node.js extends it while the other side reads.
-  socket?.setTimeout(afterMs);
-  return { [Symbol.dispose]: () => void socket?.setTimeout(before) };
+  socket.setTimeout(afterMs);
+  return { [Symbol.dispose]: () => void socket.setTimeout(before) };
 }
 
 /** Whom an answer counts for: a workspace, or an address that belongs to none. */
@@ -38,8 +38,7 @@ export function countAnswer(
   response: ServerResponse,
   { memory, owner, bytes, isRefusable, endAfterMs = stalledMs }: CountedAnswer,
 ): void {
-  const { socket } = response;
-  if (bytes <= freeBytes || socket === null || response.destroyed) return;
+  if (bytes <= freeBytes || response.destroyed) return;
   const reservation = memory.open(owner);
   if (!reservation.tryResize(bytes) && isRefusable)
     throw new AppError(
