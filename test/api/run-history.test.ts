@@ -47,6 +47,15 @@ describe('the history of a run begins with queued', () => {
       expect(runs[0]).toMatchObject({ id: runId, startedAt: null, finishedAt: null, error: null });
       const steps = runs[0]?.['stepsResultJson'] as { status: string }[] | undefined;
       expect(steps?.map(({ status }) => status)).toEqual(['pending', 'pending']);
+      // What an EventSource sends when it connects again; 204 tells it to stop. A run that goes on is followed all the same.
+      const again = (followed: string) =>
+        fetch(`${hub.url}/v1/automations/runs/${followed}/events`, {
+          headers: { 'X-API-Key': workspace.key, 'Last-Event-ID': stream.lastEventId as string },
+        });
+      expect((await again(runId)).status).toBe(204);
+      const other = await again(await start(id));
+      expect(other.status).toBe(200);
+      expect(await other.text()).toContain('"status":"succeeded"');
     }
   });
 });

@@ -7,14 +7,6 @@ import type { Principal } from './principal.ts';
 /** How long the reader of a large answer may read nothing of it, in milliseconds. */
 const stalledMs = 15_000;
 
-/** Ends the connection of an answer when nothing of it is read for a while, until disposed. */
-export function endIfStalled({ req: { socket } }: ServerResponse, afterMs = stalledMs): Disposable {
-  const before = socket.timeout ?? 0;
-  // Node.js extends it while the other side reads.
-  socket.setTimeout(afterMs);
-  return { [Symbol.dispose]: () => void socket.setTimeout(before) };
-}
-
 /** Whom an answer counts for: a workspace, or an address that belongs to none. */
 export const ownerOf = (principal: Principal, address: string): string =>
   'tenantId' in principal && typeof principal.tenantId === 'string' ? principal.tenantId : address;
@@ -46,7 +38,10 @@ export function countAnswer(
       'Other large answers have not been read yet. Read those first, then ask again.',
       { retryAfterSeconds: 5 },
     );
-  const stall = endIfStalled(response, endAfterMs);
-  response.once('finish', () => stall[Symbol.dispose]());
+  const { socket } = response.req;
+  const before = socket.timeout ?? 0;
+  // Node.js extends it while the other side reads.
+  socket.setTimeout(endAfterMs);
+  response.once('finish', () => socket.setTimeout(before));
   response.once('close', () => reservation[Symbol.dispose]());
 }

@@ -299,7 +299,7 @@ export const runs = defineResource({
     path: '/v1/automations/runs/{id}/events',
     summary: 'Follow a run live',
     description:
-      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes, first as it was `queued`; the stream closes once the run has ended, and after 10 minutes at most; `end` says why when it ends with the right of its key.',
+      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes, first as it was `queued`; the stream closes once the run has ended, and after 10 minutes at most. The last `run` of an ended run has the id `ended`: a reader that comes back with it as `Last-Event-ID` gets 204, so that an EventSource stops; `end` says why when it ends with the right of its key.',
     params: idParams,
     response: z.unknown(),
     binaryResponse: 'text/event-stream',

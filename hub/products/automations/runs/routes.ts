@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
 import { flows as flowsResource } from '../../../../shared/contract/automations/flows.ts';
-import { finalRunStatuses } from '../../../../shared/contract/automations/run-status.ts';
+import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
 import { streamEvents } from '../../../platform/http/event-stream.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
-import { endIfStalled } from '../../../platform/http/unread-answers.ts';
+import { isFinal } from './again.ts';
 import { asQueued } from './present.ts';
 import type { Runs } from './service.ts';
+
+/** Id of the event with which the stream of a run that has ended closes. */
+const endedId = 'ended';
 
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
@@ -24,9 +27,14 @@ export const runRoutes = (runs: Runs) =>
       runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
     replayAutomationRun: ({ principal, params, body }) =>
       runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
-    async streamAutomationRun({ principal, params, signal, raw: { response } }) {
+    async streamAutomationRun({ principal, params, signal, headers, raw: { response } }) {
       // A run that there is not is an answer of its own, before the stream begins.
-      await runs.reader.get(principal.tenantId, params.id);
+      const { status: statusNow } = await runs.reader.get(principal.tenantId, params.id);
+      if (headers['last-event-id'] === endedId && isFinal(statusNow)) {
+        // An EventSource would connect again for ever.
+        response.status(204).end();
+        return;
+      }
       await streamEvents(
         response,
         signal,
@@ -36,12 +44,11 @@ export const runRoutes = (runs: Runs) =>
           using memory = runs.reader.openMemory(principal.tenantId);
           // By hash: as texts, what many streams have shown of large runs would fill the memory.
           const shown = new Map<number, string>();
-          let status = '';
+          let status: RunStatus | null = null;
           let isFirst = true;
           /** Sends what changed since the last look; answers whether the run has ended. Keeps nothing of the run. */
           const look = async () => {
             const run = await runs.reader.get(principal.tenantId, params.id, { signal: stream.signal, memory });
-            using _stall = memory.bytes > 0 ? endIfStalled(response) : null;
             // A run that begins as it is accepted is never seen in the queue; its history begins there all the same.
             if (isFirst && run.status !== 'queued') await stream.send('run', asQueued(run));
             isFirst = false;
@@ -53,10 +60,10 @@ export const runRoutes = (runs: Runs) =>
             }
             if (run.status !== status) {
               status = run.status;
-              await stream.send('run', run);
+              await stream.send('run', run, isFinal(status) ? endedId : undefined);
             }
             memory.tryResize(0);
-            return (finalRunStatuses as readonly string[]).includes(status);
+            return isFinal(status);
           };
           while (!stream.signal.aborted) {
             if (await look()) return;
