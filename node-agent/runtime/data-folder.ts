@@ -253,14 +253,17 @@ export class DataFolder {
   #readSettingsFile(): LocalSettings {
     const text = this.#read('settings.json');
     if (text === null) return localSettings.parse({});
-    const parsed = localSettings.safeParse(parseJson(text));
+    const value = parseJson(text);
+    const parsed = localSettings.safeParse(value);
     if (parsed.success) return parsed.data;
     const [issue] = parsed.error.issues;
     throw new BrokenFileError(
       'settings',
       join(this.path, 'settings.json'),
-      `is broken at ${issue?.path.join('.') || 'its beginning'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
-      'mend it, or remove it to switch everything off.',
+      value === undefined
+        ? 'is broken: it is not JSON'
+        : `is broken at ${issue?.path.join('.') || 'its beginning'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
+      'until then every command is refused, also without a pause: mend it, or remove it to switch everything off.',
     );
   }
 

@@ -164,6 +164,7 @@ const earlier = (one: string | undefined, other: string | undefined): string | u
 export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSettings {
   const both = structuredCloneOf(one);
   both.paused = one.paused || other.paused;
+  both.capture.keepPictures = one.capture.keepPictures && other.capture.keepPictures;
   for (const power of powers)
     setAllowed(both, power, isOn(one, power) && isOn(other, power), earlier(one.until[power], other.until[power]));
   both.sharedFolders = other.sharedFolders.filter((folder) => one.sharedFolders.includes(folder));
@@ -190,6 +191,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   both.browser.allowHosts = hosts ?? [];
   if (hosts === null) both.browser.allowed = false;
   both.browser.blockHosts = [...new Set([...other.browser.blockHosts, ...one.browser.blockHosts])];
+  both.browser.privateHosts = other.browser.privateHosts.filter((entry) => one.browser.privateHosts.includes(entry));
   both.browser.evaluate = one.browser.evaluate && other.browser.evaluate;
   both.browser.withoutSandbox = one.browser.withoutSandbox && other.browser.withoutSandbox;
   return both;

@@ -149,7 +149,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       });
       const lines = [
         ...(edited?.changes ?? []).map((line) => visibleLine(line)),
-        'settings.json is in force as it was edited.',
+        'settings.json is in force as it is now.',
       ];
       print(settings, command.optsWithGlobals().json, lines.join('\n'));
     });

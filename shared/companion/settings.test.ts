@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { settingsSchema, stricterOf } from './settings.ts';
+
+type Fields = Record<string, unknown>;
+
+const localSettings = settingsSchema(() => true);
+
+/** Each setting by its path, with a value that allows more and one that allows less; null for what is no permission. */
+const permissions: Record<string, [more: unknown, less: unknown] | null> = {
+  paused: [false, true],
+  // Ends of permissions have tests of their own: they count only with their power.
+  until: null,
+  sharedFolders: [['/home/ann'], []],
+  'files.allowed': [true, false],
+  'files.hidden': [['/home/ann'], []],
+  'files.downloads': [['/home/ann'], []],
+  'capture.screen': [true, false],
+  'capture.camera': [true, false],
+  'capture.audio': [true, false],
+  'capture.keepPictures': [true, false],
+  'system.allowed': [true, false],
+  'system.programs': [['git', 'make'], ['git']],
+  'system.ask': [false, true],
+  // Refusals count from both; permissions only where both have them.
+  'system.rules': null,
+  'browser.allowed': [true, false],
+  'browser.headed': null,
+  'browser.allowHosts': [['example.org', 'example.com'], ['example.org']],
+  'browser.blockHosts': [[], ['example.org']],
+  'browser.privateHosts': [['127.0.0.1:4700'], []],
+  'browser.evaluate': [true, false],
+  'browser.withoutSandbox': [true, false],
+  'browser.maxPages': null,
+  'browser.idleSeconds': null,
+};
+
+const isGroup = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+const pathsOf = (value: Fields, before = ''): string[] =>
+  Object.entries(value).flatMap(([key, inner]) =>
+    isGroup(inner) ? pathsOf(inner, `${before}${key}.`) : `${before}${key}`,
+  );
+const at = (path: string, value: unknown) => {
+  const settings = localSettings.parse({ system: { allowed: true }, browser: { allowed: true } }) as unknown as Fields;
+  const keys = path.split('.');
+  const last = keys.pop() as string;
+  keys.reduce<Fields>((group, key) => group[key] as Fields, settings)[last] = value;
+  return localSettings.parse(settings);
+};
+const read = (settings: object, path: string) =>
+  path.split('.').reduce<unknown>((group, key) => (group as Fields)[key], settings);
+
+test('each setting is known as a permission or as none', () => {
+  expect(pathsOf(localSettings.parse({})).toSorted()).toEqual(Object.keys(permissions).toSorted());
+});
+
+test.each(
+  Object.entries(permissions).flatMap(([path, values]) => (values === null ? [] : [[path, ...values] as const])),
+)('of two settings the one that allows less of %s counts, whichever it is', (path, more, less) => {
+  expect(read(stricterOf(at(path, more), at(path, less)), path)).toEqual(less);
+  expect(read(stricterOf(at(path, less), at(path, more)), path)).toEqual(less);
+});
