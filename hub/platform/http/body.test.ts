@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { GatheredBody, readJsonBody } from './body.ts';
+import { toAppError } from './errors.ts';
 
 /** What is held in memory, after what is not was given back. */
 function heldBytes(): number {
@@ -45,4 +46,20 @@ test('what is gathered of a body is held in at most twice its length, and never 
     expect(gathered.heldWith(0)).toBeLessThanOrEqual(Math.min(1_000, 2 * count));
   }
   expect(gathered.bytes()).toEqual(Buffer.from(Array.from({ length: 1_000 }, (_, index) => (index + 1) % 256)));
+});
+
+test('a connection that is reset in the middle of a body is the fault of the caller, and no outage of the database', async () => {
+  const read = Promise.withResolvers<unknown>();
+  await using server = createServer((request) => {
+    const body = readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation);
+    body.then(read.resolve, (error: unknown) => read.resolve(toAppError(error)));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sending = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  sending.on('error', () => undefined);
+  await once(server, 'connection');
+  sending.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"half":');
+  await once(server, 'request');
+  sending.resetAndDestroy();
+  expect(await read.promise).toMatchObject({ code: 'validation_failed' });
 });

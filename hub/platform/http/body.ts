@@ -106,5 +106,14 @@ export async function* readPieces(request: Request, signal: AbortSignal): AsyncG
   }
 }
 
-/** A reader that stops early must leave the connection to the answer. */
-const piecesOf = (request: Request) => request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+/**
+ * The pieces of a body. A reader that stops early must leave the connection to the answer.
+ * @throws AppError `validation_failed` when the connection ends within the body: its error has the codes that those of the database have.
+ */
+async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefined> {
+  try {
+    yield* request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+  } catch {
+    throw new AppError('validation_failed', 'The connection ended in the middle of the body; send the request again.');
+  }
+}
