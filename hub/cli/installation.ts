@@ -89,8 +89,29 @@ async function examinePort({ http, home }: Config): Promise<string> {
   const owner = readFolderOwner(home);
   if (owner !== null && owner.url !== 'command') return `the hub runs at ${owner.url ?? 'an unknown address'}`;
   await using probe = createServer();
-  await listen(probe, http.host, http.port);
+  try {
+    await listen(probe, http.host, http.port);
+  } catch (error) {
+    // A hub with a database of its own has no lock in the data folder of this command.
+    const host = ['0.0.0.0', '::'].includes(http.host) ? '127.0.0.1' : http.host;
+    const url = `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`;
+    if (await isHub(url)) return `a hub answers at ${url}`;
+    throw error;
+  }
   return `${http.port} is free`;
+}
+
+const healthDeadlineMs = 2_000;
+
+/** Whether a hub answers at an address of this machine. */
+async function isHub(url: string): Promise<boolean> {
+  try {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(healthDeadlineMs) });
+    const health = (await answer.json()) as { status?: unknown; version?: unknown; uptimeSeconds?: unknown };
+    return answer.ok && health.status === 'ok' && typeof health.version === 'string';
+  } catch {
+    return false;
+  }
 }
 
 /** What calls of the model and of speech come to. */

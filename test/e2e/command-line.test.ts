@@ -6,10 +6,12 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { inheritedEnv } from '../fixtures/processes.ts';
+import { testSecretKey } from '../fixtures/secrets.ts';
 import { speaks, startSpeechServer } from '../fixtures/speech-server.ts';
 
 let database: TestDatabase;
@@ -120,7 +122,7 @@ test('doctor calls what the settings name, says what to do about what failed, an
     TTS_BASE_URL: speech.baseUrl,
     TTS_MODEL: 'voice',
   };
-  await using taken = createServer().listen(0, '127.0.0.1');
+  await using taken = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const PORT = String((taken.address() as AddressInfo).port);
   const ended = await cliWith({ ...settings, PORT }, 'doctor', '--json');
@@ -136,6 +138,14 @@ test('doctor calls what the settings name, says what to do about what failed, an
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('set STT_API_KEY') as string },
     { check: 'SIP server', ok: true },
   ]);
+});
+
+test('doctor finds the hub that runs with another data folder on the port that it examines', async () => {
+  await using own = await acquireDatabase();
+  await using hub = await startHub({}, own);
+  const settings = { PORT: new URL(hub.url).port, DATABASE_URL: own.url, SECRET_KEY: testSecretKey };
+  const { stdout } = await cliWith(settings, 'doctor', '--json');
+  expect(JSON.parse(stdout)).toContainEqual({ check: 'port', ok: true, detail: `a hub answers at ${hub.url}` });
 });
 
 test('doctor tells settings that can not be used once, and tries nothing that needs them', async () => {
