@@ -49,7 +49,12 @@ export function openSocket(token: string, after: number, events: TransportEvents
     socket.send(JSON.stringify(frame));
     return true;
   };
+  let isClosed = false;
   socket.addEventListener('open', () => {
+    if (isClosed) {
+      socket.close();
+      return;
+    }
     events.onAlive();
     say({ type: 'hello', after });
   });
@@ -59,7 +64,12 @@ export function openSocket(token: string, after: number, events: TransportEvents
     if (frame !== null) events.onFrame(frame);
   });
   socket.addEventListener('close', ({ code }) => events.onEnd(code === revoked));
-  return { send: say, close: () => socket.close() };
+  const close = () => {
+    isClosed = true;
+    // Closed while it connects, a browser writes an error to the console of the page around.
+    if (socket.readyState !== WebSocket.CONNECTING) socket.close();
+  };
+  return { send: say, close };
 }
 
 export function openStream(token: string, after: number, events: TransportEvents): Transport {
