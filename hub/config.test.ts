@@ -115,3 +115,13 @@ test('a provider without what it needs stops the start, by name', () => {
     'AI_PROVIDER must be one of openai-compatible, openai, anthropic (it is "google")',
   ]);
 });
+
+test('an address of the hub with a path stops the start, since cookies and pages belong to a whole host', () => {
+  const problem = [
+    expect.stringContaining('PUBLIC_URL must have no path: give the hub a host name or a port of its own'),
+  ];
+  for (const url of ['https://example.com/hub', 'https://example.com/?a=b', 'https://example.com/#a'])
+    expect(problemsOf({ PUBLIC_URL: url }), url).toEqual(problem);
+  for (const url of ['https://hub.example.com', 'https://hub.example.com/', 'http://example.com:8080'])
+    expect(problemsOf({ PUBLIC_URL: url }), url).toEqual([]);
+});

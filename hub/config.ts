@@ -83,7 +83,11 @@ const settings = {
     description: 'Address to listen on; `0.0.0.0` lets other machines in',
   },
   PUBLIC_URL: {
-    schema: address(['http:', 'https:'], 'must be an http or https address'),
+    // Cookies and pages belong to a whole host.
+    schema: address(['http:', 'https:'], 'must be an http or https address').refine((text) => {
+      const url = URL.parse(text);
+      return url === null || (/^\/*$/.test(url.pathname) && url.search === '' && url.hash === '');
+    }, 'must have no path: give the hub a host name or a port of its own'),
     default: '',
     description: 'Where people and devices reach the hub, when that differs from HOST and PORT',
   },
