@@ -78,6 +78,21 @@ describe('the memory for large values', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
+  test('reserves nothing for a caller that went away before, or at the moment at which it is granted', async () => {
+    const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
+    const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));
+    for (const run of held) run.tryResize(mib);
+    const gone = memory.open('gone');
+    const granted = gone.resize(mib, never);
+    // Both connections close in one turn: the grant is not seen yet when the second one is disposed.
+    for (const each of held) each[Symbol.dispose]();
+    gone[Symbol.dispose]();
+    await granted;
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+    expect(gone.tryResize(mib)).toBe(true);
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
   test('keeps nothing reserved while it waits for more', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 10_000 });
     const [one, ...others] = [0.75, 1, 1, 0.5].map((size, index) => {

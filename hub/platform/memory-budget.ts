@@ -182,10 +182,11 @@ interface Source {
   free: (bytes: number) => void;
 }
 
-/** What one run, or one answer, has reserved. */
+/** What one run, or one answer, has reserved. Once disposed it reserves nothing more, also where it waits at that moment. */
 export class MemoryReservation implements Disposable {
   readonly #source: Source;
   #bytes = 0;
+  #isDisposed = false;
 
   constructor(source: Source) {
     this.#source = source;
@@ -198,7 +199,7 @@ export class MemoryReservation implements Disposable {
 
   /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
   tryResize(heapBytes: number): boolean {
-    const bytes = this.#countOf(heapBytes);
+    const bytes = this.#isDisposed ? 0 : this.#countOf(heapBytes);
     const more = bytes - this.#bytes;
     if (more > 0 && !this.#source.take(more)) return false;
     this.#bytes = bytes;
@@ -216,9 +217,11 @@ export class MemoryReservation implements Disposable {
     const bytes = this.#countOf(heapBytes);
     await this.#source.wait(bytes, signal);
     this.#bytes = bytes;
+    if (this.#isDisposed) this.tryResize(0);
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.tryResize(0);
   }
 

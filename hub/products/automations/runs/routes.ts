@@ -20,6 +20,8 @@ export const runRoutes = (runs: Runs) =>
     getAutomationRun({ principal, params, query, signal, raw: { response } }) {
       const memory = runs.reader.openMemory(principal.tenantId);
       response.once('close', () => memory[Symbol.dispose]());
+      // It may have closed before.
+      if (response.destroyed) memory[Symbol.dispose]();
       return runs.reader.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal, memory });
     },
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
