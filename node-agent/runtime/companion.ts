@@ -455,6 +455,7 @@ export class Companion {
     const isFirst = this.#watched === undefined;
     this.#watched = stamp;
     let paused = true;
+    let why: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
     try {
       const read = this.#options.folder.readSettings();
       this.#nextEnd = nextEnd(read, folder.now());
@@ -470,9 +471,10 @@ export class Companion {
       }
       this.#nextEnd = null;
       this.#connection.lastError = (error as Error).message;
+      why = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
-    if (paused) this.#dispatcher.endAll('paused', 'The owner of this machine paused the companion.');
+    if (paused) this.#dispatcher.endAll(...why);
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
     this.#track(this.#beat().catch(() => undefined));
