@@ -210,7 +210,7 @@ describe('hosted SIP', () => {
     await expect
       .poll(records, { timeout: 5_000 })
       .toMatchObject([{ callSid: `"it's"; DROP`, fromId: `${username}-1`, toId: '+4930', mosScore: 4.2 }]);
-    expect(await observer.query('SELECT FROM sip_reports').then(({ rows }) => rows)).toEqual([]);
+    await expect.poll(async () => (await observer.query('SELECT FROM sip_reports')).rows).toEqual([]);
     await optOut();
   });
 });
