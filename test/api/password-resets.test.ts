@@ -10,7 +10,7 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
-const publicUrl = 'https://hub.example.com/base';
+const publicUrl = 'https://hub.example.com';
 const newPassword = 'an entirely new passphrase';
 
 let hub: TestHub;
