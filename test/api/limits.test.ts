@@ -89,6 +89,22 @@ describe('calls that are refused', () => {
     expect(answer?.headers.get('x-request-id')).toBe(answer?.body.requestId);
   };
 
+  test('because a path parameter is malformed are authenticated first, and count', async () => {
+    const own = await hub.workspace();
+    const malformed = '/v1/automations/workflows/no-uuid';
+    const refused = await call(hub.url, '2001:db8:f:9::1', 'no key', malformed);
+    expect(refused.body.code).toBe('invalid_token');
+    const before = Number((await call(hub.url, '2001:db8:f:9::1', own.key)).headers.get('x-ratelimit-remaining'));
+    const answer = await call(hub.url, '2001:db8:f:9::1', own.key, malformed);
+    expect(answer.body).toMatchObject({ code: 'validation_failed', details: [{ path: 'params.id' }] });
+    expect(Number(answer.headers.get('x-ratelimit-remaining'))).toBeLessThan(before);
+    const device = await send(hub.url, 'POST', '/v1/automations/nodes/no-uuid/heartbeat', {
+      headers: { authorization: 'Bearer made-up' },
+      body: {},
+    });
+    expect(device.body.code).toBe('device_secret_invalid');
+  });
+
   test('with made-up keys are limited by address over all processes, and a key that counts is not', async () => {
     await using first = await startHub(settings, hub.database);
     await using second = await startHub(settings, hub.database);

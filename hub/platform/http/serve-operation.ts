@@ -80,11 +80,11 @@ export async function serveOperation(
   const setHeader = (name: string, value: string) => response.setHeader(name, value);
   // The headers of a key's own limit replace these.
   if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
-  const params = operation.params === undefined ? {} : parsePart('params', operation.params, { ...request.params });
+  const rawParams = { ...request.params } as Record<string, string>;
   let authenticated: Promise<Principal> | undefined;
   const confirm = () => {
     authenticated ??= limitGuesses(options, operation, address, () =>
-      authenticateLimited(options, operation, request, address, params as Record<string, string>, setHeader),
+      authenticateLimited(options, operation, request, address, rawParams, setHeader),
     );
     authenticated.catch(() => undefined);
     return authenticated;
@@ -94,7 +94,7 @@ export async function serveOperation(
   const recalled = isRead
     ? recall(options.auth, operation, request, address)
     : route.confirms === true
-      ? recallDevice(options.auth, request, params as Record<string, string>)
+      ? recallDevice(options.auth, request, rawParams)
       : null;
   const headers = new Set(response.getHeaderNames());
   const confirmed = recalled !== null && isRead ? confirm() : null;
@@ -103,7 +103,7 @@ export async function serveOperation(
     await page?.assertAllowed(principal);
     await limitCaller(options, principal, setHeader);
     const work = () =>
-      carryOut(options, route, request, response, arrival, { principal, address, params, confirmed, confirm });
+      carryOut(options, route, request, response, arrival, { principal, address, rawParams, confirmed, confirm });
     if (options.tracing === null) await work();
     else
       await traceRequest(
@@ -144,7 +144,8 @@ async function limitGuesses(
 interface KnownCaller {
   principal: Principal;
   address: string;
-  params: object;
+  /** The path parameters as sent, not validated. */
+  rawParams: Record<string, string>;
   /** As whom the caller is let in now, where `principal` is only remembered; null where that is sure. */
   confirmed: Promise<Principal> | null;
   confirm: () => Promise<Principal>;
@@ -163,7 +164,8 @@ async function carryOut(
 ): Promise<void> {
   const { operation } = route;
   const { requestId, bodyWatch, stopping } = arrival;
-  const { principal, address, params, confirmed, confirm } = caller;
+  const { principal, address, rawParams, confirmed, confirm } = caller;
+  const params = operation.params === undefined ? {} : parsePart('params', operation.params, rawParams);
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
@@ -181,7 +183,7 @@ async function carryOut(
   const lasts =
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
-  const recheck = () => authenticate(options.auth, operation, request, address, params as Record<string, string>);
+  const recheck = () => authenticate(options.auth, operation, request, address, rawParams);
   using stream = lasts
     ? options.streams.open(principal, {
         right: `${operation.id} ${address}`,

@@ -194,12 +194,12 @@ export class Sockets implements Disposable {
       if (operation.callers.includes('device') && request.headers.origin !== undefined)
         throw new AppError('origin_not_allowed', 'This WebSocket is not for pages: leave Origin out.');
       if (foreign !== null && !(await isAllowed(foreign, null))) throw notOwnOrigin();
-      const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const address = clientAddress(request, serving.trustedProxies);
-      const principal = await authenticateLimited(serving, operation, request, address, params, () => undefined);
+      const principal = await authenticateLimited(serving, operation, request, address, found.params, () => undefined);
       if (foreign !== null && !(principal.kind === 'session' && (await isAllowed(foreign, principal.tenantId))))
         throw notAllowed(foreign);
       await limitCaller(serving, principal, () => undefined);
+      const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
       const { protocol } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
       if (protocol !== null && !offered.includes(protocol)) throw upgradeRequired(operation);

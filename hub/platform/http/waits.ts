@@ -123,13 +123,9 @@ export class Waits {
     const { serving, stopping } = this.options;
     let confirm: (() => Promise<unknown>) | undefined;
     try {
-      const params = (operation.params === undefined ? {} : parsePart('params', operation.params, given)) as Record<
-        string,
-        string
-      >;
-      const recalled = recallDevice(serving.auth, request, params);
-      if (recalled !== null) confirm = () => authenticate(serving.auth, operation, request, '', params);
-      const principal = recalled ?? (await authenticate(serving.auth, operation, request, '', params));
+      const recalled = recallDevice(serving.auth, request, given);
+      if (recalled !== null) confirm = () => authenticate(serving.auth, operation, request, '', given);
+      const principal = recalled ?? (await authenticate(serving.auth, operation, request, '', given));
       await limitCaller(serving, principal, () => undefined);
       const query = operation.query && parsePart('query', operation.query, parseQuery(request.url ?? ''));
       forget(request);
