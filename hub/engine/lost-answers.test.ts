@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -8,6 +9,7 @@ import type { TestDatabase } from '../../test/fixtures/postgres.ts';
 import { testSecrets } from '../../test/fixtures/secrets.ts';
 import { StatementRecorder } from '../../test/fixtures/statements.ts';
 import { Database, DatabaseOutage } from '../platform/db/database.ts';
+import type { Transaction } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { logSkills } from '../products/automations/logs/skills.ts';
@@ -54,15 +56,46 @@ function breakingAfter(statement: string): { db: Database; broke: () => boolean 
     hasBroken = true;
     throw new DatabaseOutage('The database is out of reach.', new Error('Connection terminated unexpectedly'));
   };
-  const breaking = new Proxy(db, {
+  return { db: replacing(workspace), broke: () => hasBroken };
+}
+
+/**
+ * The database, by a connection that breaks once: while the first transaction with a statement of that name commits. The transaction goes on, as
+ * on a server whose disk is slow.
+ */
+function breakingWithin(statement: string): { db: Database; broke: () => boolean; settled: () => Promise<unknown> } {
+  let first: Promise<unknown> | undefined;
+  const workspace = ((tenant: string, work: (tx: Transaction) => Promise<unknown>, ...options: never[]) => {
+    const broken = Promise.withResolvers<never>();
+    const done = db.workspace(
+      tenant,
+      async (tx) => {
+        using recorder = new StatementRecorder(1);
+        const result = await work(tx);
+        if (first !== undefined || !recorder.statements.some(({ name }) => name === statement)) return result;
+        first = done;
+        broken.reject(
+          new DatabaseOutage('The database is out of reach.', new Error('Connection terminated unexpectedly')),
+        );
+        await delay(1_000);
+        return result;
+      },
+      ...options,
+    );
+    return Promise.race([done, broken.promise]);
+  }) as Database['workspace'];
+  return { db: replacing(workspace), broke: () => first !== undefined, settled: () => first ?? Promise.resolve() };
+}
+
+/** The database with another way to begin a transaction of a workspace. */
+const replacing = (workspace: Database['workspace']): Database =>
+  new Proxy(db, {
     get(target, key) {
       if (key === 'workspace') return workspace;
       const value: unknown = Reflect.get(target, key, target);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
-  return { db: breaking, broke: () => hasBroken };
-}
 
 async function accept(steps: object[]): Promise<string> {
   const workflowId = newId();
@@ -162,4 +195,34 @@ test('a command that was leased to a poll as its run let go, and of which nobody
     await database.query('select status, lease_expires_at as lease from node_commands where run_id = $1', [runId]),
   ).toEqual([{ status: 'pending', lease: null }]);
   expect(await statusOf(runId)).toBe('running');
+});
+
+test('a tool result of an agent is written once when the connection breaks while its commit is under way', async () => {
+  const runId = await accept([{ type: 'agent', prompt: 'go', maxTurns: 5, toolProfileId: newId() }]);
+  const { db: breaking, broke, settled } = breakingWithin('insert_logs');
+  let turns = 0;
+  const { agents } = enginePorts(breaking, events);
+  const engine = engineOn(breaking, logSkills(), {
+    agents: {
+      ...agents,
+      findToolProfile: () => Promise.resolve({ allow: ['*'], deny: [] } as never),
+      generate: () => {
+        turns += 1;
+        return Promise.resolve({
+          text: turns === 1 ? 'TOOL_CALL:log.write|{"message":"hello"}' : 'FINAL:done',
+          model: 'm',
+          latencyMs: 1,
+          usage: { inputTokens: 1, outputTokens: 1 },
+          attempts: [],
+          authors: [],
+        } as never);
+      },
+    },
+  });
+  await engine.execute(runId, never);
+  await settled();
+  expect([broke(), turns, await statusOf(runId)]).toEqual([true, 2, 'succeeded']);
+  expect(await database.query('select message from run_logs where run_id = $1', [runId])).toEqual([
+    { message: 'hello' },
+  ]);
 });

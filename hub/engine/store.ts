@@ -320,13 +320,14 @@ export async function isSuspended(tx: Transaction, { runId, fence }: Hold): Prom
   return rows.length > 0;
 }
 
-/** Whether a step was brought to this state already by a write of the same holder whose answer was lost. */
+/** Whether a step has this state already, by a write of the same holder whose answer was lost. Locks the run first, because that write may not be committed yet. */
 export async function isStepState(
   tx: Transaction,
   { runId, fence }: Hold,
   index: number,
   state: JsonObject,
 ): Promise<boolean> {
+  await lockRuns(tx, [runId]);
   const { rows } = await tx.query(
     'is_step_state',
     'SELECT 1 FROM runs r JOIN run_steps s ON s.run_id = r.id WHERE r.id = $1 AND r.fence = $2 AND s.index = $3 AND s.state = $4::jsonb',

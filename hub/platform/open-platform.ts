@@ -40,8 +40,10 @@ export interface PlatformSettings {
   tracing: TracingSettings | null;
 }
 
-/** How long an answer waits until earlier large ones have been read, in milliseconds. */
-const answerWaitMs = 10_000;
+/** How long a large answer, or a large body, waits for memory, in milliseconds. */
+const memoryWaitMs = 10_000;
+/** Memory for parsed bodies, in bytes, at most: large bodies also keep the event loop busy, so that few of a workspace are parsed at a time. */
+const maxBodyMemory = 128 * 1024 * 1024;
 
 /** What every product stands on. */
 export interface Platform {
@@ -61,6 +63,8 @@ export interface Platform {
   mailer: Mailer | null;
   /** Memory for large answers, until they have been read. */
   answerMemory: MemoryBudget;
+  /** Memory for the parsed bodies of requests, until they are answered. */
+  bodyMemory: MemoryBudget;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
 }
@@ -155,7 +159,8 @@ export async function openPlatform(
     blobs,
     chatBlobs,
     mailer,
-    answerMemory: new MemoryBudget({ limitBytes: partOfHeap(1 / 8), waitMs: answerWaitMs }),
+    answerMemory: new MemoryBudget({ limitBytes: partOfHeap(1 / 8), waitMs: memoryWaitMs }),
+    bodyMemory: new MemoryBudget({ limitBytes: Math.min(partOfHeap(1 / 4), maxBodyMemory), waitMs: memoryWaitMs }),
     tracing,
   };
 }

@@ -26,7 +26,9 @@ test('a body that comes byte by byte takes no more memory than a few times what 
   await using server = createServer((request, response) => {
     reached = request.socket;
     read.resolve(
-      readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation).finally(() => response.end()),
+      readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation, () => Promise.resolve()).finally(
+        () => response.end(),
+      ),
     );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -51,7 +53,7 @@ test('what is gathered of a body is held in at most twice its length, and never 
 test('a connection that is reset in the middle of a body is the fault of the caller, and no outage of the database', async () => {
   const read = Promise.withResolvers<unknown>();
   await using server = createServer((request) => {
-    const body = readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation);
+    const body = readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation, () => Promise.resolve());
     body.then(read.resolve, (error: unknown) => read.resolve(toAppError(error)));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

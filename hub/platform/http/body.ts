@@ -1,10 +1,13 @@
 import type { Request } from 'express';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { parseJsonText } from './json-text.ts';
+import { heapOfJson, parseJsonText } from './json-text.ts';
 
 /** Greatest JSON body, in bytes, where an operation names no other. */
 const defaultLimitBytes = 1024 * 1024;
+
+/** Greatest heap that a JSON body may use once it is parsed, in bytes. */
+const maxHeapBytes = 64 * 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -69,11 +72,13 @@ export async function readBounded(request: Request, limitBytes: number): Promise
 
 /**
  * Reads the JSON body of a request, and its bytes; undefined when there is none.
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`.
+ * @param reserve Called with the heap that the parsed body uses, in bytes, before it is parsed.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`; what `reserve` throws.
  */
 export async function readJsonBody(
   request: Request,
   operation: Operation,
+  reserve: (heapBytes: number) => Promise<void>,
 ): Promise<{ value: unknown; bytes: Buffer } | undefined> {
   if (!hasBody(request)) return undefined;
   if (mediaType(request) !== 'application/json') {
@@ -86,6 +91,10 @@ export async function readJsonBody(
   }
   const bytes = await readBounded(request, operation.bodyLimitBytes ?? defaultLimitBytes);
   if (bytes.length === 0) return undefined;
+  const heapBytes = heapOfJson(bytes);
+  if (heapBytes > maxHeapBytes)
+    throw new AppError('payload_too_large', 'The body has too many values; send fewer objects, lists and fields.');
+  await reserve(heapBytes);
   try {
     return { value: parseJsonText(utf8.decode(bytes)), bytes };
   } catch (error) {

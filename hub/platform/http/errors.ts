@@ -123,20 +123,20 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The first object with more keys than it may have, before anybody looks at each of them; null when there is none. */
-function findTooManyKeys(value: unknown, path: string, depth = 0): ErrorDetail | null {
+/** The first object with more keys than it may have, before anybody looks at each of them: its path and number of keys; null when there is none. */
+function findTooManyKeys(value: unknown, depth = 0): { path: PropertyKey[]; count: number } | null {
   // What nests deeper than it may is refused for that.
   if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return null;
-  if (!Array.isArray(value)) {
-    const { length } = Object.keys(value);
-    if (length > maxJsonKeys)
-      return { path, message: `has ${length} keys, and an object may have at most ${maxJsonKeys}` };
-  }
-  for (const key in value) {
-    const item = (value as Record<string, unknown>)[key];
+  const isList = Array.isArray(value);
+  const keys = isList ? null : Object.keys(value);
+  if (keys !== null && keys.length > maxJsonKeys) return { path: [], count: keys.length };
+  const length = keys?.length ?? (value as unknown[]).length;
+  for (let index = 0; index < length; index += 1) {
+    const key = keys?.[index] ?? index;
+    const item = (value as Record<PropertyKey, unknown>)[key];
     if (typeof item !== 'object' || item === null) continue;
-    const found = findTooManyKeys(item, fieldPath([path, Array.isArray(value) ? Number(key) : key]), depth + 1);
-    if (found !== null) return found;
+    const found = findTooManyKeys(item, depth + 1);
+    if (found !== null) return { ...found, path: [key, ...found.path] };
   }
   return null;
 }
@@ -147,9 +147,12 @@ export function parsePart<Schema extends z.ZodType>(
   schema: Schema,
   input: unknown,
 ): z.output<Schema> {
-  const tooMany = findTooManyKeys(input, part);
-  if (tooMany !== null)
-    throw new AppError('validation_failed', `${tooMany.path} ${tooMany.message}.`, { details: [tooMany] });
+  const tooMany = findTooManyKeys(input);
+  if (tooMany !== null) {
+    const path = fieldPath([part, ...tooMany.path]);
+    const message = `has ${tooMany.count} keys, and an object may have at most ${maxJsonKeys}`;
+    throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
+  }
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   const { details, count } = describeIssues(part, parsed.error.issues, input);

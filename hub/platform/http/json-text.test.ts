@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { parseJsonText } from './json-text.ts';
+import { heapOfJson, parseJsonText } from './json-text.ts';
 
 test('a text that names __proto__ is JSON like any other, as long as it is no key', () => {
   const value = { entries: [{ name: '__proto__' }, '"__proto__"', { text: '\u2026' }] };
@@ -18,4 +20,30 @@ test.each([
 test('deep nesting is looked through without an end of the stack', () => {
   const text = `${'['.repeat(5_000)}"__proto__"${']'.repeat(5_000)}`;
   expect(() => parseJsonText(text)).not.toThrow();
+});
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const list = (item: string, count: number) => `[${Array.from({ length: count }).fill(item).join(',')}]`;
+
+test.each([
+  ['empty objects', list('{}', 300_000)],
+  ['empty lists', list('[]', 300_000)],
+  ['small objects', list('{"a":1}', 200_000)],
+  [
+    'objects with different keys',
+    `[${Array.from({ length: 60_000 }, (_unused, index) => `{"k${index}":1}`).join(',')}]`,
+  ],
+  ['fractions', list('1.5', 300_000)],
+  ['short texts', `[${Array.from({ length: 100_000 }, (_unused, index) => `"t${index}"`).join(',')}]`],
+  ['a long text', JSON.stringify(['x'.repeat(1_000_000)])],
+])('the estimate of the heap that %s use is not less than what they use', (_what, text) => {
+  const bytes = Buffer.from(text);
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  const value = parseJsonText(text);
+  collectGarbage();
+  const used = process.memoryUsage().heapUsed - before;
+  expect(value).toBeDefined();
+  expect(used).toBeLessThan(heapOfJson(bytes));
 });

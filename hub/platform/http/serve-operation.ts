@@ -5,7 +5,8 @@ import { takes } from '../../../shared/contract/define.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import type { MemoryBudget } from '../memory-budget.ts';
+import { OutOfMemory } from '../memory-budget.ts';
+import type { MemoryBudget, MemoryReservation } from '../memory-budget.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
@@ -35,6 +36,8 @@ export interface ServingOptions {
   streams: LiveStreams;
   /** Memory for large answers, until they have been read. */
   answerMemory: MemoryBudget;
+  /** Memory for the parsed bodies of requests, until they are answered. */
+  bodyMemory: MemoryBudget;
   rateLimiter: RateLimiter;
   /** Null when nothing is traced. */
   tracing: Tracing | null;
@@ -169,17 +172,22 @@ async function carryOut(
   const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
   const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
   if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
-  const read = operation.body === undefined || isMultipart ? undefined : await readJsonBody(request, operation);
+  const gone = new AbortController();
+  response.on('close', () => gone.abort(callerGone));
+  // Whoever went away while all this was looked at does not go away again.
+  if (response.destroyed) gone.abort(callerGone);
+  const owner = ownerOf(principal, address);
+  using bodyMemory = options.bodyMemory.open(owner);
+  const read =
+    operation.body === undefined || isMultipart
+      ? undefined
+      : await readJsonBody(request, operation, (heapBytes) => reserveBody(bodyMemory, heapBytes, gone.signal));
   const input = read?.value;
   const body =
     operation.body === undefined || isMultipart
       ? undefined
       : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
 
-  const gone = new AbortController();
-  response.on('close', () => gone.abort(callerGone));
-  // Whoever went away while all this was looked at does not go away again.
-  if (response.destroyed) gone.abort(callerGone);
   const lasts =
     operation.binaryResponse !== undefined &&
     (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
@@ -215,7 +223,7 @@ async function carryOut(
 
   const { answerMemory: memory } = options;
   // What was done is told.
-  const counted = { memory, owner: ownerOf(principal, address), isRefusable: operation.method === 'GET' };
+  const counted = { memory, owner, isRefusable: operation.method === 'GET' };
   const onLength = (bytes: number) => countAnswer(response, { ...counted, bytes });
   // What it answers may be shown this once.
   if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
@@ -243,6 +251,20 @@ async function carryOut(
       : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
   if (replayed) response.setHeader('Idempotency-Replayed', 'true');
   send(response, first, onLength);
+}
+
+/** @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
+async function reserveBody(memory: MemoryReservation, heapBytes: number, signal: AbortSignal): Promise<void> {
+  try {
+    await memory.resize(heapBytes, signal);
+  } catch (error) {
+    if (!(error instanceof OutOfMemory)) throw error;
+    throw new AppError(
+      'rate_limited',
+      'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
+      { retryAfterSeconds: 5 },
+    );
+  }
 }
 
 function idempotentRequest(

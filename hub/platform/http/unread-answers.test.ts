@@ -110,3 +110,19 @@ test('the connection of a reader that stalls ends and gives its memory back; one
   stalled.destroy();
   await slowEnded;
 });
+
+test('the connection of a reader that stalls in the second of two pipelined answers ends as well', async () => {
+  const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
+  const { url } = await serve(memory, 600);
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  let length = 0;
+  socket.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > 8 * mib + 10_000) socket.pause();
+  });
+  socket.write('GET /a HTTP/1.1\r\nHost: hub\r\n\r\n'.repeat(2));
+  await expect.poll(() => length > 8 * mib + 10_000, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => memory.counts.used, { timeout: 10_000 }).toBe(0);
+  socket.destroy();
+});

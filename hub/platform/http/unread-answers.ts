@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { AppError } from '../../../shared/errors.ts';
 import { freeBytes } from '../memory-budget.ts';
 import type { MemoryBudget } from '../memory-budget.ts';
@@ -6,6 +7,9 @@ import type { Principal } from './principal.ts';
 
 /** How long the reader of a large answer may read nothing of it, in milliseconds. */
 const stalledMs = 15_000;
+
+/** Large answers of a connection that are not read yet, and the time-out that the connection had before, in milliseconds. */
+const unreadAnswers = new WeakMap<Socket, { count: number; timeoutBefore: number }>();
 
 /** Whom an answer counts for: a workspace, or an address that belongs to none. */
 export const ownerOf = (principal: Principal, address: string): string =>
@@ -39,9 +43,17 @@ export function countAnswer(
       { retryAfterSeconds: 5 },
     );
   const { socket } = response.req;
-  const before = socket.timeout ?? 0;
+  // A connection may have several unread answers, because requests can be pipelined.
+  const unread = unreadAnswers.get(socket) ?? { count: 0, timeoutBefore: socket.timeout ?? 0 };
+  unread.count += 1;
+  unreadAnswers.set(socket, unread);
   // Node.js extends it while the other side reads.
   socket.setTimeout(endAfterMs);
-  response.once('finish', () => socket.setTimeout(before));
-  response.once('close', () => reservation[Symbol.dispose]());
+  response.once('close', () => {
+    reservation[Symbol.dispose]();
+    unread.count -= 1;
+    if (unread.count > 0) return;
+    unreadAnswers.delete(socket);
+    socket.setTimeout(unread.timeoutBefore);
+  });
 }
