@@ -36,6 +36,8 @@ export async function executeDirect(
     sessionId: typeof sessionId === 'string' ? sessionId : null,
     environment: run.environment,
     idempotencyKey: `${run.id}-${index}-${attempt}${call === 0 ? '' : `-${call}`}`,
+    // A new try of an agent makes other calls.
+    callKey: call === 0 ? `${run.id}:${index}` : `${run.id}:${index}:${attempt}:${call}`,
     signal,
   };
   let mayHaveLeft = false;

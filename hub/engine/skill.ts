@@ -27,6 +27,8 @@ export interface SkillContext {
   environment: 'live' | 'test';
   /** The same for every execution of this try, also after a crash: the key for the other side. */
   idempotencyKey: string;
+  /** The same for every try of a step, and for every execution of one call of an agent: the key for rows of ours that must be written once. */
+  callKey: string;
   /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost its lease. */
   signal: AbortSignal;
 }

@@ -2,12 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { startModelServer } from '../fixtures/model-server.ts';
+import type { ModelServer } from '../fixtures/model-server.ts';
 
+let model: ModelServer;
 let hub: TestHub;
 beforeAll(async () => {
-  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000' });
+  model = await startModelServer();
+  hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', EGRESS_ALLOW_HOSTS: model.host });
 });
-afterAll(() => hub[Symbol.asyncDispose]());
+afterAll(async () => {
+  await hub[Symbol.asyncDispose]();
+  await model[Symbol.asyncDispose]();
+});
 
 async function begin() {
   const workspace: TestWorkspace = await hub.workspace();
@@ -58,6 +65,40 @@ test('a run that an event started answers the visitor, and leaves a note that on
     ]);
   const { data } = await chat.call('listChatMessages', { params: { id } });
   expect(data.map(({ content }) => content)).toEqual(['Welcome']);
+});
+
+test('each message that one step of an agent posts is written, a note and two replies', async () => {
+  const { workspace, chat, written } = await begin();
+  await workspace.api.call('putAutomationModels', {
+    body: {
+      models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }],
+      order: ['m'],
+    } as never,
+  });
+  const { id: toolProfileId } = await workspace.api.call('putAutomationToolProfile', {
+    body: { name: 't', allow: ['chat.*'], deny: [] },
+  });
+  const { id } = await chat.call('createChatConversation', { body: { name: 'n' } });
+  const post = (input: object) => `TOOL_CALL:chat.post_message|${JSON.stringify({ channelId: id, ...input })}`;
+  const replies = [
+    post({ content: 'The customer is angry', private: true }),
+    `${post({ content: 'One moment' })}\n${post({ content: 'Your refund is on its way' })}`,
+    'FINAL: told the customer',
+  ];
+  model.reply = (_request, turn) => replies[turn] ?? 'FINAL: too many turns';
+  const { id: workflowId } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'agent', stepsJson: [{ type: 'agent', prompt: 'go', toolProfileId }] },
+  });
+  const { runId } = startedRun(
+    await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId }, body: {} }),
+  );
+  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  expect(run).toMatchObject({ status: 'succeeded' });
+  expect(await written(id)).toEqual([
+    ['The customer is angry', true, 'api'],
+    ['One moment', false, 'api'],
+    ['Your refund is on its way', false, 'api'],
+  ]);
 });
 
 test('the specified names and the earlier ones reach the same conversation, and exactly one of each is needed', async () => {

@@ -37,7 +37,7 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
     title: 'Write in a chat',
     summary: 'Sends a message to the visitor of a conversation, or leaves a private note for its agents.',
     requires: ['conversations_suite'],
-    // Rows of ours alone, and the key of the step makes a repetition the same message.
+    // Rows of ours alone, and the key of the call makes a repetition the same message.
     effect: 'pure',
     input: withAliases(postInput, { conversationId: 'channelId' }),
     output: z.object({
@@ -63,7 +63,7 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
             private: isPrivate,
             senderType: as,
             senderId: context.workflowId,
-            clientId: `${context.runId}:${context.stepIndex}`,
+            clientId: context.callKey,
           },
           actorOf(context),
           context.depth + 1,
