@@ -3,7 +3,7 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import { heapOfText } from '../platform/memory-budget.ts';
+import { heapOf } from '../platform/memory-budget.ts';
 import { readTurn } from './agent-answer.ts';
 import { readBriefing } from './agent-briefing.ts';
 import type { Briefing } from './agent-briefing.ts';
@@ -65,8 +65,8 @@ class AgentLoop {
   readonly #step: AgentStep;
   readonly #attempt: number;
   #state: AgentState;
-  /** Length of the state as it was written last, as JSON, in bytes. */
-  #stateBytes: number;
+  /** Heap that the state used when it was written last, in bytes. */
+  #stateHeap: number;
   readonly #briefing: Briefing;
 
   constructor(
@@ -84,7 +84,7 @@ class AgentLoop {
     this.#step = step;
     this.#attempt = attempt;
     this.#state = state;
-    this.#stateBytes = held.working(index, () => outputBytesOf(state as unknown as JsonObject, null));
+    this.#stateHeap = held.working(index, () => heapOf(state as unknown as JsonObject));
     this.#briefing = briefing;
   }
 
@@ -111,13 +111,18 @@ class AgentLoop {
     return this.#working(() => toJson(this.#state));
   }
 
-  /** Reserves memory for the state as it grows. Where there is no room for more, the state is left in the database until there is. */
+  /**
+   * Reserves memory for the state and for the request to the model. Where there is no room, or another run has waited long for some, the state is
+   * left in the database until there is.
+   */
   async #reserveMemory(): Promise<void> {
     const { memory, signal } = this.#held;
-    const heap = heapOfText(this.#stateBytes);
-    if (memory.tryResize(heap)) return;
+    const heap = 2 * this.#stateHeap;
     const isWritten = this.#state.turns.length > 0;
-    if (isWritten) this.#state = { ...this.#state, turns: [] };
+    const yields = isWritten && memory.isWanted;
+    if (!yields && memory.tryResize(heap)) return;
+    if (isWritten) this.#state = { ...this.#state, prompt: '', turns: [] };
+    if (yields) memory.tryResize(0);
     try {
       await reserve(this.#held, heap);
     } finally {
@@ -270,12 +275,12 @@ class AgentLoop {
 
   async #save(more?: (tx: Transaction) => Promise<void>): Promise<void> {
     // All that its turns and tools brought is the output of an agent in the end.
-    const { state, bytes } = this.#working(() => {
+    const { state, bytes, heap } = this.#working(() => {
       const json = toJson(this.#state);
-      return { state: json, bytes: outputBytesOf(json, null) };
+      return { state: json, bytes: outputBytesOf(json, null), heap: heapOf(json) };
     });
     assertOutputFits(this.#held, this.#index, bytes);
-    this.#stateBytes = bytes;
+    this.#stateHeap = heap;
     let tries = 0;
     await this.#held.write(async (tx) => {
       tries += 1;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -18,7 +19,7 @@ import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';
 import { acceptRun } from './index.ts';
 import { neededOutputs, outputUses } from './output-uses.ts';
-import { maxRunOutputBytes } from './run-outputs.ts';
+import { maxRunOutputBytes, outputBytesOf } from './run-outputs.ts';
 import { defineSkill } from './skill.ts';
 import type { StepRow } from './store.ts';
 
@@ -272,6 +273,50 @@ describe('the outputs of a run', () => {
       1_024_000, 1_024_000, 1_024_000, 0,
     ]);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('of an agent that goes on are left in the database between two turns when another workspace has waited for memory', async () => {
+    const memory = new MemoryBudget({ limitBytes: 16 * 1024 * 1024, waitMs: 60_000, largestPart: 1 / 2 });
+    const runId = await accept([{ type: 'agent', prompt: 'make', maxTurns: 50, toolProfileId: newId() }], {});
+    using other = memory.open('other');
+    using waiting = memory.open('waiting');
+    let granted: Promise<void> | undefined;
+    let isGranted = false;
+    let turns = 0;
+    const ports = enginePorts(db, events);
+    await engine({
+      memory,
+      agents: {
+        ...ports.agents,
+        findToolProfile: async () => ({ allow: ['*'], deny: [] }) as never,
+        generate: async () => {
+          turns += 1;
+          if (turns === 2) {
+            expect(other.tryResize(8 * 1024 * 1024)).toBe(true);
+            granted = waiting.resize(8 * 1024 * 1024, never).then(() => {
+              isGranted = true;
+              setTimeout(() => waiting[Symbol.dispose](), 100);
+            });
+          }
+          await delay(turns > 1 ? 300 : 0);
+          const text =
+            isGranted || turns > 30 ? 'FINAL:made' : `TOOL_CALL:${skill.id}|{"kib":${turns === 1 ? 3000 : 1}}`;
+          return { text, model: 'm', latencyMs: 1, usage: { inputTokens: 1, outputTokens: 1 }, attempts: [] } as never;
+        },
+      },
+    }).execute(runId, never);
+    await granted;
+    expect(turns).toBeLessThan(30);
+    expect(await statusOf(runId)).toBe('succeeded');
+    other[Symbol.dispose]();
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('count by the heap that they use where that is much more than their length', () => {
+    const text = 'x'.repeat(900_000);
+    expect(outputBytesOf(text, null)).toBe(text.length + 2);
+    const objects = Array.from({ length: 300_000 }, () => ({}));
+    expect(outputBytesOf(objects, null)).toBeGreaterThan(6 * JSON.stringify(objects).length);
   });
 
   test('are needed as far as a template names them, and no further', () => {

@@ -8,21 +8,27 @@ import { neededOutputs, outputsReadBy } from './output-uses.ts';
 import { stepsOf } from './skill-run.ts';
 import type { ClaimedRun, StepRow } from './store.ts';
 
-/** What the outputs of a run may take up in all, as UTF-8. */
+/** What the outputs of a run may take up in all, in bytes as `outputBytesOf` counts them. */
 export const maxRunOutputBytes = 32 * 1024 * 1024;
+
+/** Bytes of heap that count as one byte of an output. */
+const heapPerOutputByte = 3;
 
 /** How long a step waits for memory, in minutes. */
 const waitMinutes = 15;
 
 /** The memory of a worker process for the large payloads, outputs and states of runs. */
-export const runMemory = (): MemoryBudgetOptions => ({ limitBytes: partOfHeap(1 / 4), waitMs: waitMinutes * 60_000 });
+export const runMemory = (): MemoryBudgetOptions => ({
+  limitBytes: partOfHeap(1 / 4),
+  waitMs: waitMinutes * 60_000,
+  largestPart: 1 / 2,
+});
 
-/** What an output and its text take up, as UTF-8. */
+/** What an output and its text take up, in bytes: their length as UTF-8, or a third of the heap that they use where that is more. */
 export function outputBytesOf(output: JsonValue, outputText: string | null): number {
-  return (
-    (output === null ? 0 : Buffer.byteLength(JSON.stringify(output))) +
-    (outputText === null ? 0 : Buffer.byteLength(outputText))
-  );
+  const length = output === null ? 0 : Buffer.byteLength(JSON.stringify(output));
+  const text = outputText === null ? 0 : Buffer.byteLength(outputText);
+  return Math.max(length, Math.ceil(heapOf(output) / heapPerOutputByte)) + text;
 }
 
 /** @throws StepFailure that names the limit when a run can't keep so much more of one of its steps. */
@@ -166,8 +172,7 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
 /** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
 export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
   if (row === undefined || typeof row.unread_state !== 'number') return null;
-  const heap = heapOfText(row.unread_state);
-  await reserve(held, heap);
+  await reserve(held, row.unread_state);
   return readState(held, row.index);
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { freeBytes, heapOf, MemoryBudget, OutOfMemory } from './memory-budget.ts';
 
@@ -25,11 +26,15 @@ describe('the memory for large values', () => {
     expect(other.tryResize(2 * mib)).toBe(true);
   });
 
-  test('counts a reservation at most as a quarter, so that any run fits', async () => {
+  test('counts a reservation at most as a part of the limit, so that any run fits', async () => {
     const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000 });
     using run = memory.open('a');
     await run.resize(1_000 * mib, never);
     expect(memory.counts.used).toBe(2 * mib);
+    const halves = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000, largestPart: 1 / 2 });
+    using large = halves.open('a');
+    await large.resize(1_000 * mib, never);
+    expect(halves.counts.used).toBe(4 * mib);
   });
 
   test('is granted in turn by workspace, and in order within one', async () => {
@@ -60,6 +65,27 @@ describe('the memory for large values', () => {
     await settled();
     expect(order).toEqual(['a1', 'b1', 'a2']);
     for (const run of await Promise.all(waits)) run[Symbol.dispose]();
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+  });
+
+  test('is kept for a large request that has waited long, however many small ones others make', async () => {
+    const memory = new MemoryBudget({ limitBytes: 256 * mib, waitMs: 20_000 });
+    const stop = new AbortController();
+    const makeSmallOnes = async (tenantId: string) => {
+      while (!stop.signal.aborted) {
+        using small = memory.open(tenantId);
+        await small.resize(8 * mib, never);
+        await delay(10);
+      }
+    };
+    const others = Array.from({ length: 80 }, (_unused, index) => makeSmallOnes(`other ${index % 40}`));
+    await delay(100);
+    using large = memory.open('large');
+    await large.resize(64 * mib, never);
+    expect(memory.counts.used).toBeGreaterThanOrEqual(64 * mib);
+    stop.abort();
+    large[Symbol.dispose]();
+    await Promise.all(others);
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 

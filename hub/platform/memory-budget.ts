@@ -33,6 +33,8 @@ export function heapOf(value: JsonValue): number {
 
 interface Request {
   bytes: number;
+  /** By the clock of `performance`. */
+  since: number;
   grant: () => void;
 }
 
@@ -40,6 +42,9 @@ interface Share {
   used: number;
   waiting: Request[];
 }
+
+/** How long a request waits before freed memory is kept for it, in milliseconds: until then smaller requests may pass it. */
+const agedMs = 1_000;
 
 /** A reservation was not granted in time. */
 export class OutOfMemory extends Error {
@@ -53,6 +58,8 @@ export interface MemoryBudgetOptions {
   limitBytes: number;
   /** How long a reservation waits for room, in milliseconds. */
   waitMs: number;
+  /** The largest part of the limit as which one reservation counts; a quarter when left out. */
+  largestPart?: number;
 }
 
 /** A part of the heap that V8 may use, in bytes. */
@@ -60,18 +67,20 @@ export const partOfHeap = (part: number): number => getHeapStatistics().heap_siz
 
 /**
  * Memory of this process for large values of one kind. Whoever needs more than `freeBytes` reserves it before it is read, and keeps nothing
- * large while it waits. A workspace gets at most as much as is left free, so that the next workspace finds room; workspaces take turns.
- * One reservation counts at most as a quarter of the limit: a larger one runs with fewer others.
+ * large while it waits. A workspace that has some gets at most as much more as is left free; workspaces take turns, and freed memory is kept
+ * for a request that has waited long. One reservation counts at most as a part of the limit: a larger one runs with fewer others.
  */
 export class MemoryBudget {
   readonly #limit: number;
   readonly #shares = new Map<string, Share>();
   readonly #waitMs: number;
+  readonly #most: number;
   #used = 0;
 
-  constructor({ limitBytes, waitMs }: MemoryBudgetOptions) {
+  constructor({ limitBytes, waitMs, largestPart = 1 / 4 }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
+    this.#most = limitBytes * largestPart;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
@@ -82,7 +91,8 @@ export class MemoryBudget {
   /** A reservation of nothing yet, which counts for a workspace. */
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
-      most: this.#limit / 4,
+      most: this.#most,
+      isScarce: () => this.#aged() !== undefined,
       take: (bytes) => this.#take(tenantId, bytes),
       wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),
       free: (bytes) => this.#free(tenantId, bytes),
@@ -98,8 +108,18 @@ export class MemoryBudget {
     return share;
   }
 
-  #fits(share: Share, bytes: number): boolean {
-    return share.used + bytes <= this.#limit - this.#used;
+  /** The request that has waited longest, once it has waited long. */
+  #aged(): Request | undefined {
+    let oldest: Request | undefined;
+    for (const { waiting } of this.#shares.values())
+      if (waiting[0] !== undefined && waiting[0].since < (oldest?.since ?? Infinity)) oldest = waiting[0];
+    return oldest !== undefined && performance.now() - oldest.since > agedMs ? oldest : undefined;
+  }
+
+  #fits(share: Share, bytes: number, request?: Request): boolean {
+    const aged = this.#aged();
+    const kept = aged === undefined || aged === request ? 0 : aged.bytes;
+    return share.used + bytes <= this.#limit - this.#used - kept;
   }
 
   #take(tenantId: string, bytes: number): boolean {
@@ -120,7 +140,7 @@ export class MemoryBudget {
     if (this.#take(tenantId, bytes)) return;
     const share = this.#shareOf(tenantId);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const request: Request = { bytes, grant: resolve };
+    const request: Request = { bytes, since: performance.now(), grant: resolve };
     share.waiting.push(request);
     const leave = (reason: unknown) => {
       const at = share.waiting.indexOf(request);
@@ -157,7 +177,7 @@ export class MemoryBudget {
       const shares = Array.from(this.#shares);
       for (const [tenantId, share] of shares) {
         const [next] = share.waiting;
-        if (next === undefined || !this.#fits(share, next.bytes)) continue;
+        if (next === undefined || !this.#fits(share, next.bytes, next)) continue;
         share.waiting.shift();
         this.#grant(share, next.bytes);
         // The other workspaces come first next time.
@@ -177,6 +197,7 @@ export class MemoryBudget {
 interface Source {
   /** The most that one reservation counts. */
   most: number;
+  isScarce: () => boolean;
   take: (bytes: number) => boolean;
   wait: (bytes: number, signal: AbortSignal) => Promise<void>;
   free: (bytes: number) => void;
@@ -195,6 +216,11 @@ export class MemoryReservation implements Disposable {
   /** What it counts now. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Whether another request has waited long, so that this reservation should be given back and made again. */
+  get isWanted(): boolean {
+    return this.#bytes > 0 && this.#source.isScarce();
   }
 
   /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
