@@ -3129,11 +3129,11 @@ export interface PutChannel {
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   /** Label for people, 1 to 200 characters */
   name: string;
-  /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
+  /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, a config that is left out is kept. In one that is given, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
   config?: Record<string, unknown>;
   /** Another name of config; send one of the two */
   config_json?: Record<string, unknown>;
-  /** Whether the channel accepts and sends messages */
+  /** Whether the channel accepts and sends messages. True for a new channel; a change keeps the value when left out */
   active?: boolean;
   /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out */
   conversations?: boolean;

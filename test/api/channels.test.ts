@@ -517,6 +517,12 @@ describe('a channel', () => {
       config: { phoneNumberId: '556' },
       secretsSet: ['accessToken', 'appSecret', 'verifyToken'],
     });
+    const rename = (name: string, active?: boolean) =>
+      workspace.api.call('putAutomationChannel', {
+        body: { id: made.id, provider: 'whatsapp', name, ...(active === undefined ? {} : { active }) },
+      });
+    expect(await rename('off', false)).toMatchObject({ active: false });
+    expect(await rename('still off')).toMatchObject({ active: false, config: { phoneNumberId: '556' } });
     const headers = { 'x-api-key': workspace.key };
     const put = (body: unknown) => send(hub.url, 'POST', '/v1/automations/channels', { headers, body });
     expect(

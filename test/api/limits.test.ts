@@ -178,6 +178,24 @@ describe('calls that are refused', () => {
     );
   });
 
+  test('for a made-up secret of a hook or a channel are refused before a large body is parsed', async () => {
+    const large = `{"event":"paid","payload":[${'{},'.repeat(300_000)}`;
+    const headers = { 'content-type': 'application/json', 'x-service-automation-token': 'made-up' };
+    const hook = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', { headers, raw: large });
+    expect(hook.body.code).toBe('webhook_token_mismatch');
+    const path = `/v1/automations/channels/${crypto.randomUUID()}/inbound`;
+    const channel = await send(hub.url, 'POST', path, { headers, raw: large });
+    expect(channel.body.code).toBe('channel_secret_invalid');
+  });
+
+  test('without a credential have at most 64 KiB', async () => {
+    const answer = await send(hub.url, 'POST', '/auth/login', {
+      headers: { 'content-type': 'application/json', 'x-forwarded-for': '2001:db8:f:6::1' },
+      raw: JSON.stringify({ email: 'x'.repeat(70_000) }),
+    });
+    expect(answer.body.code).toBe('payload_too_large');
+  });
+
   test('of a webhook token name the limit of its address', async () => {
     await using limited = await startHub({ ...settings, HOOK_RATE_LIMIT_PER_MINUTE: '5' }, hub.database);
     const hook = () =>

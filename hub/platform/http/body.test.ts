@@ -9,6 +9,9 @@ import type { Operation } from '../../../shared/contract/define.ts';
 import { GatheredBody, readJsonBody } from './body.ts';
 import { toAppError } from './errors.ts';
 
+const admitted = { beforeRead: () => Promise.resolve(), beforeParse: () => Promise.resolve() };
+const operation = { callers: ['token'] } as unknown as Operation;
+
 /** What is held in memory, after what is not was given back. */
 function heldBytes(): number {
   setFlagsFromString('--expose-gc');
@@ -26,9 +29,7 @@ test('a body that comes byte by byte takes no more memory than a few times what 
   await using server = createServer((request, response) => {
     reached = request.socket;
     read.resolve(
-      readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation, () => Promise.resolve()).finally(
-        () => response.end(),
-      ),
+      readJsonBody(request as Parameters<typeof readJsonBody>[0], operation, admitted).finally(() => response.end()),
     );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -53,7 +54,7 @@ test('what is gathered of a body is held in at most twice its length, and never 
 test('a connection that is reset in the middle of a body is the fault of the caller, and no outage of the database', async () => {
   const read = Promise.withResolvers<unknown>();
   await using server = createServer((request) => {
-    const body = readJsonBody(request as Parameters<typeof readJsonBody>[0], {} as Operation, () => Promise.resolve());
+    const body = readJsonBody(request as Parameters<typeof readJsonBody>[0], operation, admitted);
     body.then(read.resolve, (error: unknown) => read.resolve(toAppError(error)));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

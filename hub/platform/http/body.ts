@@ -1,10 +1,20 @@
 import type { Request } from 'express';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { freeBytes, OutOfMemory } from '../memory-budget.ts';
+import type { MemoryReservation } from '../memory-budget.ts';
 import { heapOfJson, parseJsonText } from './json-text.ts';
 
 /** Greatest JSON body, in bytes, where an operation names no other. */
 const defaultLimitBytes = 1024 * 1024;
+
+/** The same for an operation that anybody may call without a credential. */
+const publicLimitBytes = 64 * 1024;
+
+/** Bodies up to this length are small, in bytes. */
+const smallBytes = 32 * 1024;
+
+const isPublic = ({ callers }: Operation) => callers.some((caller) => caller === 'public' || caller === 'pairing');
 
 /** Greatest heap that a JSON body may use once it is parsed, in bytes. */
 const maxHeapBytes = 64 * 1024 * 1024;
@@ -70,15 +80,26 @@ export async function readBounded(request: Request, limitBytes: number): Promise
   return gathered.bytes();
 }
 
+/** Lets a large body be read and parsed, or throws. */
+export interface BodyAdmission {
+  /** Also called for a body of unknown length. */
+  beforeRead(): Promise<void>;
+  /** @param heapBytes the heap that the parsed body uses, in bytes. */
+  beforeParse(heapBytes: number, bytes: Buffer): Promise<void>;
+}
+
+const isLarge = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > smallBytes;
+
 /**
  * Reads the JSON body of a request, and its bytes; undefined when there is none.
- * @param reserve Called with the heap that the parsed body uses, in bytes, before it is parsed.
- * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`; what `reserve` throws.
+ * @param admission Called for a large body.
+ * @throws AppError `unsupported_media_type`, `payload_too_large`, `invalid_json`; what `admission` throws.
  */
 export async function readJsonBody(
   request: Request,
   operation: Operation,
-  reserve: (heapBytes: number) => Promise<void>,
+  admission: BodyAdmission,
 ): Promise<{ value: unknown; bytes: Buffer } | undefined> {
   if (!hasBody(request)) return undefined;
   if (mediaType(request) !== 'application/json') {
@@ -89,12 +110,16 @@ export async function readJsonBody(
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
   }
-  const bytes = await readBounded(request, operation.bodyLimitBytes ?? defaultLimitBytes);
+  if (isLarge(request)) await admission.beforeRead();
+  const bytes = await readBounded(
+    request,
+    operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes),
+  );
   if (bytes.length === 0) return undefined;
   const heapBytes = heapOfJson(bytes);
   if (heapBytes > maxHeapBytes)
     throw new AppError('payload_too_large', 'The body has too many values; send fewer objects, lists and fields.');
-  await reserve(heapBytes);
+  if (heapBytes > freeBytes) await admission.beforeParse(heapBytes, bytes);
   try {
     return { value: parseJsonText(utf8.decode(bytes)), bytes };
   } catch (error) {
@@ -124,5 +149,19 @@ async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefin
     yield* request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   } catch {
     throw new AppError('validation_failed', 'The connection ended in the middle of the body; send the request again.');
+  }
+}
+
+/** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
+export async function reserveBody(memory: MemoryReservation, heapBytes: number, signal: AbortSignal): Promise<void> {
+  try {
+    await memory.resize(heapBytes, signal);
+  } catch (error) {
+    if (!(error instanceof OutOfMemory)) throw error;
+    throw new AppError(
+      'rate_limited',
+      'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
+      { retryAfterSeconds: 5 },
+    );
   }
 }

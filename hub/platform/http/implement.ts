@@ -34,6 +34,16 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   raw: RawExchange;
 };
 
+/** What is known of a request with a large body before the body is parsed. */
+export interface UnparsedRequest<Shape = Operation> {
+  principal: PrincipalOf<Shape>;
+  /** As in the path, not validated. */
+  params: Record<string, string>;
+  headers: IncomingHttpHeaders;
+  /** Null before the body is read. */
+  rawBody: Buffer | null;
+}
+
 /** A handler for each operation of a resource; a missing one is a type error. */
 export type Handlers<Operations extends Resource> = {
   [Id in keyof Operations]: (request: OperationRequest<Operations[Id]>) => Promise<OperationResult<Operations[Id]>>;
@@ -44,7 +54,9 @@ export interface Route {
   /** Whether a device that is known from before is served at once: its handler writes nothing before it has confirmed it, or looks at that as it writes. */
   confirms?: boolean;
   /** Finds the workspace of a caller whose credential names none; null when there is none. */
-  workspaceOf?: (request: OperationRequest<Operation>) => Promise<string | null>;
+  workspaceOf?: ((request: OperationRequest<Operation>) => Promise<string | null>) | undefined;
+  /** Checks a credential that only the operation can check: before a large body is read, and again before it is parsed. @throws AppError 401 or 403. */
+  prove?: ((request: UnparsedRequest) => Promise<void>) | undefined;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
@@ -53,6 +65,7 @@ export interface Route {
  * @param options.confirming operations that confirm their callers themselves.
  * @param options.workspaceOf how an operation finds the workspace of a caller whose credential names none. The connections of
  *   a request with an `Idempotency-Key` count for this workspace.
+ * @param options.prove how an operation checks a credential that only it can check, before a large body is read and before it is parsed.
  */
 export function implement<Operations extends Resource>(
   resource: Operations,
@@ -60,15 +73,18 @@ export function implement<Operations extends Resource>(
   {
     confirming = [],
     workspaceOf = {},
+    prove = {},
   }: {
     confirming?: readonly (keyof Operations)[];
     workspaceOf?: { [Id in keyof Operations]?: (request: OperationRequest<Operations[Id]>) => Promise<string | null> };
+    prove?: { [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<void> };
   } = {},
 ): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({
     operation,
     confirms: confirming.includes(id),
     workspaceOf: workspaceOf[id] as unknown as Route['workspaceOf'],
+    prove: prove[id] as unknown as Route['prove'],
     handle: handlers[id] as unknown as Route['handle'],
   }));
 }

@@ -5,15 +5,14 @@ import { takes } from '../../../shared/contract/define.ts';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonValue } from '../../../shared/json.ts';
-import { OutOfMemory } from '../memory-budget.ts';
-import type { MemoryBudget, MemoryReservation } from '../memory-budget.ts';
+import type { MemoryBudget } from '../memory-budget.ts';
 import type { RateLimiter } from '../rate-limiter/rate-limiter.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
 import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
-import { mediaType, readJsonBody } from './body.ts';
+import { mediaType, readJsonBody, reserveBody } from './body.ts';
 import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
 import { sendCompressedJson } from './compressed-json.ts';
@@ -22,9 +21,10 @@ import type { DeviceLimiter } from './device-limits.ts';
 import { parsePart } from './errors.ts';
 import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
 import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
-import type { OperationRequest, Route } from './implement.ts';
+import type { OperationRequest, Route, UnparsedRequest } from './implement.ts';
 import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
+import { parseQuery } from './parse-query.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
 import { traceRequest } from './trace-request.ts';
@@ -64,7 +64,11 @@ interface Arrival {
   stopping: AbortSignal;
 }
 
-/** Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered. */
+/**
+ * Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered.
+ *
+ * Over 300 lines: the order in which a request is limited, authenticated, read and answered is followed in one file.
+ */
 export async function serveOperation(
   options: ServingOptions,
   route: Route,
@@ -177,11 +181,20 @@ async function carryOut(
   // Whoever went away while all this was looked at does not go away again.
   if (response.destroyed) gone.abort(callerGone);
   const owner = ownerOf(principal, address);
+  const { headers } = request;
+  const prove = async (rawBody: Buffer | null) =>
+    route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
   using bodyMemory = options.bodyMemory.open(owner);
   const read =
     operation.body === undefined || isMultipart
       ? undefined
-      : await readJsonBody(request, operation, (heapBytes) => reserveBody(bodyMemory, heapBytes, gone.signal));
+      : await readJsonBody(request, operation, {
+          beforeRead: () => prove(null),
+          async beforeParse(heapBytes, rawBody) {
+            await prove(rawBody);
+            await reserveBody(bodyMemory, heapBytes, gone.signal);
+          },
+        });
   const input = read?.value;
   const body =
     operation.body === undefined || isMultipart
@@ -253,20 +266,6 @@ async function carryOut(
   send(response, first, onLength);
 }
 
-/** @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
-async function reserveBody(memory: MemoryReservation, heapBytes: number, signal: AbortSignal): Promise<void> {
-  try {
-    await memory.resize(heapBytes, signal);
-  } catch (error) {
-    if (!(error instanceof OutOfMemory)) throw error;
-    throw new AppError(
-      'rate_limited',
-      'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
-      { retryAfterSeconds: 5 },
-    );
-  }
-}
-
 function idempotentRequest(
   operation: Operation,
   request: Request,
@@ -304,18 +303,4 @@ function send(response: Response, { status, body }: StoredAnswer, onLength: (byt
   if (response.headersSent || response.writableEnded) return;
   response.status(status);
   sendJson(response, body, { onLength });
-}
-
-/** What the query of an address holds. @throws AppError `validation_failed` for what is given twice. */
-export function parseQuery(url: string): Record<string, string> {
-  const query: Record<string, string> = {};
-  const search = url.indexOf('?');
-  for (const [name, value] of new URLSearchParams(search === -1 ? '' : url.slice(search + 1))) {
-    if (Object.hasOwn(query, name))
-      throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, {
-        details: [{ path: `query.${name}`, message: 'is given twice' }],
-      });
-    Object.defineProperty(query, name, { value, enumerable: true });
-  }
-  return query;
 }

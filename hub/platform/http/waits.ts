@@ -5,9 +5,9 @@ import type { Logger } from '../logger.ts';
 import { authenticate, recallDevice } from './auth.ts';
 import { answerToError, parsePart } from './errors.ts';
 import { limitCaller } from './limited-calls.ts';
+import { parseQuery } from './parse-query.ts';
 import type { PrincipalOf } from './principal.ts';
 import { requestIdOf } from './request-id.ts';
-import { parseQuery } from './serve-operation.ts';
 import type { ServingOptions } from './serve-operation.ts';
 
 /** What somebody asks to wait for, parsed by the contract. */

@@ -109,10 +109,15 @@ export const putChannelBody = named(
       config: jsonObject
         .optional()
         .describe(
-          'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
+          'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, a config that is left out is kept. In one that is given, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
         ),
       config_json: jsonObject.optional().describe('Another name of config; send one of the two'),
-      active: z.boolean().default(true).describe('Whether the channel accepts and sends messages'),
+      active: z
+        .boolean()
+        .optional()
+        .describe(
+          'Whether the channel accepts and sends messages. True for a new channel; a change keeps the value when left out',
+        ),
       conversations: z
         .boolean()
         .optional()

@@ -4,19 +4,29 @@ import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
 import type { Channels } from './service.ts';
 
 export const channelRoutes = (channels: Channels) =>
-  implement(resource, {
-    listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
-    putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
-    getAutomationChannel: ({ principal, params }) => channels.get(principal.tenantId, params.id),
-    deleteAutomationChannel: ({ principal, params }) =>
-      channels.delete(principal.tenantId, params.id, actorOf(principal)),
-    receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
-      channels.receive(
-        params.id,
-        { headers, rawBody, body },
-        principal.kind === 'token' ? { tenantId: principal.tenantId, ...runCallerOf(principal) } : null,
-      ),
-    async verifyAutomationChannel({ params, query, raw: { response } }) {
-      response.type('text/plain').send(await channels.verify(params.id, query));
+  implement(
+    resource,
+    {
+      listAutomationChannels: ({ principal, query }) => channels.list(principal.tenantId, query),
+      putAutomationChannel: ({ principal, body }) => channels.put(principal.tenantId, body, actorOf(principal)),
+      getAutomationChannel: ({ principal, params }) => channels.get(principal.tenantId, params.id),
+      deleteAutomationChannel: ({ principal, params }) =>
+        channels.delete(principal.tenantId, params.id, actorOf(principal)),
+      receiveAutomationChannelMessage: ({ principal, params, body, headers, rawBody }) =>
+        channels.receive(
+          params.id,
+          { headers, rawBody, body },
+          principal.kind === 'token' ? { tenantId: principal.tenantId, ...runCallerOf(principal) } : null,
+        ),
+      async verifyAutomationChannel({ params, query, raw: { response } }) {
+        response.type('text/plain').send(await channels.verify(params.id, query));
+      },
     },
-  });
+    {
+      prove: {
+        receiveAutomationChannelMessage: async ({ principal, params, headers, rawBody }) => {
+          if (principal.kind === 'channel-call') await channels.assertSigned(params['id'] ?? '', headers, rawBody);
+        },
+      },
+    },
+  );

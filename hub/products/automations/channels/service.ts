@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { z } from 'zod';
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
 import type { Channel } from '../../../../shared/contract/automations/channels.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
+import { isUuid } from '../../../../shared/uuid.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
@@ -19,7 +21,7 @@ import { deliver, pickOpened } from './outbound.ts';
 import type { DeliverRequest, PickedChannel } from './outbound.ts';
 import { adapters } from './providers/adapters.ts';
 import { equalSecrets, header } from './providers/provider.ts';
-import type { InboundCall } from './providers/provider.ts';
+import type { InboundCall, SignedCall } from './providers/provider.ts';
 import { parsePlain } from './providers/webhook.ts';
 import { sendReply } from './replies.ts';
 import { channels } from './schema.ts';
@@ -84,11 +86,17 @@ export class Channels {
           'body.conversations needs the entitlement conversations_suite; leave it out, or ask the operator for the entitlement.',
         );
       const at = body.config_json === undefined ? 'config' : 'config_json';
-      const sealed = sealConfig(this.#deps.secrets, body.provider, body[at] ?? {}, before, `body.${at}`);
+      const sealed = sealConfig(
+        this.#deps.secrets,
+        body.provider,
+        body[at] ?? before?.config ?? {},
+        before,
+        `body.${at}`,
+      );
       const values = {
         provider: body.provider,
         name: body.name,
-        active: body.active,
+        active: body.active ?? before?.active ?? true,
         conversations,
         changedBy: actor,
         ...sealed,
@@ -182,11 +190,7 @@ export class Channels {
         : await this.#deps.db.read(caller.tenantId, (tx) => findChannel(tx, caller.tenantId, id));
     if (channel === null) throw caller === null ? secretInvalid() : notFound('channel', id);
     const adapter = channel.provider === 'email' ? null : adapters[channel.provider];
-    if (caller === null) {
-      const config = openConfig(this.#deps.secrets, channel);
-      const knowsSecret = equalSecrets(header(call.headers, secretHeader), config['inboundSecret']);
-      if (!knowsSecret && adapter?.isSigned(config, call) !== true) throw secretInvalid();
-    }
+    if (caller === null) this.#assertSigned(channel, call);
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
     if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
@@ -203,6 +207,25 @@ export class Channels {
       caller ?? { actor: null, environment: 'live' },
       this.#canAnswer(channel),
     );
+  }
+
+  /**
+   * Checks a call of a provider.
+   * @param rawBody null before the body is read: then a signature, which is over the body, is not checked.
+   * @throws AppError `channel_secret_invalid`.
+   */
+  async assertSigned(id: string, headers: IncomingHttpHeaders, rawBody: Buffer | null): Promise<void> {
+    const channel = isUuid(id) ? await this.#findAnywhere(id) : null;
+    if (channel === null) throw secretInvalid();
+    if (rawBody !== null || headers[secretHeader] !== undefined)
+      this.#assertSigned(channel, { headers, rawBody: rawBody ?? Buffer.alloc(0) });
+  }
+
+  #assertSigned(channel: ChannelRow, call: SignedCall): void {
+    const adapter = channel.provider === 'email' ? null : adapters[channel.provider];
+    const config = openConfig(this.#deps.secrets, channel);
+    const knowsSecret = equalSecrets(header(call.headers, secretHeader), config['inboundSecret']);
+    if (!knowsSecret && adapter?.isSigned(config, call) !== true) throw secretInvalid();
   }
 
   /** Answers WhatsApp's check of a new webhook. @throws AppError `channel_secret_invalid`. */

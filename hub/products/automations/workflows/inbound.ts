@@ -41,7 +41,7 @@ export interface Started {
   duplicate?: true;
 }
 
-const mismatch = () =>
+export const tokenMismatch = () =>
   new AppError(
     'webhook_token_mismatch',
     'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.',
@@ -64,7 +64,7 @@ interface Opened {
 async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<Opened> {
   const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
   const opened = body.workflowId === undefined ? all.filter((match) => match.active) : all;
-  if (opened.length === 0) throw mismatch();
+  if (opened.length === 0) throw tokenMismatch();
   const matches = body.workflowId === undefined ? opened.filter((match) => accepts(match, body.event)) : opened;
   const [first] = matches;
   if (first === undefined) throw nothingToStart();

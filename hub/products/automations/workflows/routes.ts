@@ -86,5 +86,10 @@ export const hookRoutes = (workflows: Workflows) =>
       workspaceOf: {
         inboundAutomationHook: ({ principal, body }) => workflows.findWorkspaceOfHook(principal, body.workflowId),
       },
+      prove: {
+        inboundAutomationHook: async ({ principal, rawBody }) => {
+          if (rawBody === null) await workflows.assertOpens(principal);
+        },
+      },
     },
   );

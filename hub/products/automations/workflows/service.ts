@@ -24,7 +24,7 @@ import type { WorkflowReader } from './content.ts';
 import { startDerived } from './derived.ts';
 import type { DerivedWorkflow } from './derived.ts';
 import { startByEvent } from './events.ts';
-import { startInbound } from './inbound.ts';
+import { startInbound, tokenMismatch } from './inbound.ts';
 import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
 import { KnownStarts } from './known-starts.ts';
 import { payloadOf, startWorkflow } from './start.ts';
@@ -209,6 +209,11 @@ export class Workflows {
     return caller.kind === 'token'
       ? caller.tenantId
       : findWebhookTokenWorkspace(this.#deps.db, webhookTokenHash(caller.token), workflowId);
+  }
+
+  /** @throws AppError `webhook_token_mismatch` for a webhook token of no workflow. */
+  async assertOpens(caller: HookCaller): Promise<void> {
+    if ((await this.findWorkspaceOfHook(caller, undefined)) === null) throw tokenMismatch();
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */

@@ -9,10 +9,14 @@ import type { Egress, EgressResponse } from '../../../../platform/egress/egress.
 /** The configuration of a channel with its secrets opened. */
 export type ChannelConfig = Record<string, string | undefined>;
 
-/** A call of the inbound endpoint, as it came. */
-export interface InboundCall {
+/** What a provider signs of a call of the inbound endpoint. */
+export interface SignedCall {
   headers: IncomingHttpHeaders;
   rawBody: Buffer;
+}
+
+/** A call of the inbound endpoint, as it came. */
+export interface InboundCall extends SignedCall {
   body: JsonObject;
 }
 
@@ -44,7 +48,7 @@ export interface SendContext {
 /** How one provider is spoken to. */
 export interface ChannelAdapter {
   /** Whether a call carries the provider's own proof that it comes from there. */
-  isSigned(config: ChannelConfig, call: InboundCall): boolean;
+  isSigned(config: ChannelConfig, call: SignedCall): boolean;
   /** A check of the provider's that is answered at once. */
   challenge?(body: JsonObject): string | null;
   /** What a call says; empty for what is no message. */
