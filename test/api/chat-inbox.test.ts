@@ -117,14 +117,15 @@ describe('the views of the inbox', () => {
       await write(visitor.conversationId);
     };
     const isAwake = '(snoozed_until IS NULL OR snoozed_until <= now())';
+    const isListed = '(assigned_user_id IS NOT NULL OR last_position > 0 OR visitor_id IS NULL)';
     const counted = async () =>
       (
         await hub.database.query(
           `SELECT count(*)::int AS all, count(*) FILTER (WHERE unread_count > 0)::int AS unread, count(*) FILTER (WHERE status = 'resolved')::int AS resolved,
-             count(*) FILTER (WHERE status = 'closed')::int AS closed, count(*) FILTER (WHERE status = 'open' AND ${isAwake})::int AS open,
+             count(*) FILTER (WHERE status = 'closed')::int AS closed, count(*) FILTER (WHERE status = 'open' AND ${isAwake} AND ${isListed})::int AS open,
              count(*) FILTER (WHERE status = 'pending' AND ${isAwake})::int AS pending,
              count(*) FILTER (WHERE status IN ('open', 'pending') AND assigned_user_id = $2 AND ${isAwake})::int AS mine,
-             count(*) FILTER (WHERE status IN ('open', 'pending') AND assigned_user_id IS NULL AND ${isAwake})::int AS unassigned,
+             count(*) FILTER (WHERE status IN ('open', 'pending') AND assigned_user_id IS NULL AND ${isAwake} AND ${isListed})::int AS unassigned,
              count(*) FILTER (WHERE status IN ('open', 'pending') AND snoozed_until > now())::int AS snoozed
            FROM chat_conversations WHERE tenant_id = $1`,
           [own.tenantId, me],

@@ -617,15 +617,38 @@ describe('a new conversation', () => {
     expect(detail).toMatchObject({ source: 'widget', visitorVerified: true });
   });
 
-  test('goes to an agent who is there, where the workspace has that done', async () => {
+  test('goes to an agent who is there with its first message, where the workspace has that done', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     await own.close(visitor.conversationId);
     await own.set({ autoAssignment: { enabled: true, capacity: 5, returnToPool: false } });
     await own.agent();
     await own.workspace.session.call('updateMe', { body: { displayName: 'Ann B.' } });
-    const { conversation } = await visitor.api.call('beginVisitorConversation');
-    expect(conversation.agentName).toBe('Ann B.');
+    const { conversation, token } = await visitor.api.call('beginVisitorConversation');
+    expect(conversation.agentName).toBeNull();
+    const begun = hub.client(token);
+    await begun.call('sendVisitorMessage', { body: { content: 'I need help', clientId: 'a' } });
+    expect((await begun.call('getVisitorConversation')).agentName).toBe('Ann B.');
+  });
+
+  test('in which nobody writes takes no capacity of an agent, and is not listed as unassigned or open', async () => {
+    const own = await chatScene(hub);
+    const tenant = { tenantId: own.tenantId };
+    await own.set({ autoAssignment: { enabled: true, capacity: 2, returnToPool: false } });
+    await own.agent();
+    const counts = () => own.workspace.session.call('countInboxConversations', { params: tenant });
+    const before = await counts();
+    const silent = await Promise.all(Array.from({ length: 4 }, () => own.visitor()));
+    expect(silent).toHaveLength(4);
+    expect(await counts()).toMatchObject({ mine: before.mine, unassigned: before.unassigned, open: before.open });
+    const writes = await own.visitor();
+    await writes.api.call('sendVisitorMessage', { body: { content: 'I need help', clientId: 'a' } });
+    const detail = await own.workspace.session.call('getInboxConversation', {
+      params: { ...tenant, id: writes.conversationId },
+    });
+    expect(detail.assignedUserId).not.toBeNull();
+    await hub.app.sweep();
+    expect(await counts()).toMatchObject({ unassigned: before.unassigned, open: before.open + 1 });
   });
 });
 

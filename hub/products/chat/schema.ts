@@ -157,10 +157,10 @@ export const chatConversations = pgTable(
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.status} IN ('open', 'pending') AND ${table.assignedUserId} IS NULL`),
     // What can be given to an agent.
-    index('chat_conversations_to_give')
+    index('chat_conversations_waiting')
       .on(table.tenantId, table.movedAt, table.id)
       .where(
-        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai'`,
+        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai' AND (${table.lastPosition} > 0 OR ${table.visitorId} IS NULL)`,
       )
       .concurrently(),
     index('chat_conversations_unread')

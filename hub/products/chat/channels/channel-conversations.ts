@@ -52,8 +52,6 @@ export function createChannelConversations({
         );
         after.push(opened.committed);
         conversation = opened.conversation;
-        const assigned = await assignment.auto(tx, tenantId, conversation);
-        if (assigned !== null) after.push(assigned.committed);
       }
       const written = await messageWriter.write(
         tx,
@@ -70,7 +68,7 @@ export function createChannelConversations({
          ON CONFLICT (visitor_id) DO UPDATE SET reply_to = excluded.reply_to`,
         [visitor.id, tenantId, channelId, replyTo],
       );
-      if (written.hasReopened) {
+      if (written.hasReopened || written.row.seq === 1) {
         const assigned = await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversation.id));
         if (assigned !== null) after.push(assigned.committed);
       }

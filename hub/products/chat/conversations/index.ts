@@ -11,6 +11,7 @@ export { someAgentIsOnline } from './owner.ts';
 export { markRead } from './read-marks.ts';
 export {
   conversationColumns,
+  hasBegun,
   messageColumns,
   presentConversation,
   presentContent,

@@ -2,18 +2,22 @@ import type { z } from 'zod';
 import type { InboxView, ListedView } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { hasBegun } from '../conversations/index.ts';
 import type { ConversationFilter } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation } from './rows.ts';
 
 const isAwake = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
 const isAtWork = `c.status IN ('open', 'pending')`;
 
+/** Of a conversation that an agent has or in which something was written. */
+const isListed = `(c.assigned_user_id IS NOT NULL OR ${hasBegun('c')})`;
+
 /** What each view holds, of a conversation `c`; `?` is whose it is. */
 const viewConditions: Record<ListedView, string | null> = {
   all: null,
   mine: `${isAtWork} AND c.assigned_user_id = ? AND ${isAwake}`,
-  unassigned: `${isAtWork} AND c.assigned_user_id IS NULL AND ${isAwake}`,
-  open: `c.status = 'open' AND ${isAwake}`,
+  unassigned: `${isAtWork} AND c.assigned_user_id IS NULL AND ${isAwake} AND ${isListed}`,
+  open: `c.status = 'open' AND ${isAwake} AND ${isListed}`,
   pending: `c.status = 'pending' AND ${isAwake}`,
   snoozed: `${isAtWork} AND c.snoozed_until > now()`,
   resolved: `c.status = 'resolved'`,
@@ -50,8 +54,8 @@ export async function countViews(
   const [work, done] = await Promise.all([
     tx.query<Record<'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'work' | 'unread', number>>(
       'count_inbox_work',
-      `SELECT count(*) FILTER (WHERE c.assigned_user_id = $2 AND ${isAwake})::int AS mine, count(*) FILTER (WHERE c.assigned_user_id IS NULL AND ${isAwake})::int AS unassigned,
-         count(*) FILTER (WHERE c.status = 'open' AND ${isAwake})::int AS open, count(*) FILTER (WHERE c.status = 'pending' AND ${isAwake})::int AS pending,
+      `SELECT count(*) FILTER (WHERE c.assigned_user_id = $2 AND ${isAwake})::int AS mine, count(*) FILTER (WHERE c.assigned_user_id IS NULL AND ${isAwake} AND ${isListed})::int AS unassigned,
+         count(*) FILTER (WHERE c.status = 'open' AND ${isAwake} AND ${isListed})::int AS open, count(*) FILTER (WHERE c.status = 'pending' AND ${isAwake})::int AS pending,
          count(*) FILTER (WHERE NOT ${isAwake})::int AS snoozed, count(*)::int AS work, count(*) FILTER (WHERE c.unread_count > 0)::int AS unread
        FROM chat_conversations c WHERE c.tenant_id = $1 AND ${isAtWork}`,
       [tenantId, userId],

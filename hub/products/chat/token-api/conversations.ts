@@ -84,7 +84,8 @@ export class Conversations {
       const name = body.name ?? visitor.display_name ?? visitor.email ?? body.externalId;
       const opened =
         found.rows[0] === undefined
-          ? await this.#open(
+          ? // An agent gets it with its first message: many sites mint for each visitor of a page.
+            await this.#deps.conversationWriter.open(
               tx,
               tenantId,
               { name, source: body.source, priority: 'normal', visitor },

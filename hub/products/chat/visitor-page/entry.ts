@@ -274,21 +274,13 @@ export class VisitorEntry {
     { name, visitor }: { name: string; visitor: VisitorRow },
     environment: 'live' | 'test',
   ): Promise<{ id: string; committed: () => void }> {
-    const { conversationWriter, assignment } = this.#deps;
-    const opened = await conversationWriter.open(
+    const { conversation, committed } = await this.#deps.conversationWriter.open(
       tx,
       tenantId,
       { name, source: 'widget', priority: 'normal', visitor },
       { actor: `visitor:${visitor.id}`, environment },
     );
-    const assigned = await assignment.auto(tx, tenantId, opened.conversation);
-    return {
-      id: opened.conversation.id,
-      committed: () => {
-        opened.committed();
-        assigned?.committed();
-      },
-    };
+    return { id: conversation.id, committed };
   }
 
   async #session(tx: Transaction, tenantId: string, visitorId: string, conversationId: string) {

@@ -166,7 +166,7 @@ export class VisitorChat {
     const actor = { actor: `visitor:${visitorId}`, environment };
     const { written, assigned } = await db.workspace(tenantId, async (tx) => {
       const [, done] = await Promise.all([
-        assignment.lock(tx, tenantId, conversationId, 'reopening'),
+        assignment.lock(tx, tenantId, conversationId, 'message'),
         messageWriter.write(
           tx,
           tenantId,
@@ -175,8 +175,9 @@ export class VisitorChat {
           actor,
         ),
       ]);
-      const reopened = done.hasReopened ? await conversationWriter.lock(tx, conversationId) : null;
-      return { written: done, assigned: reopened === null ? null : await assignment.auto(tx, tenantId, reopened) };
+      const isDue = done.hasReopened || (done.row.seq === 1 && !done.isRepeated);
+      const waiting = isDue ? await conversationWriter.lock(tx, conversationId) : null;
+      return { written: done, assigned: waiting === null ? null : await assignment.auto(tx, tenantId, waiting) };
     });
     written.committed();
     assigned?.committed();
