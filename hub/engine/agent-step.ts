@@ -40,14 +40,15 @@ export async function runAgentStep(
   attempt: number,
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
-  const stored = row?.wait?.kind === 'retry' ? undefined : row;
-  const isNew = (stored?.state ?? stored?.unread_state ?? null) === null;
+  const isNew = (row?.state ?? row?.unread_state ?? null) === null;
   const begun = isNew ? held.working(index, () => newState(held, index, step)) : null;
   if (begun !== null) noteInput(held, index, { prompt: begun.prompt });
   const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));
   // The templates of the step are rendered.
   await setAside(held, index + 1);
-  const state = begun ?? ((stored?.state ?? (await readLargeState(held, stored))) as unknown as AgentState);
+  const state = begun ?? ((row?.state ?? (await readLargeState(held, row))) as unknown as AgentState);
+  // Each try has the time of the step.
+  if (row?.wait?.kind === 'retry') state.activeMs = 0;
   if (row !== undefined) held.results.set(index, { ...row, state: null });
   const loop = new AgentLoop(deps, held, index, step, attempt, state, briefing);
   try {
@@ -263,7 +264,7 @@ class AgentLoop {
         await persist?.(tx);
       });
     } catch (error) {
-      if (!(error instanceof AppError) || this.#held.signal.aborted) throw error;
+      if (!(error instanceof AppError || error instanceof StepFailure) || this.#held.signal.aborted) throw error;
       const failure = toStepFailure(error);
       delete call.output;
       delete call.outputText;

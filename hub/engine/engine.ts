@@ -39,6 +39,7 @@ import {
   advanceRun,
   hasAdvanced,
   isSuspended,
+  keepStateForRetry,
   releaseRun,
   renewalSeconds,
   renewLease,
@@ -320,7 +321,7 @@ export class Engine {
         retry.backoffSeconds * retry.factor ** (outcome.attempt - 1),
         Math.min(outcome.failure.retryAfterSeconds ?? 0, 3_600),
       );
-      await this.#retryLater(held, index, outcome.attempt, outcome.failure, Math.min(seconds, 86_400));
+      await this.#retryLater(held, index, outcome, Math.min(seconds, 86_400));
       return false;
     }
     const error = failed ? outcome.failure.toRecord(index) : null;
@@ -523,18 +524,18 @@ export class Engine {
   async #retryLater(
     held: HeldRun,
     index: number,
-    attempt: number,
-    failure: StepFailure,
+    { attempt, failure, state }: Extract<StepOutcome, { kind: 'failed' }>,
     afterSeconds: number,
   ): Promise<void> {
     const { run } = held;
+    const isAgent = run.steps[index]?.type === 'agent';
+    const error = failure.toRecord(index);
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      await writeStep(
-        tx,
-        held,
-        stepUnderWay(index, attempt, { wait: { kind: 'retry' }, error: failure.toRecord(index) }),
-      );
+      // An agent goes on where it was: what its tools have done is not done again.
+      const isKept = isAgent && state === undefined && (await keepStateForRetry(tx, run.id, index, attempt, error));
+      const kept = isAgent && state !== undefined ? { state } : {};
+      if (!isKept) await writeStep(tx, held, stepUnderWay(index, attempt, { ...kept, wait: { kind: 'retry' }, error }));
       return promised;
     });
     this.#deps.dispatch([job]);

@@ -339,6 +339,22 @@ export async function isStepState(
   return rows.length > 0;
 }
 
+/** Lets a step wait for its next try and keeps the state that it has in the database. False when the step has no row yet. */
+export async function keepStateForRetry(
+  tx: Transaction,
+  runId: string,
+  index: number,
+  attempts: number,
+  error: RunFailure,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'keep_state_for_retry',
+    `UPDATE run_steps SET status = 'running', attempts = $3, wait = '{"kind":"retry"}', error = $4, finished_at = NULL WHERE run_id = $1 AND index = $2`,
+    [runId, index, attempts, JSON.stringify(error)],
+  );
+  return rowCount === 1;
+}
+
 interface SuspendedUntil {
   status: 'running' | 'waiting_approval';
   /** When to look again even if nobody wakes the run, in seconds; null for never. */

@@ -156,6 +156,39 @@ describe('an agent step', () => {
     expect(run.stepsResultJson[0]?.outputText).toBe('now');
   });
 
+  test('that is retried after its model failed goes on where it was, and repeats none of its tools', async () => {
+    const own = await hub.workspace();
+    await own.api.call('putAutomationModels', {
+      body: {
+        models: [{ id: 'm', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'x' }],
+        order: ['m'],
+      } as never,
+    });
+    const { id: toolProfileId } = await own.api.call('putAutomationToolProfile', {
+      body: { name: 'mail', allow: ['email.send'], deny: [] },
+    });
+    const inTest = hub.client((await own.createKey({ environment: 'test' })).key);
+    const mail = { to: ['customer@example.org'], subject: 'Your refund', text: '50 EUR' };
+    let failures = 0;
+    model.reply = (_request, turn) => {
+      if (turn === 0) return `TOOL_CALL:email.send|${JSON.stringify(mail)}`;
+      failures += 1;
+      return failures <= 2 ? { status: 503 } : 'FINAL: done';
+    };
+    const { id } = await inTest.call('createAutomationWorkflow', {
+      body: {
+        name: 'agent',
+        stepsJson: [
+          { type: 'agent', prompt: 'go', toolProfileId, retry: { maxAttempts: 2, backoffSeconds: 1, factor: 1 } },
+        ],
+      },
+    });
+    const { runId } = startedRun(await inTest.call('runAutomationWorkflow', { params: { id }, body: {} }));
+    const run = await inTest.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    expect(run).toMatchObject({ status: 'succeeded', stepsResultJson: [{ attempts: 2 }] });
+    expect((await inTest.call('listAutomationMessages', { query: { runId } })).data).toHaveLength(1);
+  });
+
   test('ends at its turns, its tokens and its time', async () => {
     model.reply = () => 'hm';
     expect(await settled(await start([{ type: 'agent', prompt: 'go', maxTurns: 2 }]))).toMatchObject({
