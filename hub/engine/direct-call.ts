@@ -8,7 +8,8 @@ import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { DirectSkill, SkillContext } from './skill.ts';
 import { stepUnderWay } from './store.ts';
 
-const maxOutputBytes = 4 * 1024 * 1024;
+/** The largest output of a step, as JSON, in bytes. */
+export const maxOutputBytes = 4 * 1024 * 1024;
 
 /**
  * Calls a skill of this process. One that reaches out and may not be repeated leaves its outcome unknown once nobody can say whether it did.

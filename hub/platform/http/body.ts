@@ -116,9 +116,7 @@ export async function readJsonBody(
     operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes),
   );
   if (bytes.length === 0) return undefined;
-  const heapBytes = heapOfJson(bytes);
-  if (heapBytes > maxHeapBytes)
-    throw new AppError('payload_too_large', 'The body has too many values; send fewer objects, lists and fields.');
+  const heapBytes = heapOfBody(bytes);
   if (heapBytes > freeBytes) await admission.beforeParse(heapBytes, bytes);
   try {
     return { value: parseJsonText(utf8.decode(bytes)), bytes };
@@ -152,16 +150,26 @@ async function* piecesOf(request: Request): AsyncGenerator<Buffer, void, undefin
   }
 }
 
+/** Estimates the heap that a JSON body uses once it is parsed, in bytes. @throws AppError `payload_too_large` when it is too much for any body. */
+export function heapOfBody(text: Uint8Array): number {
+  const heapBytes = heapOfJson(text);
+  if (heapBytes <= maxHeapBytes) return heapBytes;
+  throw new AppError('payload_too_large', 'The body has too many values; send fewer objects, lists and fields.');
+}
+
 /** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
 export async function reserveBody(memory: MemoryReservation, heapBytes: number, signal: AbortSignal): Promise<void> {
   try {
     await memory.resize(heapBytes, signal);
   } catch (error) {
     if (!(error instanceof OutOfMemory)) throw error;
-    throw new AppError(
-      'rate_limited',
-      'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
-      { retryAfterSeconds: 5 },
-    );
+    throw tooManyLargeBodies();
   }
 }
+
+export const tooManyLargeBodies = () =>
+  new AppError(
+    'rate_limited',
+    'Other requests with large bodies are not answered yet. Wait for their answers, then send this one again.',
+    { retryAfterSeconds: 5 },
+  );

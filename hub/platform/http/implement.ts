@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request, Response } from 'express';
 import type { Operation, OperationInput, OperationResult, Resource } from '../../../shared/contract/define.ts';
+import type { MemoryReservation } from '../memory-budget.ts';
 import type { Conclude } from './idempotency.ts';
 import type { PrincipalOf } from './principal.ts';
 
@@ -31,6 +32,8 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   headers: IncomingHttpHeaders;
   /** The bytes of a JSON body, as they came; empty without one. */
   rawBody: Buffer;
+  /** Memory for a body that the handler itself parses, until the request is answered. */
+  bodyMemory: MemoryReservation;
   raw: RawExchange;
 };
 

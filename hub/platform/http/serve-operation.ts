@@ -231,6 +231,7 @@ async function carryOut(
     },
     headers: request.headers,
     rawBody: read?.bytes ?? Buffer.alloc(0),
+    bodyMemory,
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;
 

@@ -15,7 +15,9 @@ import {
 import type { CommandResult } from '../../../shared/contract/nodes/command-result.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
+import { heapOfBody, tooManyLargeBodies } from '../../platform/http/body.ts';
 import { parsePart } from '../../platform/http/errors.ts';
+import type { MemoryReservation } from '../../platform/memory-budget.ts';
 import { maxCommandBytes } from './artifact-room.ts';
 import type { UploadedFile } from './results.ts';
 
@@ -33,19 +35,21 @@ export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
 /**
  * Reads a multipart result, its files into bytes of the request's own that a sweep removes should this process die. The files of a
  * result that failed are not kept. What can't be stored or used ends the reading at once.
+ * @param memory for the parsed result.
  * @throws AppError for a body that is not usable, or what `body` throws.
  */
 export async function readMultipartResult(
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Buffer>,
   partials: PartialBlobs,
+  memory: MemoryReservation,
 ): Promise<UploadedResult> {
   const ids: string[] = [];
   const discard = async () => {
     await Promise.all(ids.map((id) => partials.delete(id)));
   };
   try {
-    const { result, files } = await receive(headers, body, partials, ids);
+    const { result, files } = await receive(headers, body, partials, ids, memory);
     if (result === undefined) throw invalid('body.result', 'is required: the JSON of the result');
     return { result, files, [Symbol.asyncDispose]: discard };
   } catch (error) {
@@ -59,6 +63,7 @@ async function receive(
   body: AsyncIterable<Buffer>,
   partials: PartialBlobs,
   ids: string[],
+  memory: MemoryReservation,
 ): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
   let parser: BusboyInstance;
   try {
@@ -91,6 +96,7 @@ async function receive(
       if (name !== 'result')
         throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
+      if (!memory.tryResize(heapOfBody(Buffer.from(value)))) throw tooManyLargeBodies();
       result = parsePart('body', commandResult, parseJson(value));
     } catch (error) {
       fail(error);

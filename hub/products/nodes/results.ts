@@ -10,6 +10,7 @@ import type { nodes as resource } from '../../../shared/contract/nodes/nodes.ts'
 import { AppError } from '../../../shared/errors.ts';
 import { toStorableJson } from '../../../shared/json.ts';
 import type { JsonValue } from '../../../shared/json.ts';
+import { maxOutputBytes, outputBytesOf } from '../../engine/index.ts';
 import type { CommandOutcome, PromisedJob, Resumption } from '../../engine/index.ts';
 import type { Blobs } from '../../platform/blobs/blobs.ts';
 import { ignoreMissing } from '../../platform/blobs/partial-blobs.ts';
@@ -302,6 +303,11 @@ function judge(
   }
   if (row.type === 'node.ping' && isObject(output))
     output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };
+  const outputBytes = outputBytesOf(output, null);
+  if (outputBytes > maxOutputBytes) {
+    const message = `The output of ${row.type} takes up ${outputBytes} bytes; ${maxOutputBytes} is the most.`;
+    return { error: { code: 'output_too_large', message } };
+  }
   if (row.type === systemRun.type && !row.acceptsExitCode) {
     const error = exitFailure(systemRun.output.parse(output));
     if (error !== null) return { output, error };
