@@ -41,8 +41,10 @@ export async function followRows<Row extends { id: string }>(
       const last = rows.at(-1);
       if (last === undefined || rows.length < rowsAtOnce) break;
       after = last.id;
+      // Rows after the cursor come again in this pass, also those that become older than the late ones meanwhile.
       const late = lateOf();
-      for (const id of shown) if (id < late) shown.delete(id);
+      const passed = after < late ? after : late;
+      for (const id of shown) if (id < passed) shown.delete(id);
       replayable -= rows.length;
       if (replayable > 0) continue;
       if ((await read(after, 1)).length === 0) break;
