@@ -122,23 +122,23 @@ describe('a link token', () => {
     // A process of its own remembers which address is over its limit.
     await using office = await startHub({}, hub.database);
     const own = await chatScene(hub);
-    const statuses = async (token: string, count: number) => {
+    const enter = async (token: string) =>
+      (await send(office.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey, token } })).status;
+    // A limit of 120 a minute may begin anew once on the way.
+    const untilRefused = async (token: string) => {
       const found: number[] = [];
-      for (let index = 0; index < count; index += 1)
-        found.push(
-          (await send(office.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey, token } })).status,
-        );
+      while (found.length < 300 && found.at(-1) !== 429) found.push(await enter(token));
       return found;
     };
     const [ann, ben] = [await own.mint('ann'), await own.mint('ben')];
     // Two people of one office: together more than one address may try wrong tokens.
-    const ofAnn = await statuses(ann.token, 121);
-    expect(new Set(ofAnn.slice(0, 120))).toEqual(new Set([200]));
-    expect(ofAnn.at(-1)).toBe(429);
-    expect(await statuses(ben.token, 1)).toEqual([200]);
-    const wrong = await statuses('made-up', 121);
-    expect(new Set(wrong.slice(0, 120))).toEqual(new Set([401]));
-    expect(wrong.at(-1)).toBe(429);
+    const ofAnn = await untilRefused(ann.token);
+    expect(ofAnn.length).toBeGreaterThan(120);
+    expect(new Set(ofAnn)).toEqual(new Set([200, 429]));
+    expect(await enter(ben.token)).toBe(200);
+    const wrong = await untilRefused('made-up');
+    expect(wrong.length).toBeGreaterThan(120);
+    expect(new Set(wrong)).toEqual(new Set([401, 429]));
     await forgetLimits();
   });
 
