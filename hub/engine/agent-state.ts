@@ -21,6 +21,8 @@ export interface SaidMessage {
 export interface ToolCall {
   /** Its number within the step, from 1. */
   call: number;
+  /** The try of the step in which the model asked for it: a later try goes on with the same call. Not of calls of an earlier release. */
+  attempt?: number;
   skillId: string;
   input: JsonValue;
   status: 'pending' | 'succeeded' | 'failed';

@@ -52,11 +52,18 @@ export async function runAgentStep(
   if (row !== undefined) held.results.set(index, { ...row, state: null });
   const loop = new AgentLoop(deps, held, index, step, attempt, state, briefing);
   try {
-    return await loop.run(row?.wait ?? null);
+    return await loop.run(openWaitOf(row));
   } catch (error) {
     if (error instanceof StepFailure) return { kind: 'failed', attempt, failure: error, state: loop.json() };
     throw error;
   }
+}
+
+/** What the open tool call of a step waits for; null when none was begun. */
+function openWaitOf(row: StepRow | undefined): StepWait | null {
+  const wait = row?.wait ?? null;
+  if (wait?.kind === 'retry') return wait.of ?? null;
+  return wait?.kind === 'delay' ? null : wait;
 }
 
 class AgentLoop {
@@ -90,7 +97,7 @@ class AgentLoop {
   }
 
   async run(wait: StepWait | null): Promise<StepOutcome> {
-    let waiting = wait === null || wait.kind === 'retry' || wait.kind === 'delay' ? null : wait;
+    let waiting = wait;
     for (;;) {
       this.#held.signal.throwIfAborted();
       await this.#reserveMemory();
@@ -175,6 +182,7 @@ class AgentLoop {
         attempts: answer.attempts,
         calls: parsed.calls.map(({ skillId, input }, index) => ({
           call: before + index + 1,
+          attempt: this.#attempt,
           skillId,
           input,
           status: 'pending',
@@ -201,9 +209,10 @@ class AgentLoop {
   /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */
   async #callTool(call: ToolCall, wait: StepWait | null): Promise<StepOutcome | null> {
     const skill = this.#briefing.tools.find((known) => known.id === call.skillId);
+    const attempt = call.attempt ?? this.#attempt;
     const site: CallSite = {
       index: this.#index,
-      attempt: this.#attempt,
+      attempt,
       call: call.call,
       label: undefined,
       timeoutSeconds: remainingSeconds(this.#step, this.#state),
@@ -253,7 +262,7 @@ class AgentLoop {
         await writeReceipt(tx, {
           runId: this.#held.runId,
           stepIndex: this.#index,
-          attempt: this.#attempt,
+          attempt,
           call: call.call,
         });
     };

@@ -524,7 +524,7 @@ export class Engine {
   async #retryLater(
     held: HeldRun,
     index: number,
-    { attempt, failure, state }: Extract<StepOutcome, { kind: 'failed' }>,
+    { attempt, failure }: Extract<StepOutcome, { kind: 'failed' }>,
     afterSeconds: number,
   ): Promise<void> {
     const { run } = held;
@@ -532,10 +532,9 @@ export class Engine {
     const error = failure.toRecord(index);
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
-      // An agent goes on where it was: what its tools have done is not done again.
-      const isKept = isAgent && state === undefined && (await keepStateForRetry(tx, run.id, index, attempt, error));
-      const kept = isAgent && state !== undefined ? { state } : {};
-      if (!isKept) await writeStep(tx, held, stepUnderWay(index, attempt, { ...kept, wait: { kind: 'retry' }, error }));
+      // An agent goes on where it was written last: what its tools have done is not done again.
+      const isKept = isAgent && (await keepStateForRetry(tx, run.id, index, attempt, error));
+      if (!isKept) await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'retry' }, error }));
       return promised;
     });
     this.#deps.dispatch([job]);

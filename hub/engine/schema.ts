@@ -310,7 +310,8 @@ export type StepWait =
   | { kind: 'approval'; approvalId: string }
   | { kind: 'run'; runId: string }
   | { kind: 'delay' }
-  | { kind: 'retry' };
+  /** `of` is what an agent's open tool call still waits for, or has been answered by. */
+  | { kind: 'retry'; of?: Exclude<StepWait, { kind: 'delay' } | { kind: 'retry' }> };
 
 /** One step of a run, from the moment it began. The table lies by month, by the run's id. */
 export const runSteps = pgTable(

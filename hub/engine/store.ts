@@ -339,7 +339,10 @@ export async function isStepState(
   return rows.length > 0;
 }
 
-/** Lets a step wait for its next try and keeps the state that it has in the database. False when the step has no row yet. */
+/**
+ * Lets a step wait for its next try, and keeps the state that it has in the database and what its open call waits for. False when the step has no
+ * row yet.
+ */
 export async function keepStateForRetry(
   tx: Transaction,
   runId: string,
@@ -349,7 +352,9 @@ export async function keepStateForRetry(
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
     'keep_state_for_retry',
-    `UPDATE run_steps SET status = 'running', attempts = $3, wait = '{"kind":"retry"}', error = $4, finished_at = NULL WHERE run_id = $1 AND index = $2`,
+    `UPDATE run_steps SET status = 'running', attempts = $3, error = $4, finished_at = NULL,
+       wait = jsonb_strip_nulls(jsonb_build_object('kind', 'retry', 'of', CASE wait->>'kind' WHEN 'retry' THEN wait->'of' WHEN 'delay' THEN NULL ELSE wait END))
+     WHERE run_id = $1 AND index = $2`,
     [runId, index, attempts, JSON.stringify(error)],
   );
   return rowCount === 1;
