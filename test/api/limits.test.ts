@@ -102,7 +102,7 @@ describe('calls that are refused', () => {
       headers: { authorization: 'Bearer made-up' },
       body: {},
     });
-    expect(device.body.code).toBe('device_secret_invalid');
+    expect(device.body.code).toBe('validation_failed');
   });
 
   test('with made-up keys are limited by address over all processes, and a key that counts is not', async () => {

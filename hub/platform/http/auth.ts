@@ -3,6 +3,7 @@ import { parseCookie } from 'cookie';
 import { acceptedPermissions, entitlementsOf, productEntitlement, productOf } from '../../../shared/contract/define.ts';
 import type { Caller, Operation, Permission } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
+import { isUuid } from '../../../shared/uuid.ts';
 import { parseApiKey } from '../api-keys.ts';
 import type { RefusalLimiter } from './address-limits.ts';
 import { contains } from './client-address.ts';
@@ -305,9 +306,9 @@ export function admitSession(operation: Operation, session: SessionIdentity): vo
     throw new AppError('role_required', 'This needs the role admin.');
 }
 
-/** That of another caller is missing just as one that there is not. @throws AppError `not_found`. */
+/** The workspace of another caller is answered like one that does not exist. A malformed id is refused later. @throws AppError `not_found`. */
 function assertOwnWorkspace({ tenantId }: Record<string, string>, own: string): void {
-  if (tenantId !== undefined && tenantId.toLowerCase() !== own)
+  if (tenantId !== undefined && isUuid(tenantId) && tenantId.toLowerCase() !== own)
     throw new AppError('not_found', `There is no workspace ${tenantId}.`);
 }
 
@@ -318,7 +319,13 @@ async function authenticateDevice(
 ): Promise<Principal> {
   const secret = bearerOf(request);
   if (secret === null) throw new AppError('unauthenticated', 'Send the device secret as Authorization: Bearer.');
-  return admitDevice(await deps.devices.authenticate(params['id'] as string, secret));
+  const id = params['id'] ?? '';
+  // The id belongs to the credential, and a device that is refused with 401 takes itself for unpaired.
+  if (!isUuid(id))
+    throw new AppError('validation_failed', 'params.id must be the UUID of a node.', {
+      details: [{ path: 'params.id', message: 'must be the UUID of a node' }],
+    });
+  return admitDevice(await deps.devices.authenticate(id, secret));
 }
 
 /** Finds out whether a device that was let in before still may. @throws AppError `device_secret_invalid`. */

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { isUuid } from '../../../shared/uuid.ts';
 import { Batches } from '../../platform/db/batches.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { workspaceTopic } from '../../platform/events/workspace-topic.ts';
@@ -72,9 +71,8 @@ export class DeviceSecrets {
     this.#patientLooks = new Batches({ ...options, gatherMs, flush });
   }
 
-  /** The device that a secret belongs to, or null, also for an id that is no UUID. */
+  /** The device that a secret belongs to, or null. */
   async authenticate(nodeId: string, secret: string): Promise<KnownDevice | null> {
-    if (!isUuid(nodeId)) return null;
     return this.confirm({ nodeId: nodeId.toLowerCase(), secretHash: hashOf(secret) });
   }
 
