@@ -132,7 +132,7 @@ program
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited
         ? [
-            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept' : ''}`,
+            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept. Discard it: outrigger-companion settings discard' : ''}`,
           ]
         : []),
       ...(running?.audit.problem ? [`LOG        ${running.audit.problem}`] : []),

@@ -23,24 +23,29 @@ export async function changeSettings(
   now = folder.now(),
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
-  if (change.change === 'accept_settings') {
-    const settings = folder.acceptSettings(change.seen);
-    audit.note('owner.change', describeChange(change), settled(folder));
+  if (change.change === 'accept_settings' || change.change === 'discard_settings') {
+    const { settings, changes } =
+      change.change === 'accept_settings' ? folder.acceptSettings(change.seen) : folder.discardSettings();
+    // The count comes first, because the log cuts a long list.
+    const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
+    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, settled(folder, settings));
     return settings;
   }
+  // The same rule in what is in force and in what waits has the same ID.
+  const ruleId = randomUUID();
   return folder.changeSettings(
-    (current) => apply(current, change, now),
+    (current) => apply(current, change, now, ruleId),
     (settings, before) => {
       // Who pauses what is paused changed nothing.
       if (JSON.stringify(settings) !== JSON.stringify(before))
-        audit.note('owner.change', describeChange(change), settled(folder));
+        audit.note('owner.change', describeChange(change), settled(folder, settings));
     },
   );
 }
 
 /** Records the settings in force, for the entry of the log that notes their change. */
-export function settled(folder: DataFolder): { settings?: string } {
-  const settings = folder.recordSettings();
+export function settled(folder: DataFolder, inForce?: LocalSettings): { settings?: string } {
+  const settings = folder.recordSettings(inForce);
   return settings === undefined ? {} : { settings };
 }
 
@@ -53,14 +58,14 @@ function describeChange({ change, ...rest }: OwnerChange): string {
 }
 
 /** Adds a word about programs; the same word anew takes the place of the old one, and what is over goes. */
-export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 'createdAt'>, now: number): void {
+export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'createdAt'>, now: number): void {
   const { rules } = settings.system;
   settings.system.rules = [
     ...rules.filter(
       ({ pattern, exact, until }) =>
         (until === null || Date.parse(until) > now) && !(pattern === rule.pattern && exact === rule.exact),
     ),
-    { ...rule, id: randomUUID(), createdAt: new Date(now).toISOString() },
+    { ...rule, createdAt: new Date(now).toISOString() },
   ];
   if (settings.system.rules.length > maxRules)
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
@@ -72,7 +77,7 @@ export function isWideFolder(real: string): boolean {
   return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
 }
 
-function apply(settings: LocalSettings, change: OwnerChange, now: number): void {
+function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId: string): void {
   switch (change.change) {
     case 'pause':
     case 'resume':
@@ -127,6 +132,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       addRule(
         settings,
         {
+          id: ruleId,
           decision: change.decision,
           pattern: change.pattern.trim(),
           exact: null,
@@ -168,6 +174,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       settings.browser.headed = change.headed;
       return;
     case 'accept_settings':
+    case 'discard_settings':
       return;
     case 'keep_pictures':
       settings.capture.keepPictures = change.keep;

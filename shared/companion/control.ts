@@ -73,6 +73,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     /** `edited.hash` of the state that the owner saw: a later edit is not accepted with it. */
     seen: z.string().length(64).optional(),
   }),
+  /** Drops what another program wrote into settings.json and the owner did not accept. */
+  z.strictObject({ change: z.literal('discard_settings') }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
 

@@ -129,14 +129,15 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       print(settings, options.json, `Workflows may not read ${known} any more.`);
     });
 
-  program
+  const settingsCommand = program
     .command('settings')
     .description('show your settings')
     .addOption(json())
     .action((options: { json?: boolean }) => {
       const settings = dataFolder().readSettings();
       print(settings, options.json, JSON.stringify(settings, null, 2));
-    })
+    });
+  settingsCommand
     .command('accept')
     .description('put settings.json in force as another program, or you, edited it')
     .addOption(json())
@@ -152,6 +153,18 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         'settings.json is in force as it is now.',
       ];
       print(settings, command.optsWithGlobals().json, lines.join('\n'));
+    });
+  settingsCommand
+    .command('discard')
+    .description('drop an edit of settings.json that you did not accept')
+    .addOption(json())
+    .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+      const settings = await change(dataFolder(), { change: 'discard_settings' });
+      print(
+        settings,
+        command.optsWithGlobals().json,
+        'No edit of settings.json waits for you any more. What is in force did not change.',
+      );
     });
 
   addRules({ program, dataFolder, print });
