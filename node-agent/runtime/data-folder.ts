@@ -251,12 +251,21 @@ export class DataFolder {
     const older = copies.filter((copy) => hashOfSettings(copy) !== hash);
     // A crash between this copy and the entry leaves the copy before, which the last entry names.
     if (older.length === copies.length || hashOfSettings(copies[0]) !== hash)
-      try {
-        this.#write('settings.recorded.json', [settings, ...older].slice(0, 2));
-      } catch {
-        // On a full disk. A later start that finds another file and no copy denies everything.
-      }
+      this.#writeCopies([settings, ...older].slice(0, 2));
     return hash;
+  }
+
+  #writeCopies(copies: unknown[]): void {
+    try {
+      this.#write('settings.recorded.json', copies);
+    } catch {
+      // Without line breaks the copies usually fit in the old file on a full disk.
+      try {
+        writeOver(join(this.path, 'settings.recorded.json'), JSON.stringify(copies));
+      } catch {
+        // A later start that finds another settings file and no copy denies everything until the owner accepts the file.
+      }
+    }
   }
 
   #readCopies(): unknown[] {

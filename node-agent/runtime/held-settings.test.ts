@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { mountSmall } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { DataFolder } from './data-folder.ts';
 import { changeSettings, settled } from './owner-changes.ts';
@@ -208,6 +210,36 @@ test('a rule of the owner stays in force while an edit waits, also after a resta
   expect(start().read().system.rules).toMatchObject([{ pattern: 'ls' }]);
   expect(start().edited).toMatchObject({ needsConsent: true });
 });
+
+const disk = mountSmall();
+test.skipIf(disk === null)(
+  'what the owner allowed stays in force when a full disk takes a denial, but neither a copy of the settings nor the entry of the next denial',
+  async () => {
+    const full = disk as string;
+    try {
+      const small = new DataFolder(join(full, 'data'));
+      for (const power of ['screen', 'camera', 'audio', 'browser'] as const)
+        await changeSettings(small, { change: 'allow', power });
+      const { bavail, bsize } = statfsSync(full);
+      writeFileSync(join(full, 'filler'), Buffer.alloc(bavail * bsize));
+      await changeSettings(small, { change: 'deny', power: 'camera' });
+      const nowhere = new AuditLog(join(full, 'missing', 'audit.jsonl'));
+      await changeSettings(new DataFolder(small.path), { change: 'deny', power: 'browser' }, Date.now(), nowhere);
+      rmSync(join(full, 'filler'));
+      const later = new DataFolder(small.path);
+      const held = later.holdSettings({ recorded: later.recordedSettings(), onEdit });
+      expect(held.read()).toMatchObject({
+        capture: { screen: true, camera: false, audio: true },
+        browser: { allowed: false },
+      });
+      expect(held.edited).toMatchObject({ needsConsent: false });
+      expect(held.editSummary).toBe('settings.json does not match the log');
+    } finally {
+      execFileSync('umount', [full]);
+      rmSync(full, { recursive: true });
+    }
+  },
+);
 
 test('an edit disappears when the owner discards it, or allows all of it, and the log has what it was', async () => {
   await changeSettings(data, { change: 'pause' });
