@@ -22,9 +22,10 @@ import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
 import { recordedSettingsHash } from './audit.ts';
-import { allowsNoMore, hashOfSettings, HeldSettings } from './held-settings.ts';
+import { HeldSettings } from './held-settings.ts';
 import type { HoldOptions, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
+import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
 
 /** Something that the owner of this machine must mend; its message is one line that says how. */

@@ -1,21 +1,17 @@
-import { createHash } from 'node:crypto';
 import { stricterOf } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
-import { canonicalJson } from '../../shared/json.ts';
-import { differences, editDetails, editSummaries, harmlessEditDetail } from './settings-edits.ts';
+import {
+  allowsNoMore,
+  differences,
+  editDetails,
+  editSummaries,
+  harmlessEditDetail,
+  hashOfSettings,
+  textOf,
+} from './settings-edits.ts';
 import type { EditSource } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
-
-const textOf = (settings: unknown): string => canonicalJson(JSON.parse(JSON.stringify(settings ?? null)));
-
-/** SHA-256 of settings, in hex, by which the owner's log knows them. */
-export const hashOfSettings = (settings: unknown): string =>
-  createHash('sha256').update(textOf(settings)).digest('hex');
-
-/** Whether settings allow nothing that other ones do not. */
-export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
-  textOf(stricterOf(than, settings)) === textOf(settings);
 
 /** Settings that deny everything that an owner can deny. */
 const safestSettings = (): LocalSettings =>
@@ -153,16 +149,15 @@ export class HeldSettings {
     const settings = apply(structuredClone(before));
     const waits = this.#proposed === undefined ? undefined : appliedIfPossible(this.#proposed, apply);
     const proposed = waits === undefined || allowsNoMore(waits, settings) ? undefined : waits;
-    const take = () => this.#take(settings, proposed);
     const tightens = allowsNoMore(settings, before);
-    if (tightens) take();
+    if (tightens) this.#take(settings, proposed);
     try {
       this.#write(proposed !== undefined && this.#fileKeepsProposed ? proposed : settings);
     } catch (error) {
       if (!tightens || mustWrite) throw error;
       this.#isWritten = false;
     }
-    if (!tightens) take();
+    if (!tightens) this.#take(settings, proposed);
     return { settings: structuredClone(settings), before };
   }
 

@@ -1,4 +1,18 @@
+import { createHash } from 'node:crypto';
+import { stricterOf } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { canonicalJson } from '../../shared/json.ts';
+
+/** Settings as text, by which two of them are compared. */
+export const textOf = (settings: unknown): string => canonicalJson(JSON.parse(JSON.stringify(settings ?? null)));
+
+/** SHA-256 of settings, in hex, by which the owner's log knows them. */
+export const hashOfSettings = (settings: unknown): string =>
+  createHash('sha256').update(textOf(settings)).digest('hex');
+
+/** Whether settings allow nothing that other ones do not. */
+export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
+  textOf(stricterOf(than, settings)) === textOf(settings);
 
 /** Where settings come from that allow more than the companion accepts. */
 export type EditSource = 'running' | 'stopped' | 'log';
