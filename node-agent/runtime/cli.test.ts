@@ -43,6 +43,21 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+test('hosts adds to a list, and takes a host back only where it is removed', async () => {
+  await say('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
+  const added = await say('hosts', '--private', '127.0.0.1:4000');
+  expect(added.stdout).toContain('private    127.0.0.1:3000, 127.0.0.1:4000');
+  expect(added.stdout).toContain('blocked    ads.example');
+  expect((await say('hosts', '--private', '127.0.0.1:3000', '--remove')).stdout).toContain(
+    'private    127.0.0.1:4000\n',
+  );
+  expect(await say('hosts', '--block', 'shop.example', '--remove')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('shop.example is not in the list') as string,
+  });
+  expect((await say('hosts', '--private')).stdout).toContain('private    none');
+});
+
 const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
 

@@ -77,6 +77,21 @@ export function isWideFolder(real: string): boolean {
   return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
 }
 
+/** A list of hosts with a change. @throws CompanionError when a host to remove is not in the list. */
+function changeList(
+  list: string[],
+  named: string[] | undefined,
+  mode: 'add' | 'remove' | 'replace' = 'replace',
+): string[] {
+  if (named === undefined) return list;
+  if (mode === 'replace') return named;
+  if (mode === 'add') return [...new Set([...list, ...named])];
+  const unknown = named.find((host) => !list.includes(host));
+  if (unknown !== undefined)
+    throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no host'}.`);
+  return list.filter((host) => !named.includes(host));
+}
+
 function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId: string): void {
   switch (change.change) {
     case 'pause':
@@ -150,13 +165,15 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       return;
     }
     case 'browser_hosts': {
-      const { allowHosts = settings.browser.allowHosts, blockHosts = settings.browser.blockHosts } = change;
+      const { browser } = settings;
+      const allowHosts = changeList(browser.allowHosts, change.allowHosts, change.mode);
+      const blockHosts = changeList(browser.blockHosts, change.blockHosts, change.mode);
+      const privateHosts = changeList(browser.privateHosts, change.privateHosts, change.mode);
       const wrong = [...allowHosts, ...blockHosts].find((pattern) => hostOfPattern(pattern) === null);
       if (wrong !== undefined)
         throw new CompanionError(
           `"${wrong}" must be a host such as example.org, or *.example.org for all hosts below it.`,
         );
-      const { privateHosts = settings.browser.privateHosts } = change;
       const unreadable = privateHosts.find((text) => parsePrivateEntry(text) === null);
       if (unreadable !== undefined)
         throw new CompanionError(

@@ -63,6 +63,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     allowHosts: hosts.optional(),
     blockHosts: hosts.optional(),
     privateHosts: hosts.optional(),
+    /** What happens to the hosts of each list that is given; `replace` when left out. */
+    mode: z.enum(['add', 'remove', 'replace']).optional(),
   }),
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
