@@ -58,6 +58,17 @@ test('hosts adds to a list, and takes a host back only where it is removed', asy
   expect((await say('hosts', '--private')).stdout).toContain('private    none');
 });
 
+test('share refuses the data folder of this companion and of another one', async () => {
+  const other = join(home, 'other');
+  mkdirSync(join(other, 'journal'), { recursive: true });
+  appendFileSync(join(other, 'control.key'), 'key');
+  for (const path of [join(home, 'data'), join(home, 'data', 'journal'), other, join(other, 'journal')]) {
+    const { code, stderr } = await say('share', path);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is in the data folder of a companion') as string]);
+  }
+  expect(JSON.parse((await say('settings', '--json')).stdout)).toMatchObject({ sharedFolders: [] });
+});
+
 const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { wideMeaning } from '../../shared/companion/consent-words.ts';
@@ -9,6 +9,7 @@ import type { LocalSettings, ProgramRule } from '../../shared/companion/settings
 import { AuditLog } from './audit.ts';
 import { parsePrivateEntry } from './commands/browser/addresses.ts';
 import { hostOfPattern } from './commands/browser/host-patterns.ts';
+import { isInside, isOfCompanion } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { wordsOf } from './program-rules.ts';
@@ -33,6 +34,7 @@ export async function changeSettings(
   }
   // The same rule in what is in force and in what waits has the same ID.
   const ruleId = randomUUID();
+  if (change.change === 'share') assertNoDataFolder(change.path, folder);
   return folder.changeSettings(
     (current) => apply(current, change, now, ruleId),
     (settings, before) => {
@@ -41,6 +43,15 @@ export async function changeSettings(
         audit.note('owner.change', describeChange(change), settled(folder, settings));
     },
   );
+}
+
+/** @throws CompanionError for a path in the data folder of this companion or of another one. */
+function assertNoDataFolder(path: string, folder: DataFolder): void {
+  const real = existsSync(path) ? realpathSync(path) : path;
+  if (isInside(realpathSync(folder.path), real) || isOfCompanion(real))
+    throw new CompanionError(
+      `${path} is in the data folder of a companion, which holds its keys and is never shared. Share another folder.`,
+    );
 }
 
 /** Records the settings in force, for the entry of the log that notes their change. */
