@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
@@ -57,6 +57,39 @@ test('hosts adds to a list, and takes a host back only where it is removed', asy
   });
   expect((await say('hosts', '--private')).stdout).toContain('private    none');
 });
+
+test.each(['{', '{ "capture": 1 }'])(
+  'with broken settings (%s) status and doctor show the rest, and pause says how to mend them',
+  async (text) => {
+    await say('allow', 'screen');
+    const settings = join(home, 'data', 'settings.json');
+    writeFileSync(settings, text);
+    const status = await say('status');
+    expect(status.code).toBe(1);
+    expect(status.stdout).toMatch(
+      /^BROKEN {5}.*settings\.json is broken[^]*paired {5}no\nrunning {4}no\n[^]*allowed {4}nothing/,
+    );
+    expect(JSON.parse((await say('status', '--json')).stdout)).toMatchObject({
+      running: null,
+      broken: [{ file: 'settings' }],
+      settings: { capture: { screen: false }, files: { allowed: false } },
+    });
+    const checks = JSON.parse((await say('doctor', '--json')).stdout) as { check: string; state: string }[];
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'settings', state: 'fail' }));
+    expect(checks.map(({ check }) => check)).toEqual(expect.arrayContaining(['disk', 'pairing', 'running', 'log']));
+    expect(await say('pause')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('until then every command is refused, also without a pause') as string,
+    });
+    // As the sentence says.
+    rmSync(settings);
+    expect(await say('settings', 'accept')).toMatchObject({ code: 0 });
+    expect(await say('status')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('allowed    nothing') as string,
+    });
+  },
+);
 
 test('share refuses the data folder of this companion and of another one', async () => {
   const other = join(home, 'other');
