@@ -4,7 +4,7 @@ import { useAction, useStore } from './companion-context.tsx';
 import { ActionError, Button, Line, Notice } from './controls.tsx';
 import { Decision } from './modal.tsx';
 
-/** Settings that another program edited: what differs, and a button that lets it count. */
+/** Settings that another program edited: what differs, and buttons that put the edit in force or drop it. */
 export function EditedSettings({ edited }: { edited: NonNullable<CompanionState['edited']> }) {
   const store = useStore();
   const action = useAction();
@@ -12,16 +12,28 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
   return (
     <Notice
       tone="warning"
-      title="Your settings were changed by another program"
+      title="Your settings do not match the log"
       end={
-        <Button
-          disabled={action.isBusy}
-          onClick={() =>
-            void action.run(() => store.change({ change: 'accept_settings', ...(hash === null ? {} : { seen: hash }) }))
-          }
-        >
-          {needsConsent ? 'Accept these changes' : 'I have looked'}
-        </Button>
+        <>
+          <Button
+            disabled={action.isBusy}
+            onClick={() =>
+              void action.run(() =>
+                store.change({ change: 'accept_settings', ...(hash === null ? {} : { seen: hash }) }),
+              )
+            }
+          >
+            {needsConsent ? 'Accept these changes' : 'I have looked'}
+          </Button>
+          {needsConsent && (
+            <Button
+              disabled={action.isBusy}
+              onClick={() => void action.run(() => store.change({ change: 'discard_settings' }))}
+            >
+              Discard
+            </Button>
+          )}
+        </>
       }
     >
       <p>
@@ -38,7 +50,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
           ))}
         </ul>
       )}
-      <ActionError action={action} title="The changes do not count yet" />
+      <ActionError action={action} title="Nothing was changed" />
     </Notice>
   );
 }

@@ -72,8 +72,22 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByText('capture.camera: false → true').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Accept these changes' }).click();
-    await page.getByText('Your settings were changed').waitFor({ state: 'detached' });
+    await page.getByText('Your settings do not match the log').waitFor({ state: 'detached' });
     expect(companion.of('change')).toEqual([{ change: 'accept_settings', seen: 'a'.repeat(64) }]);
+  });
+
+  test('that an edit of the settings is discarded', async () => {
+    companion.state.edited = {
+      needsConsent: true,
+      detail: 'Another program changed settings.json.',
+      hash: 'a'.repeat(64),
+      changes: ['capture.camera: false → true'],
+    };
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Your settings do not match the log').waitFor({ state: 'detached' });
+    expect(companion.of('change')).toEqual([{ change: 'discard_settings' }]);
   });
 
   test('that a changed log is set aside', async () => {

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
@@ -42,6 +42,65 @@ async function listen(server: Server): Promise<number> {
   onTestFinished(() => void server.close());
   return (server.address() as AddressInfo).port;
 }
+
+test('hosts adds to a list, and takes a host back only where it is removed', async () => {
+  await say('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
+  const added = await say('hosts', '--private', '127.0.0.1:4000');
+  expect(added.stdout).toContain('private    127.0.0.1:3000, 127.0.0.1:4000');
+  expect(added.stdout).toContain('blocked    ads.example');
+  expect((await say('hosts', '--private', '127.0.0.1:3000', '--remove')).stdout).toContain(
+    'private    127.0.0.1:4000\n',
+  );
+  expect(await say('hosts', '--block', 'shop.example', '--remove')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('shop.example is not in the list') as string,
+  });
+  expect((await say('hosts', '--private')).stdout).toContain('private    none');
+});
+
+test.each(['{', '{ "capture": 1 }'])(
+  'with broken settings (%s) status and doctor show the rest, and pause says how to mend them',
+  async (text) => {
+    await say('allow', 'screen');
+    const settings = join(home, 'data', 'settings.json');
+    writeFileSync(settings, text);
+    const status = await say('status');
+    expect(status.code).toBe(1);
+    expect(status.stdout).toMatch(
+      /^BROKEN {5}.*settings\.json is broken[^]*paired {5}no\nrunning {4}no\n[^]*allowed {4}nothing/,
+    );
+    expect(JSON.parse((await say('status', '--json')).stdout)).toMatchObject({
+      running: null,
+      broken: [{ file: 'settings' }],
+      settings: { capture: { screen: false }, files: { allowed: false } },
+    });
+    const checks = JSON.parse((await say('doctor', '--json')).stdout) as { check: string; state: string }[];
+    expect(checks).toContainEqual(expect.objectContaining({ check: 'settings', state: 'fail' }));
+    expect(checks.map(({ check }) => check)).toEqual(expect.arrayContaining(['disk', 'pairing', 'running', 'log']));
+    expect(await say('pause')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('until then every command is refused, also without a pause') as string,
+    });
+    // As the sentence says.
+    rmSync(settings);
+    expect(await say('settings', 'accept')).toMatchObject({ code: 0 });
+    expect(await say('status')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('allowed    nothing') as string,
+    });
+  },
+);
+
+test('share refuses the data folder of this companion and of another one', async () => {
+  const other = join(home, 'other');
+  mkdirSync(join(other, 'journal'), { recursive: true });
+  appendFileSync(join(other, 'control.key'), 'key');
+  for (const path of [join(home, 'data'), join(home, 'data', 'journal'), other, join(other, 'journal')]) {
+    const { code, stderr } = await say('share', path);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is in the data folder of a companion') as string]);
+  }
+  expect(JSON.parse((await say('settings', '--json')).stdout)).toMatchObject({ sharedFolders: [] });
+});
 
 const pairWith = (hub: string) => say('pair', 'ABCD-EFGH', '--hub', hub);
 const machineWords = /ECONN|ENOTFOUND|EAI_|HPE_|SSL|EPROTO|SELF_SIGNED|UND_|fetch failed/;

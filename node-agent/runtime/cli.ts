@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { describeOrigin } from '../../shared/companion/origin-words.ts';
-import { isAllowed, powers } from '../../shared/companion/settings.ts';
+import { inForce, isAllowed, powers } from '../../shared/companion/settings.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
@@ -22,6 +22,7 @@ import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
 import { askStatus, describeRunning } from './running-status.ts';
+import { readOwnFiles } from './state-view.ts';
 import { Supervisor } from './supervisor.ts';
 
 // Node opens its inspector on SIGUSR1. A program that a workflow started could then run code as the companion.
@@ -119,9 +120,11 @@ program
   .addOption(json())
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
-    const [pairing, settings, running] = [folder.readPairing(), folder.settingsInForce(), await askStatus(folder)];
+    const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
+    const [settings, running] = [inForce(own, folder.now()), await askStatus(folder)];
     const allowed = powers.filter((power) => isAllowed(settings, power, Date.now()) && power !== 'files');
     const lines = [
+      ...(problem === null ? [] : [`BROKEN     ${problem}`]),
       `paired     ${pairing === null ? 'no' : `${pairing.hub} (node ${pairing.nodeId})`}`,
       `running    ${running === null ? 'no' : describeRunning(running)}`,
       `commands   ${running === null || running.running.length === 0 ? 'none under way' : running.running.map(({ type }) => type).join(', ')}`,
@@ -132,7 +135,7 @@ program
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited
         ? [
-            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept' : ''}`,
+            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept. Discard it: outrigger-companion settings discard' : ''}`,
           ]
         : []),
       ...(running?.audit.problem ? [`LOG        ${running.audit.problem}`] : []),
@@ -141,11 +144,11 @@ program
         : []),
     ];
     print(
-      { paired: pairing === null ? null : { nodeId: pairing.nodeId, hub: pairing.hub }, running, settings },
+      { paired: pairing === null ? null : { nodeId: pairing.nodeId, hub: pairing.hub }, running, settings, broken },
       options.json,
       lines.join('\n'),
     );
-    if (options.check === true && running?.connected !== true) process.exitCode = 1;
+    if (problem !== null || (options.check === true && running?.connected !== true)) process.exitCode = 1;
   });
 
 addSettingsCommands(context);

@@ -496,13 +496,12 @@ export class Companion {
   /** Turns off for good what was allowed until now, so that a clock that is turned back does not allow it again. */
   async #endGrants(): Promise<void> {
     const { folder } = this.#options;
-    let over: string[] = [];
+    const now = folder.now();
     await folder
       .changeSettings(
-        (settings) => {
-          over = endGrants(settings, folder.now());
-        },
-        () => {
+        (settings) => void endGrants(settings, now),
+        (_settings, before) => {
+          const over = endGrants(before, now);
           this.#audit.note('settings.ended', over.length === 0 ? 'a rule' : over.join(', '), settled(folder));
         },
       )

@@ -22,9 +22,10 @@ import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
 import { recordedSettingsHash } from './audit.ts';
-import { allowsNoMore, hashOfSettings, HeldSettings } from './held-settings.ts';
+import { HeldSettings } from './held-settings.ts';
 import type { HoldOptions, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
+import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
 
 /** Something that the owner of this machine must mend; its message is one line that says how. */
@@ -165,7 +166,7 @@ export class DataFolder {
       {
         stamp: () => this.stampOf('settings.json'),
         read: () => this.#readSettingsFile(),
-        write: (settings) => this.#writeSettings(settings),
+        write: (settings) => this.#writing(() => this.#writeSettings(settings)),
       },
       options,
     );
@@ -187,21 +188,38 @@ export class DataFolder {
    * @throws CompanionError that names what is wrong in the file.
    */
   readSettings(): LocalSettings {
-    if (this.#held !== undefined) return this.#held.read();
-    return this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined }).read();
+    return this.#holder().read();
+  }
+
+  /** The settings that this process keeps in memory; otherwise those of the file, compared with the recorded ones. */
+  #holder(): HeldSettings {
+    return this.#held ?? this.#examineSettings({ recorded: this.recordedSettings(), onEdit: () => undefined });
   }
 
   /**
    * Puts the settings file in force as it is.
    * @param seen Hash of the edit that the owner saw.
-   * @throws CompanionError when the file cannot be read or was edited again since, or the error of the file system.
+   * @returns the settings in force, and what changed. @throws CompanionError when the file cannot be read, written, or was edited again since.
    */
-  acceptSettings(seen?: string): LocalSettings {
-    if (this.#held === undefined) return this.#readSettingsFile();
-    const accepted = this.#held.accept(seen);
-    if (accepted === null)
+  acceptSettings(seen?: string): { settings: LocalSettings; changes: string[] } {
+    const held = this.#holder();
+    held.read();
+    const changes = held.edited?.changes ?? [];
+    const settings = held.accept(seen);
+    if (settings === null)
       throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
-    return accepted;
+    return { settings, changes };
+  }
+
+  /**
+   * Drops what waits for the owner to accept it.
+   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written.
+   */
+  discardSettings(): { settings: LocalSettings; changes: string[] } {
+    const held = this.#holder();
+    held.read();
+    const changes = held.edited?.changes ?? [];
+    return { settings: held.discard(), changes };
   }
 
   /** The settings that the owner's log recorded last; undefined when none were recorded. */
@@ -222,10 +240,10 @@ export class DataFolder {
    * Keeps a copy of the settings in force, so that a later start can compare the file with them.
    * @returns their hash for an entry of the owner's log; undefined when the settings cannot be read.
    */
-  recordSettings(): string | undefined {
+  recordSettings(given?: LocalSettings): string | undefined {
     let settings: LocalSettings;
     try {
-      settings = this.#held === undefined ? this.#readSettingsFile() : (this.#held.current ?? this.#readSettingsFile());
+      settings = given ?? this.#held?.current ?? this.#readSettingsFile();
     } catch {
       return undefined;
     }
@@ -234,12 +252,21 @@ export class DataFolder {
     const older = copies.filter((copy) => hashOfSettings(copy) !== hash);
     // A crash between this copy and the entry leaves the copy before, which the last entry names.
     if (older.length === copies.length || hashOfSettings(copies[0]) !== hash)
-      try {
-        this.#write('settings.recorded.json', [settings, ...older].slice(0, 2));
-      } catch {
-        // On a full disk. A later start that finds another file and no copy denies everything.
-      }
+      this.#writeCopies([settings, ...older].slice(0, 2));
     return hash;
+  }
+
+  #writeCopies(copies: unknown[]): void {
+    try {
+      this.#write('settings.recorded.json', copies);
+    } catch {
+      // Without line breaks the copies usually fit in the old file on a full disk.
+      try {
+        writeOver(join(this.path, 'settings.recorded.json'), JSON.stringify(copies));
+      } catch {
+        // A later start that finds another settings file and no copy denies everything until the owner accepts the file.
+      }
+    }
   }
 
   #readCopies(): unknown[] {
@@ -263,7 +290,7 @@ export class DataFolder {
       value === undefined
         ? 'is broken: it is not JSON'
         : `is broken at ${issue?.path.join('.') || 'its beginning'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
-      'until then every command is refused, also without a pause: mend it, or remove it to switch everything off.',
+      'until then every command is refused, also without a pause: mend it, or remove it and run outrigger-companion settings accept, which switches everything off.',
     );
   }
 
@@ -282,7 +309,9 @@ export class DataFolder {
   }
 
   /**
-   * Changes the settings; of several programs that do so at once, one after the other. A change that only denies more needs no room on the disk.
+   * Changes the settings in force, and those that wait for the owner; of several programs that do so at once, one after the other. A change that only denies more
+   * needs no room on the disk.
+   * @param change Called for each of the two.
    * @param onChanged Called with the settings as they are then, before another program has its turn.
    * @throws CompanionError where it is not its turn in time, or the folder can't be written; nothing is changed then.
    */
@@ -290,29 +319,31 @@ export class DataFolder {
     change: (settings: LocalSettings) => void,
     onChanged: (settings: LocalSettings, before: LocalSettings) => void = () => undefined,
   ): Promise<LocalSettings> {
-    const changed = () => {
-      const before = this.readSettings();
-      const settings = structuredClone(before);
+    const apply = (settings: LocalSettings) => {
       change(settings);
-      return { before, settings: localSettings.parse(settings) };
+      return localSettings.parse(settings);
     };
     using _lock = await this.#takeTurn().catch((error: unknown) => {
-      const { before, settings } = changed();
-      if (isDiskFull(error) && allowsNoMore(settings, before)) return null;
+      const before = this.readSettings();
+      if (isDiskFull(error) && allowsNoMore(apply(structuredClone(before)), before)) return null;
       throw error;
     });
-    const { before, settings } = changed();
+    const { settings, before } = this.#holder().change(apply, { mustWrite: this.#held === undefined });
+    onChanged(settings, before);
+    return settings;
+  }
+
+  /** @throws CompanionError in place of an error of the file system. */
+  #writing(write: () => void): void {
     try {
-      if (this.#held === undefined) this.#writeSettings(settings);
-      else this.#held.change(settings);
+      write();
     } catch (error) {
+      if (error instanceof CompanionError) throw error;
       throw new CompanionError(
         `${join(this.path, 'settings.json')} can't be written (${(error as NodeJS.ErrnoException).code ?? 'error'}), so nothing was changed; mend the permissions of its folder, or make room on its disk.`,
         { cause: error },
       );
     }
-    onChanged(settings, before);
-    return settings;
   }
 
   /** Tells one writing of a file from another; null when there is none. */

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { isAllowed, powers } from '../../shared/companion/settings.ts';
+import { inForce, isAllowed, powers } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
@@ -13,6 +13,7 @@ import type { SystemPermissions } from './permissions.ts';
 import { ProcessGuard } from './process-guard.ts';
 import { proxyFor } from './proxy.ts';
 import { describeRunning, statusOf } from './running-status.ts';
+import { readOwnFiles } from './state-view.ts';
 
 /** One thing that was looked at; `warn` is no failure. */
 export interface DoctorCheck {
@@ -69,8 +70,17 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
 
   add('data folder', 'ok', folder.path);
   add('disk', ...lookAtDisk(folder.path));
-  const pairing = folder.readPairing();
-  if (pairing === null) add('pairing', 'fail', 'not paired; pair with: outrigger-companion pair CODE --hub URL');
+  const { pairing, settings: own, broken, problem } = readOwnFiles(folder);
+  const [first] = broken;
+  const brokenPairing = broken.find(({ file }) => file === 'identity');
+  if (problem !== null && first !== brokenPairing) add('settings', 'fail', problem);
+  if (brokenPairing !== undefined)
+    add(
+      'pairing',
+      'fail',
+      (first === brokenPairing ? problem : null) ?? `${brokenPairing.path}: ${brokenPairing.detail}`,
+    );
+  else if (pairing === null) add('pairing', 'fail', 'not paired; pair with: outrigger-companion pair CODE --hub URL');
   else {
     add('pairing', 'ok', `node ${pairing.nodeId} of ${pairing.hub}`);
     try {
@@ -100,7 +110,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     audit.problem === null ? (audit.unwritten === 0 ? 'ok' : 'warn') : 'fail',
     audit.problem ?? (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for room on the disk`),
   );
-  const settings = folder.settingsInForce();
+  const settings = inForce(own, folder.now());
   if (running?.edited) add('settings', 'warn', running.edited.detail);
   if (settings.system.allowed && !settings.system.ask) add('programs', 'warn', unattended);
   add(

@@ -1,11 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { mountSmall } from '../../test/fixtures/small-disk.ts';
 import { AuditLog } from './audit.ts';
 import { DataFolder } from './data-folder.ts';
-import { changeSettings } from './owner-changes.ts';
+import { changeSettings, settled } from './owner-changes.ts';
 
 let folder: string;
 let data: DataFolder;
@@ -103,11 +105,14 @@ test.each([
   expect(browser.blockHosts).toEqual(['example.org']);
 });
 
-/** Starts on the folder as a new process does. */
-const start = () => {
+/** Starts on the folder as a new process does, and records the settings in force. */
+const startData = () => {
   const next = new DataFolder(folder);
-  return next.holdSettings({ recorded: next.recordedSettings(), onEdit });
+  const held = next.holdSettings({ recorded: next.recordedSettings(), onEdit });
+  if (held.needsRecord) new AuditLog(next.audit).note('settings.edited', held.editSummary, settled(next));
+  return { next, held };
 };
+const start = () => startData().held;
 
 test('an edit while no companion ran denies immediately, and allows only after the owner accepts it', async () => {
   await changeSettings(data, { change: 'allow', power: 'screen' });
@@ -134,6 +139,133 @@ test('a change without a companion does not accept what another program wrote in
   write({ capture: { screen: true, camera: true } });
   await changeSettings(data, { change: 'pause' });
   expect(start().read()).toMatchObject({ paused: true, capture: { screen: true, camera: false } });
+});
+
+const backup = { capture: { screen: true, camera: true }, sharedFolders: ['/etc'], system: { allowed: true } };
+
+test.each([
+  ['an edit while no companion ran', () => undefined],
+  ['an edit without a copy of the settings before', () => rmSync(join(folder, 'settings.recorded.json'))],
+  ['a restored backup, whose log does not match', () => rmSync(data.audit)],
+])('changes of the owner keep %s on offer, also after a restart', async (_what, damage) => {
+  await changeSettings(data, { change: 'pause' });
+  damage();
+  write(backup);
+  for (const change of [{ change: 'pause' }, { change: 'resume' }, { change: 'deny', power: 'camera' }] as const) {
+    await changeSettings(startData().next, change);
+    // Without a companion, too.
+    await changeSettings(new DataFolder(folder), { change: 'allow', power: 'audio' });
+    expect(start().read()).toMatchObject({
+      capture: { screen: false, camera: false, audio: true },
+      sharedFolders: [],
+      system: { allowed: false },
+    });
+    expect(start().edited).toMatchObject({
+      needsConsent: true,
+      changes: expect.arrayContaining(['capture.screen: false → true']) as string[],
+    });
+  }
+  await changeSettings(startData().next, { change: 'accept_settings' });
+  expect(start().edited).toBeNull();
+  expect(start().read()).toMatchObject({
+    paused: false,
+    capture: { screen: true, camera: false, audio: true },
+    sharedFolders: ['/etc'],
+    system: { allowed: true },
+  });
+});
+
+test('changes of the owner keep an edit on offer that came while the companion ran', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  const held = data.holdSettings({ onEdit });
+  write(backup);
+  await changeSettings(data, { change: 'pause' });
+  await changeSettings(data, { change: 'deny', power: 'screen' });
+  expect(held.read()).toMatchObject({ paused: true, capture: { screen: false, camera: false }, sharedFolders: [] });
+  // A later start finds what is in force.
+  expect(start().edited).toBeNull();
+  await changeSettings(data, { change: 'accept_settings' });
+  expect(held.read()).toMatchObject({
+    paused: true,
+    capture: { screen: false, camera: true },
+    sharedFolders: ['/etc'],
+  });
+});
+
+test('a rule of the owner stays in force while an edit waits, also after a restart, and where the edit has no such rule', async () => {
+  await changeSettings(data, { change: 'add_rule', decision: 'deny', pattern: 'rm **' });
+  write(backup);
+  const allowed = await changeSettings(new DataFolder(folder), {
+    change: 'add_rule',
+    decision: 'allow',
+    pattern: 'ls',
+  });
+  const [refused] = allowed.system.rules.filter(({ decision }) => decision === 'deny');
+  expect(
+    start()
+      .read()
+      .system.rules.map(({ pattern }) => pattern),
+  ).toEqual(expect.arrayContaining(['rm **', 'ls']));
+  await changeSettings(startData().next, { change: 'remove_rule', id: refused?.id as string });
+  expect(start().read().system.rules).toMatchObject([{ pattern: 'ls' }]);
+  expect(start().edited).toMatchObject({ needsConsent: true });
+});
+
+const disk = mountSmall();
+test.skipIf(disk === null)(
+  'what the owner allowed stays in force when a full disk takes a denial, but neither a copy of the settings nor the entry of the next denial',
+  async () => {
+    const full = disk as string;
+    try {
+      const small = new DataFolder(join(full, 'data'));
+      for (const power of ['screen', 'camera', 'audio', 'browser'] as const)
+        await changeSettings(small, { change: 'allow', power });
+      const { bavail, bsize } = statfsSync(full);
+      writeFileSync(join(full, 'filler'), Buffer.alloc(bavail * bsize));
+      await changeSettings(small, { change: 'deny', power: 'camera' });
+      const nowhere = new AuditLog(join(full, 'missing', 'audit.jsonl'));
+      await changeSettings(new DataFolder(small.path), { change: 'deny', power: 'browser' }, Date.now(), nowhere);
+      rmSync(join(full, 'filler'));
+      const later = new DataFolder(small.path);
+      const held = later.holdSettings({ recorded: later.recordedSettings(), onEdit });
+      expect(held.read()).toMatchObject({
+        capture: { screen: true, camera: false, audio: true },
+        browser: { allowed: false },
+      });
+      expect(held.edited).toMatchObject({ needsConsent: false });
+      expect(held.editSummary).toBe('settings.json does not match the log');
+    } finally {
+      execFileSync('umount', [full]);
+      rmSync(full, { recursive: true });
+    }
+  },
+);
+
+test('an edit disappears when the owner discards it, or allows all of it, and the log has what it was', async () => {
+  await changeSettings(data, { change: 'pause' });
+  write({ capture: { camera: true } });
+  const { next, held } = startData();
+  const summaries = () => new AuditLog(data.audit).read(10).map(({ summary }) => summary);
+  await changeSettings(next, { change: 'discard_settings' });
+  expect(held.edited).toBeNull();
+  expect(start().edited).toBeNull();
+  expect(start().read()).toMatchObject({ paused: true, capture: { camera: false } });
+  expect(summaries().at(-1)).toContain('capture.camera: false → true');
+
+  write({ paused: true, capture: { camera: true } });
+  await changeSettings(new DataFolder(folder), { change: 'allow', power: 'camera' });
+  expect(start().edited).toBeNull();
+  expect(start().read().capture.camera).toBe(true);
+});
+
+test('the log has what the owner accepted, cut to its length', async () => {
+  await changeSettings(data, { change: 'allow', power: 'screen' });
+  write({ capture: { screen: true, camera: true }, sharedFolders: [`/${'x'.repeat(1_000)}`] });
+  await changeSettings(new DataFolder(folder), { change: 'accept_settings' });
+  const [entry] = new AuditLog(data.audit).read(1);
+  expect(entry?.summary).toMatch(/^accept settings \(2 changes\): sharedFolders: \[\] → /);
+  expect(entry?.summary).toContain('capture.camera: false → true');
+  expect(entry?.summary.length).toBeLessThanOrEqual(300);
 });
 
 test('an edit while no companion ran that only denies is in force, and shown', async () => {

@@ -1,47 +1,21 @@
-import { createHash } from 'node:crypto';
 import { stricterOf } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
-import { canonicalJson } from '../../shared/json.ts';
+import {
+  allowsNoMore,
+  differences,
+  editDetails,
+  editSummaries,
+  harmlessEditDetail,
+  hashOfSettings,
+  textOf,
+} from './settings-edits.ts';
+import type { EditSource } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
-
-const textOf = (settings: unknown): string => canonicalJson(JSON.parse(JSON.stringify(settings ?? null)));
-
-/** SHA-256 of settings, in hex, by which the owner's log knows them. */
-export const hashOfSettings = (settings: unknown): string =>
-  createHash('sha256').update(textOf(settings)).digest('hex');
-
-/** Whether settings allow nothing that other ones do not. */
-export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
-  textOf(stricterOf(than, settings)) === textOf(settings);
 
 /** Settings that deny everything that an owner can deny. */
 const safestSettings = (): LocalSettings =>
   localSettings.parse({ files: { allowed: false }, system: { ask: true }, browser: { evaluate: false } });
-
-const maxChanges = 50;
-const maxValueLength = 200;
-
-/** Names each setting that differs, with both values. */
-function differences(own: LocalSettings, proposed: LocalSettings): string[] {
-  const shorten = (value: unknown) => {
-    const text = JSON.stringify(value) ?? 'not set';
-    return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
-  };
-  const isGroup = (value: unknown): value is object =>
-    typeof value === 'object' && value !== null && !Array.isArray(value);
-  const compare = (path: string, before: unknown, after: unknown): string[] => {
-    if (isGroup(before) && isGroup(after)) {
-      const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
-      return [...new Set([...old.keys(), ...next.keys()])].flatMap((name) =>
-        compare(path === '' ? name : `${path}.${name}`, old.get(name), next.get(name)),
-      );
-    }
-    const [old, next] = [shorten(before), shorten(after)];
-    return JSON.stringify(before) === JSON.stringify(after) ? [] : [`${path}: ${old} → ${next}`];
-  };
-  return compare('', own, proposed).slice(0, maxChanges);
-}
 
 /** What a data folder does for the settings that are held of it. */
 interface SettingsFile {
@@ -49,7 +23,7 @@ interface SettingsFile {
   stamp: () => string | null;
   /** @throws BrokenFileError when the file can not be read as settings. */
   read: () => LocalSettings;
-  /** @throws the error of the file system; the file is as it was then. */
+  /** @throws an error when the file cannot be written; the file is as it was then. */
   write: (settings: LocalSettings) => void;
 }
 
@@ -70,17 +44,6 @@ export interface RecordedSettings {
   settings: LocalSettings | null;
 }
 
-/** Where settings come from that allow more than the companion accepts. */
-type EditSource = 'running' | 'stopped' | 'log';
-
-const needsAccept =
-  'What the file denies is in force. What it allows in addition is not in force until you accept it. The next change of a setting discards it.';
-const editDetails: Record<EditSource, string> = {
-  running: `Another program changed settings.json. ${needsAccept}`,
-  stopped: `settings.json was changed while the companion did not run. ${needsAccept}`,
-  log: 'The log was cut, changed or removed, so the companion cannot tell which settings are yours. Everything is denied until you accept settings.json as it is now, or allow each permission again. To replace the log: outrigger-companion audit set-aside',
-};
-
 /**
  * The settings in force, kept in memory. A change of the file by another program takes effect immediately where it denies more. What it allows in addition
  * takes effect only after the owner accepts it. The same rule applies at the start, compared with the settings that the owner's log recorded last. So a program
@@ -93,8 +56,10 @@ export class HeldSettings {
   readonly #notBefore: number;
   /** What counts; null until the file could be read, while everything is denied. */
   #own: LocalSettings | null = null;
-  /** What another program wrote that allows more. */
+  /** Settings of the file that allow more than what is in force. They wait until the owner accepts or discards them. */
   #proposed: LocalSettings | undefined;
+  /** Whether the file keeps what waits, so that a later start finds it again. Otherwise the file has what is in force. */
+  #fileKeepsProposed = false;
   #seen: string | null;
   #isWritten = true;
   /** Whether the file was another one at the start than when the owner's log was last written. */
@@ -146,6 +111,11 @@ export class HeldSettings {
     return structuredClone(this.#look());
   }
 
+  /** The last edit, as the log names it. */
+  get editSummary(): string {
+    return editSummaries[this.#source];
+  }
+
   /** What another program did to the file; null when nothing. */
   get edited(): CompanionState['edited'] {
     if (this.#proposed !== undefined)
@@ -160,31 +130,40 @@ export class HeldSettings {
           needsConsent: false,
           hash: this.#own === null ? null : hashOfSettings(this.#own),
           changes: [],
-          detail:
-            'settings.json was changed while the companion did not run. The change allows nothing in addition, and is in force.',
+          detail: harmlessEditDetail,
         }
       : null;
   }
 
   /**
-   * Takes what the owner says now. What denies more counts even where the disk does not take it.
-   * @throws the error of the file system for what allows more; nothing changes then.
+   * Applies a change of the owner to what is in force, and to what waits. What the change cannot be applied to keeps waiting as it is. A change that only denies
+   * takes effect also when the disk does not take it.
+   * @param mustWrite Whether the change needs the disk in any case, because this process ends.
+   * @returns the settings in force, after and before the change. @throws the error of the change or of the file system; nothing changes then.
    */
-  change(next: LocalSettings): void {
-    const tightens = allowsNoMore(next, this.#look());
-    if (tightens) this.#take(next);
+  change(
+    apply: (settings: LocalSettings) => LocalSettings,
+    { mustWrite = false } = {},
+  ): { settings: LocalSettings; before: LocalSettings } {
+    const before = structuredClone(this.#look());
+    const settings = apply(structuredClone(before));
+    const waits = this.#proposed === undefined ? undefined : appliedIfPossible(this.#proposed, apply);
+    const proposed = waits === undefined || allowsNoMore(waits, settings) ? undefined : waits;
+    const tightens = allowsNoMore(settings, before);
+    if (tightens) this.#take(settings, proposed);
     try {
-      this.#write(next);
+      this.#write(proposed !== undefined && this.#fileKeepsProposed ? proposed : settings);
     } catch (error) {
-      if (!tightens) throw error;
+      if (!tightens || mustWrite) throw error;
       this.#isWritten = false;
     }
-    if (!tightens) this.#take(next);
+    if (!tightens) this.#take(settings, proposed);
+    return { settings: structuredClone(settings), before };
   }
 
   /**
    * Puts in force what another program wrote.
-   * @param seen Hash of the edit that the owner saw. Null is answered, and nothing changes, when the file was edited again since.
+   * @param seen Hash of the edit that the owner saw. Returns null, and changes nothing, when the file was edited again since.
    * @throws the error of the file system.
    */
   accept(seen?: string): LocalSettings | null {
@@ -196,6 +175,14 @@ export class HeldSettings {
     return structuredClone(accepted);
   }
 
+  /** Drops what waits, and replaces the file by what is in force. @throws the error of the file system. */
+  discard(): LocalSettings {
+    const own = this.#look();
+    this.#write(own);
+    this.#take(own);
+    return structuredClone(own);
+  }
+
   /**
    * Denies everything until the owner accepts, because the log does not prove any more which settings are the owner's. The file stays as it is, so that a later
    * start finds it again. What the owner accepted stays in force.
@@ -205,7 +192,7 @@ export class HeldSettings {
     if (this.#own === null) return;
     const found = this.#proposed ?? this.#own;
     this.#own = stricterOf(safestSettings(), this.#own);
-    this.#proposed = allowsNoMore(found, this.#own) ? undefined : found;
+    this.#propose(found, this.#own);
     if (this.#isUnrecorded) this.#onEdit();
   }
 
@@ -218,6 +205,7 @@ export class HeldSettings {
 
   /** Replaces the file by what is in force. A later start does not find what waits for the owner then. */
   persist(): void {
+    this.#fileKeepsProposed = false;
     this.#isWritten = false;
     this.retry();
   }
@@ -226,7 +214,7 @@ export class HeldSettings {
   retry(): void {
     if (this.#isWritten || this.#own === null) return;
     try {
-      this.#write(this.#own);
+      this.#write((this.#fileKeepsProposed ? this.#proposed : undefined) ?? this.#own);
     } catch {
       // It is tried again.
     }
@@ -242,14 +230,22 @@ export class HeldSettings {
     }
     this.#source = isDistrusted ? 'log' : 'stopped';
     this.#own = stricterOf((isDistrusted ? null : settings) ?? safestSettings(), found);
-    this.#proposed = allowsNoMore(found, this.#own) ? undefined : found;
+    this.#propose(found, this.#own);
     this.#foundEdited = true;
     return this.#own;
   }
 
-  #take(settings: LocalSettings): void {
+  /** Offers the settings of the file to the owner, if they allow more than what is in force. The file keeps them. */
+  #propose(found: LocalSettings, own: LocalSettings): void {
+    this.#proposed = allowsNoMore(found, own) ? undefined : found;
+    this.#fileKeepsProposed = this.#proposed !== undefined;
+  }
+
+  #take(settings: LocalSettings, proposed?: LocalSettings): void {
     this.#own = structuredClone(settings);
-    this.#proposed = undefined;
+    this.#proposed = proposed;
+    if (proposed !== undefined) return;
+    this.#fileKeepsProposed = false;
     this.#foundEdited = false;
     this.#source = 'running';
   }
@@ -274,16 +270,31 @@ export class HeldSettings {
     if (stamp === this.#seen || !this.#isWritten) return this.#own;
     const found = this.#file.read();
     this.#seen = stamp;
-    if (this.#source === 'stopped') this.#source = 'running';
-    // The newest edit replaces an earlier one that still waits for the owner.
-    this.#proposed = allowsNoMore(found, this.#own) ? undefined : found;
-    if (textOf(found) === textOf(this.#own)) return this.#own;
-    this.#own = stricterOf(this.#own, found);
-    if (this.#proposed !== undefined) {
-      this.#isWritten = false;
-      this.retry();
+    const own = stricterOf(this.#own, found);
+    // A file that keeps what waits may only lose permissions, as when the owner denies something without the companion.
+    const narrows = this.#fileKeepsProposed && this.#proposed !== undefined && allowsNoMore(found, this.#proposed);
+    // Any other edit replaces an earlier one that still waits for the owner.
+    this.#propose(found, this.#own);
+    if (textOf(narrows ? own : found) === textOf(this.#own)) return this.#own;
+    this.#own = own;
+    if (!narrows) {
+      if (this.#source === 'stopped') this.#source = 'running';
+      this.#fileKeepsProposed = false;
+      if (this.#proposed !== undefined) {
+        this.#isWritten = false;
+        this.retry();
+      }
     }
     this.#onEdit();
     return this.#own;
+  }
+}
+
+/** Settings with a change; as they are when the change cannot be applied to them. */
+function appliedIfPossible(settings: LocalSettings, apply: (settings: LocalSettings) => LocalSettings): LocalSettings {
+  try {
+    return apply(structuredClone(settings));
+  } catch {
+    return settings;
   }
 }

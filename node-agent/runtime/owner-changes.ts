@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { realpathSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { wideMeaning } from '../../shared/companion/consent-words.ts';
@@ -9,6 +9,7 @@ import type { LocalSettings, ProgramRule } from '../../shared/companion/settings
 import { AuditLog } from './audit.ts';
 import { parsePrivateEntry } from './commands/browser/addresses.ts';
 import { hostOfPattern } from './commands/browser/host-patterns.ts';
+import { isInside, isOfCompanion } from './commands/files.ts';
 import { CompanionError } from './data-folder.ts';
 import type { DataFolder } from './data-folder.ts';
 import { wordsOf } from './program-rules.ts';
@@ -23,24 +24,39 @@ export async function changeSettings(
   now = folder.now(),
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
-  if (change.change === 'accept_settings') {
-    const settings = folder.acceptSettings(change.seen);
-    audit.note('owner.change', describeChange(change), settled(folder));
+  if (change.change === 'accept_settings' || change.change === 'discard_settings') {
+    const { settings, changes } =
+      change.change === 'accept_settings' ? folder.acceptSettings(change.seen) : folder.discardSettings();
+    // The count comes first, because the log cuts a long list.
+    const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
+    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, settled(folder, settings));
     return settings;
   }
+  // The same rule in what is in force and in what waits has the same ID.
+  const ruleId = randomUUID();
+  if (change.change === 'share') assertNoDataFolder(change.path, folder);
   return folder.changeSettings(
-    (current) => apply(current, change, now),
+    (current) => apply(current, change, now, ruleId),
     (settings, before) => {
       // Who pauses what is paused changed nothing.
       if (JSON.stringify(settings) !== JSON.stringify(before))
-        audit.note('owner.change', describeChange(change), settled(folder));
+        audit.note('owner.change', describeChange(change), settled(folder, settings));
     },
   );
 }
 
+/** @throws CompanionError for a path in the data folder of this companion or of another one. */
+function assertNoDataFolder(path: string, folder: DataFolder): void {
+  const real = existsSync(path) ? realpathSync(path) : path;
+  if (isInside(realpathSync(folder.path), real) || isOfCompanion(real))
+    throw new CompanionError(
+      `${path} is in the data folder of a companion, which holds its keys and is never shared. Share another folder.`,
+    );
+}
+
 /** Records the settings in force, for the entry of the log that notes their change. */
-export function settled(folder: DataFolder): { settings?: string } {
-  const settings = folder.recordSettings();
+export function settled(folder: DataFolder, inForce?: LocalSettings): { settings?: string } {
+  const settings = folder.recordSettings(inForce);
   return settings === undefined ? {} : { settings };
 }
 
@@ -53,14 +69,14 @@ function describeChange({ change, ...rest }: OwnerChange): string {
 }
 
 /** Adds a word about programs; the same word anew takes the place of the old one, and what is over goes. */
-export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'id' | 'createdAt'>, now: number): void {
+export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'createdAt'>, now: number): void {
   const { rules } = settings.system;
   settings.system.rules = [
     ...rules.filter(
       ({ pattern, exact, until }) =>
         (until === null || Date.parse(until) > now) && !(pattern === rule.pattern && exact === rule.exact),
     ),
-    { ...rule, id: randomUUID(), createdAt: new Date(now).toISOString() },
+    { ...rule, createdAt: new Date(now).toISOString() },
   ];
   if (settings.system.rules.length > maxRules)
     throw new CompanionError(`There are ${maxRules} rules already; remove some: outrigger-companion rules remove ID`);
@@ -72,7 +88,22 @@ export function isWideFolder(real: string): boolean {
   return dirname(real) === real || (!way.startsWith('..') && !isAbsolute(way));
 }
 
-function apply(settings: LocalSettings, change: OwnerChange, now: number): void {
+/** A list of hosts with a change. @throws CompanionError when a host to remove is not in the list. */
+function changeList(
+  list: string[],
+  named: string[] | undefined,
+  mode: 'add' | 'remove' | 'replace' = 'replace',
+): string[] {
+  if (named === undefined) return list;
+  if (mode === 'replace') return named;
+  if (mode === 'add') return [...new Set([...list, ...named])];
+  const unknown = named.find((host) => !list.includes(host));
+  if (unknown !== undefined)
+    throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no host'}.`);
+  return list.filter((host) => !named.includes(host));
+}
+
+function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId: string): void {
   switch (change.change) {
     case 'pause':
     case 'resume':
@@ -127,6 +158,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       addRule(
         settings,
         {
+          id: ruleId,
           decision: change.decision,
           pattern: change.pattern.trim(),
           exact: null,
@@ -144,13 +176,15 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       return;
     }
     case 'browser_hosts': {
-      const { allowHosts = settings.browser.allowHosts, blockHosts = settings.browser.blockHosts } = change;
+      const { browser } = settings;
+      const allowHosts = changeList(browser.allowHosts, change.allowHosts, change.mode);
+      const blockHosts = changeList(browser.blockHosts, change.blockHosts, change.mode);
+      const privateHosts = changeList(browser.privateHosts, change.privateHosts, change.mode);
       const wrong = [...allowHosts, ...blockHosts].find((pattern) => hostOfPattern(pattern) === null);
       if (wrong !== undefined)
         throw new CompanionError(
           `"${wrong}" must be a host such as example.org, or *.example.org for all hosts below it.`,
         );
-      const { privateHosts = settings.browser.privateHosts } = change;
       const unreadable = privateHosts.find((text) => parsePrivateEntry(text) === null);
       if (unreadable !== undefined)
         throw new CompanionError(
@@ -168,6 +202,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number): void 
       settings.browser.headed = change.headed;
       return;
     case 'accept_settings':
+    case 'discard_settings':
       return;
     case 'keep_pictures':
       settings.capture.keepPictures = change.keep;

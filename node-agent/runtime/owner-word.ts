@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
 import type { z } from 'zod';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
@@ -133,9 +134,10 @@ async function remember(
   const until = answer === '30_minutes' ? new Date(now + halfAnHourMs).toISOString() : null;
   // Too long to be shown in a list, it still is decided by its hash.
   const pattern = commandLine(argv).slice(0, 2_000);
+  const id = randomUUID();
   try {
     await folder.changeSettings((settings) =>
-      addRule(settings, { decision: answer === 'never' ? 'deny' : 'allow', pattern, exact, until }, now),
+      addRule(settings, { id, decision: answer === 'never' ? 'deny' : 'allow', pattern, exact, until }, now),
     );
   } catch (error) {
     if (!(error instanceof CompanionError)) throw error;

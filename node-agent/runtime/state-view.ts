@@ -31,6 +31,7 @@ export async function describePowers(
 export function readOwnFiles(folder: DataFolder): {
   settings: LocalSettings;
   pairing: Pairing | null;
+  /** The first problem, with what to do. */
   problem: string | null;
   broken: CompanionState['broken'];
 } {

@@ -117,11 +117,7 @@ export class Supervisor {
   /** Records the settings in force after another program changed the file or the log. */
   #noteEdit(): void {
     const { folder } = this.#options;
-    this.#audit.note(
-      'settings.edited',
-      this.#audit.problem === null ? 'settings.json was changed by another program' : 'the log was changed or cut',
-      settled(folder),
-    );
+    this.#audit.note('settings.edited', folder.held?.editSummary ?? '', settled(folder));
     // On a full disk the next start would find the log as the hub then knows it, without this entry.
     if (this.#audit.problem !== null && this.#audit.pending > 0) folder.held?.persist();
     this.#changed();

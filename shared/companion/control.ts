@@ -63,6 +63,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     allowHosts: hosts.optional(),
     blockHosts: hosts.optional(),
     privateHosts: hosts.optional(),
+    /** What happens to the hosts of each list that is given; `replace` when left out. */
+    mode: z.enum(['add', 'remove', 'replace']).optional(),
   }),
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
@@ -73,6 +75,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     /** `edited.hash` of the state that the owner saw: a later edit is not accepted with it. */
     seen: z.string().length(64).optional(),
   }),
+  /** Drops what another program wrote into settings.json and the owner did not accept. */
+  z.strictObject({ change: z.literal('discard_settings') }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
 

@@ -60,3 +60,18 @@ test.each(
   expect(read(stricterOf(at(path, more), at(path, less)), path)).toEqual(less);
   expect(read(stricterOf(at(path, less), at(path, more)), path)).toEqual(less);
 });
+
+test('two lists with nothing in common allow nothing, and do not end in a list that allows everything later', () => {
+  const own = localSettings.parse({
+    system: { allowed: true, programs: ['uname'] },
+    browser: { allowed: true, allowHosts: ['example.org'] },
+  });
+  const other = localSettings.parse({
+    system: { allowed: true, programs: ['sh'] },
+    browser: { allowed: true, allowHosts: ['example.com'] },
+  });
+  expect(stricterOf(own, other)).toMatchObject({
+    system: { allowed: false, programs: ['uname'] },
+    browser: { allowed: false, allowHosts: ['example.org'] },
+  });
+});

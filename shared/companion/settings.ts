@@ -171,7 +171,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   both.files.hidden = other.files.hidden.filter((folder) => one.files.hidden.includes(folder));
   both.files.downloads = other.files.downloads.filter((folder) => one.files.downloads.includes(folder));
   const programs = bothAllow(one.system.programs, other.system.programs);
-  both.system.programs = programs ?? [];
+  both.system.programs = programs ?? [...one.system.programs];
   if (programs === null) both.system.allowed = false;
   both.system.ask = one.system.ask || other.system.ask;
   const isIn = (rules: readonly ProgramRule[], rule: ProgramRule) =>
@@ -188,7 +188,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
     );
   both.system.rules = rules;
   const hosts = bothAllow(one.browser.allowHosts, other.browser.allowHosts);
-  both.browser.allowHosts = hosts ?? [];
+  both.browser.allowHosts = hosts ?? [...one.browser.allowHosts];
   if (hosts === null) both.browser.allowed = false;
   both.browser.blockHosts = [...new Set([...other.browser.blockHosts, ...one.browser.blockHosts])];
   both.browser.privateHosts = other.browser.privateHosts.filter((entry) => one.browser.privateHosts.includes(entry));

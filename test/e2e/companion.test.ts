@@ -118,7 +118,7 @@ describe('a paired machine', () => {
     writeFileSync(join(companion.home, '..', 'third', 'settings.json'), '{"system":{"allowed":"yes"}}');
     expect(await runCompanionCli(['status'], env)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('settings.json is broken at system.allowed') as string,
+      stdout: expect.stringContaining('settings.json is broken at system.allowed') as string,
     });
     const second = await companion.cli('run');
     expect(second).toMatchObject({

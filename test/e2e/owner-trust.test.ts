@@ -1,15 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AuditVerdict, Prompt } from '../../shared/companion/state.ts';
@@ -19,6 +10,7 @@ import { startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { mountSmall } from '../fixtures/small-disk.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -58,18 +50,6 @@ const statusOf = (companion: TestCompanion) =>
     companion,
     'status',
   );
-
-/** A file system of 3 MiB, or null where this user may mount none. */
-function mountSmall(): string | null {
-  const path = mkdtempSync(join(tmpdir(), 'outrigger-small-'));
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=3m', 'tmpfs', path], { stdio: 'ignore' });
-    return path;
-  } catch {
-    rmSync(path, { recursive: true });
-    return null;
-  }
-}
 
 const disk = mountSmall();
 describe.skipIf(disk === null)('a full disk under the data folder (needs the right to mount a tmpfs)', () => {
@@ -122,6 +102,7 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
   });
 
   test('takes nothing from the brake: pause, deny and unshare count at once, and after a kill', async () => {
+    await companion.cli('allow', 'camera');
     fill();
     for (const args of [['deny', 'system'], ['unshare', companion.shared], ['pause']])
       expect(await companion.cli(...args)).toMatchObject({ code: 0 });
@@ -135,10 +116,17 @@ describe.skipIf(disk === null)('a full disk under the data folder (needs the rig
     await companion.start();
     expect((await run(companion, 'node.ping')).error?.code).toBe('paused');
     await companion.cli('resume');
-    expect((await statusOf(companion)).settings).toMatchObject({
+    // What was allowed before the disk was full still is.
+    const { settings, running } = await json<{ settings: object; running: { edited: object | null } }>(
+      companion,
+      'status',
+    );
+    expect(settings).toMatchObject({
       files: { allowed: false },
       system: { allowed: false },
+      capture: { camera: true },
     });
+    expect(running.edited).toBeNull();
   });
 });
 

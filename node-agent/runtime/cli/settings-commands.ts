@@ -12,6 +12,7 @@ import { isWideFolder } from '../owner-changes.ts';
 import { confirm } from './consent.ts';
 import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
+import { addHosts } from './host-commands.ts';
 import { localTime } from './local-time.ts';
 
 interface PowerOptions {
@@ -129,14 +130,15 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       print(settings, options.json, `Workflows may not read ${known} any more.`);
     });
 
-  program
+  const settingsCommand = program
     .command('settings')
     .description('show your settings')
     .addOption(json())
     .action((options: { json?: boolean }) => {
       const settings = dataFolder().readSettings();
       print(settings, options.json, JSON.stringify(settings, null, 2));
-    })
+    });
+  settingsCommand
     .command('accept')
     .description('put settings.json in force as another program, or you, edited it')
     .addOption(json())
@@ -152,6 +154,18 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         'settings.json is in force as it is now.',
       ];
       print(settings, command.optsWithGlobals().json, lines.join('\n'));
+    });
+  settingsCommand
+    .command('discard')
+    .description('drop an edit of settings.json that you did not accept')
+    .addOption(json())
+    .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+      const settings = await change(dataFolder(), { change: 'discard_settings' });
+      print(
+        settings,
+        command.optsWithGlobals().json,
+        'No edit of settings.json waits for you any more. What is in force did not change.',
+      );
     });
 
   addRules({ program, dataFolder, print });
@@ -219,43 +233,7 @@ function addRules({ program, dataFolder, print }: CliContext): void {
           : 'You are not asked any more.',
       );
     });
-  program
-    .command('hosts')
-    .description('say where the browser may go')
-    .option('--allow [hosts...]', 'only these; without any, all that are not blocked')
-    .option('--block [hosts...]', 'never these; without any, none')
-    .option(
-      '--private [hosts...]',
-      'of this machine and private networks these: hosts, host:port or ranges such as 10.0.0.0/8; without any, none',
-    )
-    .addOption(json())
-    .action(
-      async (options: {
-        allow?: string[] | true;
-        block?: string[] | true;
-        private?: string[] | true;
-        json?: boolean;
-      }) => {
-        const folder = dataFolder();
-        const isAsked = options.allow === undefined && options.block === undefined && options.private === undefined;
-        const settings = isAsked
-          ? folder.readSettings()
-          : await change(folder, {
-              change: 'browser_hosts',
-              ...(options.allow === undefined ? {} : { allowHosts: options.allow === true ? [] : options.allow }),
-              ...(options.block === undefined ? {} : { blockHosts: options.block === true ? [] : options.block }),
-              ...(options.private === undefined
-                ? {}
-                : { privateHosts: options.private === true ? [] : options.private }),
-            });
-        const { allowHosts, blockHosts, privateHosts } = settings.browser;
-        print(
-          { allowHosts, blockHosts, privateHosts },
-          options.json,
-          `allowed    ${allowHosts.join(', ') || 'all'}\nblocked    ${blockHosts.join(', ') || 'none'}\nprivate    ${privateHosts.join(', ') || 'none'}`,
-        );
-      },
-    );
+  addHosts({ program, dataFolder, print });
 }
 
 const describeRule = ({ id, decision, pattern, exact, until }: ProgramRule) =>

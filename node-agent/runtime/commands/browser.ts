@@ -9,6 +9,7 @@ import { report } from './browser/report.ts';
 import type { Where } from './browser/report.ts';
 import { pageOwnerOf } from './browser/run-pages.ts';
 import type { OpenPage, RunPages } from './browser/run-pages.ts';
+import { selectOptions } from './browser/select.ts';
 import type { BrowserSession, PageChoice } from './browser/session.ts';
 import { findTarget, isTimeout, waitForTarget, waitForText } from './browser/targets.ts';
 import { readSharedFile } from './files.ts';
@@ -144,7 +145,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     'browser.select': (input, context) =>
       on<'browser.select'>(input, context, async (entry, timeout) => {
         const field = await find(entry, input.target, timeout);
-        return { selected: await field.selectOption(input.options, { timeout }) };
+        return { selected: await selectOptions(field, input.options, timeout) };
       }),
 
     'browser.check': (input, context) =>
@@ -191,7 +192,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
               ? { ...(await readSharedFile(file.path, left, context)), contentType: 'application/octet-stream' }
               : await context.readArtifact(file.artifactId, left);
           bytes += content.length;
-          files.push({ name, mimeType: contentType, buffer: content });
+          files.push({ name: entry.pages.originalNameOf(name), mimeType: contentType, buffer: content });
         }
         await field.setInputFiles(files, { timeout });
         return {};
@@ -303,7 +304,7 @@ async function waitFor(
       'input must name what to wait for: target, text, url, load, download or opened.',
     );
   const deadline = performance.now() + timeoutMs;
-  const left = () => Math.max(1, deadline - performance.now());
+  const left = () => Math.max(1, Math.round(deadline - performance.now()));
   const until = async (what: string, holds: () => boolean) => {
     while (!holds()) {
       if (performance.now() >= deadline) throw new CommandError('timeout', `${what} within ${timeoutMs} ms.`);

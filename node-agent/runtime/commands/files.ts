@@ -201,7 +201,7 @@ export function isInside(folder: string, path: string): boolean {
 }
 
 /** Whether a real path lies in the data folder of a companion, be it another one of the same owner: what is there lets others pose as this machine. */
-function isOfCompanion(real: string): boolean {
+export function isOfCompanion(real: string): boolean {
   for (let folder = real; ; folder = dirname(folder)) {
     if (existsSync(join(folder, 'control.key')) && existsSync(join(folder, 'journal'))) return true;
     if (dirname(folder) === folder) return false;
@@ -295,7 +295,12 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
     if (await leadsOutside(asked, shared)) throw outside(path);
     throw new CommandError('not_found', `${path} is not there.`, { cause: error });
   }
-  if (!shared.some((folder) => isInside(folder, real)) || isOfCompanion(real)) throw outside(path);
+  if (!shared.some((folder) => isInside(folder, real))) throw outside(path);
+  if (isOfCompanion(real))
+    throw new CommandError(
+      'outside_shared_folders',
+      `${path} is in the data folder of a companion, which holds its keys and is never shared.`,
+    );
   await assertNotHidden(real, path, shared, settings);
   return real;
 }

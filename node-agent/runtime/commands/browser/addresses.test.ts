@@ -35,6 +35,17 @@ test.each([
   expect(navigationProblem(address, none)).toContain('outrigger-companion hosts --private');
 });
 
+test.each([
+  ['http://169.254.169.254/latest/meta-data', true],
+  ['http://[::ffff:169.254.169.254]/', true],
+  ['http://[fd00:ec2::254]/', true],
+  ['http://100.100.100.200/', true],
+  ['http://10.0.0.1/', false],
+  ['http://localhost:3000/', false],
+])('the refusal of %s warns of cloud metadata: %s', (address, warns) => {
+  expect(navigationProblem(address, none)?.includes('warning: this may be a cloud metadata service')).toBe(warns);
+});
+
 test.each(['8.8.8.8', '172.32.0.1', '2606:4700:4700::1111', '64:ff9b::808:808', '::ffff:8.8.8.8'])(
   '%s is public',
   (address) => {

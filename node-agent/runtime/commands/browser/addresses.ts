@@ -29,6 +29,9 @@ const mapped = blockListOf(['::ffff:0:0/96']);
 /** NAT64: networks without IPv4 resolve every IPv4 host to an address in it. */
 const nat64 = blockListOf(['64:ff9b::/96']);
 const loopback = blockListOf(['127.0.0.0/8', '::1/128']);
+/** Link-local addresses, and addresses outside of them at which clouds have their metadata services. */
+const metadata4 = blockListOf(['169.254.0.0/16', '100.100.100.200/32', '192.0.0.192/32']);
+const metadata6 = blockListOf(['fe80::/10', 'fd00:ec2::254/128']);
 
 function blockListOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();
@@ -55,6 +58,15 @@ export function isPublicAddress(address: string): boolean {
   if (isIP(plain) !== 6) return false;
   if (mapped.check(plain, 'ipv6') || nat64.check(plain, 'ipv6')) return isPublicAddress(lastFourBytes(plain));
   return global6.check(plain, 'ipv6') && !notPublic6.check(plain, 'ipv6');
+}
+
+/** Whether a cloud may have a metadata service at an IP address. */
+export function isMetadataAddress(address: string): boolean {
+  if (isIP(address) === 4) return metadata4.check(address, 'ipv4');
+  const plain = address.replace(/%.*$/, '');
+  if (isIP(plain) !== 6) return false;
+  if (mapped.check(plain, 'ipv6') || nat64.check(plain, 'ipv6')) return isMetadataAddress(lastFourBytes(plain));
+  return metadata6.check(plain, 'ipv6');
 }
 
 /** A private destination that the owner names: a host, all hosts below one, a range, each on every port or on one. */

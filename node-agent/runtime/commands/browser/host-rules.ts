@@ -1,4 +1,4 @@
-import { isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
+import { isMetadataAddress, isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
 import type { Destination } from './addresses.ts';
 import { matchesHost, plainHost } from './host-patterns.ts';
 
@@ -25,7 +25,10 @@ export function addressProblem(destination: Destination, address: string, rules:
   if (rules.allowHosts.some((pattern) => matchesHost(pattern, host))) return null;
   if (isNamedPrivate(rules.privateHosts, destination, address)) return null;
   const leadsTo = host === address ? 'is' : `leads to ${address}, which is`;
-  return `${host} ${leadsTo} a private or local address, and the owner of this machine does not let the browser reach it; the owner names it with: outrigger-companion hosts --private ${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const warning = isMetadataAddress(address)
+    ? ' (warning: this may be a cloud metadata service, which gives out credentials of this machine)'
+    : '';
+  return `${host} ${leadsTo} a private or local address, and the owner of this machine does not let the browser reach it; the owner adds it with${warning}: outrigger-companion hosts --private ${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** The host and port that an address of a page leads to. */

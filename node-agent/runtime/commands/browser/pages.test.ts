@@ -110,6 +110,8 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   let session: BrowserSession;
   let dispatcher: Dispatcher;
   let base: string;
+  /** Names of artefacts at the hub, by ID. */
+  const artifactNames = new Map<string, string>();
   let onFull: () => Promise<void> = async () => undefined;
 
   const openDispatcher = () => {
@@ -125,7 +127,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       prompts: undefined,
       pictures: undefined,
       readArtifact: async (_commandId, artifactId) => ({
-        name: 'artefact.txt',
+        name: artifactNames.get(artifactId) ?? 'artefact.txt',
         contentType: 'text/plain',
         content: Buffer.from(`of ${artifactId}`),
       }),
@@ -481,7 +483,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           path === '/endless' ? await send(run, 'click', { target: { text: 'Trap' }, timeoutMs: 20_000 }) : opened;
         expect(trapped).toMatchObject({
           code: 'page_closed',
-          message: expect.stringContaining('dialogs without end') as string,
+          message: expect.stringMatching(/dialogs without end \(\d+ so far\); the last one says "1"/) as string,
         });
         expect(await send(run, 'content')).toMatchObject({ code: 'page_closed' });
         expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
@@ -643,6 +645,41 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(await send(run, 'upload', { target, files: [{ name: 'x' }] })).toMatchObject({ code: 'invalid_input' });
     });
 
+    test('an uploaded download has its file name, not that of its artefact', async () => {
+      const run = runOf();
+      await open(run, '/downloads');
+      const { artifacts } = await send(run, 'click', { target: { text: 'Report' } });
+      await open(run, '/form');
+      const [known, unknown] = [randomUUID(), randomUUID()];
+      artifactNames.set(known, artifacts[0]?.name as string);
+      // Downloaded before the companion was restarted.
+      artifactNames.set(unknown, 'download-2-table.csv');
+      await send(run, 'upload', {
+        target: { selector: 'input[type=file]' },
+        files: [{ artifactId: known }, { artifactId: unknown }],
+      });
+      expect(
+        (await send(run, 'wait_for', { text: `Report 1.csv=of ${known};table.csv=of ${unknown}` })).code,
+      ).toBeUndefined();
+    });
+
+    test('an option that is missing or disabled is named, with those that exist', async () => {
+      const run = runOf();
+      await open(run, '/form');
+      await send(run, 'evaluate', { expression: "document.querySelector('#color').options[0].disabled = true" });
+      const select = async (target: object, options: string[]) =>
+        send(run, 'select', { target, options, timeoutMs: 300 });
+      expect(await select({ selector: '#color' }, ['Blue'])).toMatchObject({
+        code: 'target_not_found',
+        message: 'The field has no option "Blue". Its options: "Red (disabled)", "Green".',
+      });
+      expect(await select({ selector: '#color' }, ['r'])).toMatchObject({
+        code: 'target_not_found',
+        message: 'The page disabled the option "r". Its options: "Red (disabled)", "Green".',
+      });
+      expect((await select({ selector: '#color' }, ['Green'])).output['selected']).toEqual(['g']);
+    });
+
     test('targets reach into frames, and name the frame where several match', async () => {
       const run = runOf();
       await open(run, '/outer');
@@ -676,6 +713,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       ])
         expect(await send(run, 'wait_for', { ...input, timeoutMs: 300 }), JSON.stringify(input)).toMatchObject({
           code: 'timeout',
+          message: expect.not.stringMatching(/\d\.\d/) as string,
         });
       expect(await send(run, 'wait_for', {})).toMatchObject({ code: 'invalid_input' });
       for (const release of gates.splice(0)) release();

@@ -7,8 +7,7 @@ import type { whereReply } from '../../../../shared/commands/browser-common.ts';
 import { toStorableText } from '../../../../shared/json.ts';
 import type { CommandContext } from '../handler.ts';
 import { saveIntoSharedFolder } from '../save-file.ts';
-import type { HeldDownload } from './downloads.ts';
-import type { OpenPage } from './run-pages.ts';
+import type { OpenPage, RunPages } from './run-pages.ts';
 
 /** What every command answers. */
 export type Where = { [Field in keyof typeof whereReply]: z.output<(typeof whereReply)[Field]> };
@@ -42,7 +41,7 @@ export async function report(
   const title = await page.title().catch(() => '');
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
   while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
-  const downloads = await handOver(pages.downloads, context, saveTo);
+  const downloads = await handOver(pages, context, saveTo);
   return {
     pageId: id,
     url: addressOf(page.url()),
@@ -58,10 +57,11 @@ export async function report(
 
 /** Attaches the downloads that are saved, and forgets those and the failed ones; the rest stays for a later command. */
 async function handOver(
-  held: HeldDownload[],
+  pages: RunPages,
   context: CommandContext,
   saveTo: string | undefined,
 ): Promise<Where['downloads']> {
+  const held = pages.downloads;
   const shown: Where['downloads'] = [];
   for (const download of held.slice()) {
     const { name, url, state, contentType, error } = download;
@@ -75,7 +75,7 @@ async function handOver(
       shown.push({ ...facts, error: toStorableText(error ?? 'It failed.') });
       continue;
     }
-    const artifact = artifactNameOf(name, shown.length + 1);
+    const artifact = pages.nameArtifact(name, shown.length + 1);
     const filePath = join(context.temporaryFolder, artifact);
     await download.saveAs(filePath);
     await download.discard();
@@ -105,7 +105,3 @@ async function savedIn(
     return { error: toStorableText((error as Error).message).slice(0, 1000) };
   }
 }
-
-/** A name under which an artefact may be sent: plain letters, and different from the others of the command. */
-const artifactNameOf = (name: string, number: number) =>
-  `download-${number}-${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(-150)}`;

@@ -60,6 +60,8 @@ export interface DialogPolicy {
 export const maxPagesOfRun = 10;
 /** Closed pages of which the reason is kept, for each run. */
 const maxReasons = 50;
+/** Downloads of which the file name is kept, for each run. */
+const maxDownloadNames = 200;
 
 /** The pages of one owner, and what happened on them since the last command. */
 export class RunPages {
@@ -77,6 +79,8 @@ export class RunPages {
   downloads: HeldDownload[] = [];
   touchedAt = performance.now();
   readonly #reasons = new Map<string, string>();
+  /** The file name of each download, by the name of its artefact. */
+  readonly #downloadNames = new Map<string, string>();
 
   constructor(owner: PageOwner) {
     this.owner = owner;
@@ -99,6 +103,21 @@ export class RunPages {
     };
     this.open.set(entry.id, entry);
     return entry;
+  }
+
+  /** Names the artefact of a download: plain letters, and different from the others of the command. */
+  nameArtifact(name: string, number: number): string {
+    const artifact = `download-${number}-${name.replaceAll(/[^A-Za-z0-9._-]+/g, '_').slice(-150)}`;
+    this.#downloadNames.set(artifact, name);
+    const [oldest] = this.#downloadNames.keys();
+    if (this.#downloadNames.size > maxDownloadNames && oldest !== undefined) this.#downloadNames.delete(oldest);
+    return artifact;
+  }
+
+  /** The file name of a download whose artefact has a name; for another artefact its own name. */
+  originalNameOf(artifact: string): string {
+    // After a restart only the artefact's name is known.
+    return this.#downloadNames.get(artifact) ?? artifact.replace(/^download-\d+-/, '');
   }
 
   makeCurrent(entry: OpenPage): void {

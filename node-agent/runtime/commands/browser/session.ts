@@ -317,7 +317,10 @@ export class BrowserSession implements AsyncDisposable {
     entry.dialogs += 1;
     entry.dialogTimes = [...entry.dialogTimes.filter((time) => now - time < 1_000), now];
     if (entry.dialogTimes.length >= maxDialogsPerSecond || entry.dialogs >= maxDialogsPerCommand) {
-      await this.close(entry, `it showed ${entry.dialogs} dialogs without end, the last one: ${message.slice(0, 200)}`);
+      await this.close(
+        entry,
+        `it showed dialogs without end (${entry.dialogs} so far); the last one says ${JSON.stringify(message.slice(0, 200))}`,
+      );
       return;
     }
     await (answer === 'accept' ? dialog.accept(type === 'prompt' ? policy.promptText : undefined) : dialog.dismiss());

@@ -1,0 +1,68 @@
+import type { Locator } from 'playwright-core';
+import { toStorableText } from '../../../../shared/json.ts';
+import { CommandError } from '../handler.ts';
+import { isTimeout } from './targets.ts';
+
+const maxShownOptions = 20;
+const maxShownLength = 100;
+/** How long the options of a field may take to be read, in milliseconds. */
+const readMs = 2_000;
+
+interface Option {
+  value: string;
+  label: string;
+  isDisabled: boolean;
+}
+
+interface PageOption {
+  value: string;
+  label: string;
+  disabled: boolean;
+  parentElement: { disabled?: boolean } | null;
+}
+interface PageField {
+  disabled?: boolean;
+  options?: Iterable<PageOption>;
+}
+
+/** Runs in the page: the options of a field, or of the field of a label. */
+function readOptions(element: PageField & { control?: PageField }): Option[] {
+  const field = element.control ?? element;
+  return [...(field.options ?? [])].map((option) => ({
+    value: option.value,
+    label: option.label.trim(),
+    isDisabled: field.disabled === true || option.disabled || option.parentElement?.disabled === true,
+  }));
+}
+
+/** Selects options by value or label. Options that the page adds later are waited for. @throws CommandError that names what is missing. */
+export async function selectOptions(field: Locator, wanted: string[], timeoutMs: number): Promise<string[]> {
+  try {
+    return await field.selectOption(wanted, { timeout: timeoutMs });
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    const options = await field.evaluate(readOptions, undefined, { timeout: readMs }).catch((): Option[] => []);
+    const problem = problemOf(wanted, options);
+    if (problem === null) throw error;
+    throw new CommandError('target_not_found', problem, { cause: error });
+  }
+}
+
+function problemOf(wanted: readonly string[], options: readonly Option[]): string | null {
+  const matching = (text: string) => options.filter(({ value, label }) => value === text || label === text.trim());
+  const missing = wanted.filter((text) => matching(text).length === 0);
+  const disabled = wanted.filter((text) => matching(text).some(({ isDisabled }) => isDisabled));
+  if (missing.length === 0 && disabled.length === 0) return null;
+  const existing = options.map(({ label, value, isDisabled }) => `${label || value}${isDisabled ? ' (disabled)' : ''}`);
+  return [
+    ...(missing.length === 0 ? [] : [`The field has no option ${quoted(missing)}.`]),
+    ...(disabled.length === 0 ? [] : [`The page disabled the option ${quoted(disabled)}.`]),
+    `Its options: ${existing.length === 0 ? 'none' : quoted(existing)}.`,
+  ].join(' ');
+}
+
+function quoted(texts: readonly string[]): string {
+  const shown = texts.slice(0, maxShownOptions).map((text) => JSON.stringify(text.slice(0, maxShownLength)));
+  const left = texts.length - shown.length;
+  return toStorableText(`${shown.join(', ')}${left > 0 ? ` and ${left} more` : ''}`);
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { stricterOf } from '../../shared/companion/settings.ts';
+import type { LocalSettings } from '../../shared/companion/settings.ts';
+import { canonicalJson } from '../../shared/json.ts';
+
+/** Settings as text, by which two of them are compared. */
+export const textOf = (settings: unknown): string => canonicalJson(JSON.parse(JSON.stringify(settings ?? null)));
+
+/** SHA-256 of settings, in hex, by which the owner's log knows them. */
+export const hashOfSettings = (settings: unknown): string =>
+  createHash('sha256').update(textOf(settings)).digest('hex');
+
+/** Whether settings allow nothing that other ones do not. */
+export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): boolean =>
+  textOf(stricterOf(than, settings)) === textOf(settings);
+
+/** Where settings come from that allow more than the companion accepts. */
+export type EditSource = 'running' | 'stopped' | 'log';
+
+const mismatch =
+  'settings.json does not match the log: it was changed while the companion did not run, or the disk was full.';
+const needsAccept =
+  'What the change denies is in force. What it allows in addition is not in force until you accept it. Your own changes apply to both.';
+export const editDetails: Record<EditSource, string> = {
+  running: `Another program changed settings.json. ${needsAccept} A restart of the companion discards it.`,
+  stopped: `${mismatch} ${needsAccept}`,
+  log: 'The log was cut, changed or removed, so the companion cannot tell which settings are yours. Everything is denied until you accept settings.json, or allow each permission again. Your own changes apply also to what you can accept. To replace the log: outrigger-companion audit set-aside',
+};
+
+/** Each edit as the log names it. */
+export const editSummaries: Record<EditSource, string> = {
+  running: 'settings.json was changed by another program',
+  stopped: 'settings.json does not match the log',
+  log: 'the log was changed or cut',
+};
+export const harmlessEditDetail = `${mismatch} The change allows nothing in addition, and is in force.`;
+
+const maxChanges = 50;
+const maxValueLength = 200;
+
+/** Names each setting that differs, with both values. */
+export function differences(own: LocalSettings, proposed: LocalSettings): string[] {
+  const shorten = (value: unknown) => {
+    const text = JSON.stringify(value) ?? 'not set';
+    return text.length > maxValueLength ? `${text.slice(0, maxValueLength)}…` : text;
+  };
+  const isGroup = (value: unknown): value is object =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  const compare = (path: string, before: unknown, after: unknown): string[] => {
+    if (isGroup(before) && isGroup(after)) {
+      const [old, next] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+      return [...new Set([...old.keys(), ...next.keys()])].flatMap((name) =>
+        compare(path === '' ? name : `${path}.${name}`, old.get(name), next.get(name)),
+      );
+    }
+    const [old, next] = [shorten(before), shorten(after)];
+    return JSON.stringify(before) === JSON.stringify(after) ? [] : [`${path}: ${old} → ${next}`];
+  };
+  return compare('', own, proposed).slice(0, maxChanges);
+}
