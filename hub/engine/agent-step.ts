@@ -131,12 +131,15 @@ class AgentLoop {
     if (!yields && memory.tryResize(heap)) return;
     if (isWritten) this.#state = { ...this.#state, prompt: '', turns: [] };
     if (yields) memory.tryResize(0);
-    try {
-      await reserve(this.#held, heap);
-    } finally {
-      if (isWritten && !signal.aborted)
-        this.#state = (await readState(this.#held, this.#index)) as unknown as AgentState;
+    const { activeMs } = this.#state;
+    const failure = await reserve(this.#held, heap).catch((error: unknown) => error);
+    // Without its state, nothing of the step may be written.
+    signal.throwIfAborted();
+    if (isWritten) {
+      const state = (await readState(this.#held, this.#index)) as unknown as AgentState;
+      this.#state = { ...state, activeMs };
     }
+    if (failure !== undefined) throw failure;
   }
 
   #working<Result>(work: () => Result): Result {

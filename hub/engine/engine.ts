@@ -533,7 +533,7 @@ export class Engine {
     const job = await held.write(async (tx) => {
       const promised = await releaseRun(tx, held, run.tenant_id, afterSeconds);
       // An agent goes on where it was written last: what its tools have done is not done again.
-      const isKept = isAgent && (await keepStateForRetry(tx, run.id, index, attempt, error));
+      const isKept = isAgent && (await keepStateForRetry(tx, run, index, attempt, error));
       if (!isKept) await writeStep(tx, held, stepUnderWay(index, attempt, { wait: { kind: 'retry' }, error }));
       return promised;
     });

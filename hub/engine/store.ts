@@ -345,17 +345,18 @@ export async function isStepState(
  */
 export async function keepStateForRetry(
   tx: Transaction,
-  runId: string,
+  run: StepWriter['run'],
   index: number,
   attempts: number,
   error: RunFailure,
 ): Promise<boolean> {
+  noteStepWritten(tx, run);
   const { rowCount } = await tx.query(
     'keep_state_for_retry',
     `UPDATE run_steps SET status = 'running', attempts = $3, error = $4, finished_at = NULL,
        wait = jsonb_strip_nulls(jsonb_build_object('kind', 'retry', 'of', CASE wait->>'kind' WHEN 'retry' THEN wait->'of' WHEN 'delay' THEN NULL ELSE wait END))
      WHERE run_id = $1 AND index = $2`,
-    [runId, index, attempts, JSON.stringify(error)],
+    [run.id, index, attempts, JSON.stringify(error)],
   );
   return rowCount === 1;
 }

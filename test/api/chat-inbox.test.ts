@@ -117,7 +117,7 @@ describe('the views of the inbox', () => {
       await write(visitor.conversationId);
     };
     const isAwake = '(snoozed_until IS NULL OR snoozed_until <= now())';
-    const isListed = '(assigned_user_id IS NOT NULL OR last_position > 0 OR visitor_id IS NULL)';
+    const isListed = '(assigned_user_id IS NOT NULL OR has_begun)';
     const counted = async () =>
       (
         await hub.database.query(

@@ -631,17 +631,39 @@ describe('a new conversation', () => {
     expect((await begun.call('getVisitorConversation')).agentName).toBe('Ann B.');
   });
 
-  test('in which nobody writes takes no capacity of an agent, and is not listed as unassigned or open', async () => {
+  test.each([
+    ['nobody writes', []],
+    [
+      'only a workflow greets',
+      [
+        {
+          type: 'skill',
+          skillId: 'chat.post_message',
+          input: { channelId: '{{payload.conversation.id}}', content: 'Welcome' },
+        },
+      ],
+    ],
+  ])('in which %s takes no capacity of an agent, and is not listed as unassigned or open', async (_what, greeting) => {
     const own = await chatScene(hub);
     const tenant = { tenantId: own.tenantId };
+    const greet = { type: 'event', event: { type: 'conversation.created' } };
+    if (greeting.length > 0)
+      await own.workspace.api.call('createAutomationWorkflow', {
+        body: { name: 'greet', stepsJson: greeting as never, triggerJson: greet as never },
+      });
     await own.set({ autoAssignment: { enabled: true, capacity: 2, returnToPool: false } });
     await own.agent();
     const counts = () => own.workspace.session.call('countInboxConversations', { params: tenant });
     const before = await counts();
     const silent = await Promise.all(Array.from({ length: 4 }, () => own.visitor()));
-    expect(silent).toHaveLength(4);
+    if (greeting.length > 0)
+      for (const { api } of silent)
+        await expect.poll(async () => (await api.call('getVisitorConversation')).lastSeq).toBe(1);
+    await hub.app.sweep();
     expect(await counts()).toMatchObject({ mine: before.mine, unassigned: before.unassigned, open: before.open });
     const writes = await own.visitor();
+    if (greeting.length > 0)
+      await expect.poll(async () => (await writes.api.call('getVisitorConversation')).lastSeq).toBe(1);
     await writes.api.call('sendVisitorMessage', { body: { content: 'I need help', clientId: 'a' } });
     const detail = await own.workspace.session.call('getInboxConversation', {
       params: { ...tenant, id: writes.conversationId },

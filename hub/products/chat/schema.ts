@@ -9,6 +9,7 @@ import type {
 import type { JsonObject } from '../../../shared/json.ts';
 import {
   bigint,
+  boolean,
   customType,
   index,
   integer,
@@ -110,6 +111,8 @@ export const chatConversations = pgTable(
     /** Messages of the AI since a person last wrote. */
     aiReplies: integer('ai_replies').notNull().default(0),
     environment: text('environment').$type<'live' | 'test'>().notNull(),
+    /** Whether it needs an agent: not while its visitor has not written. A site opens a conversation for each visitor of a page, and most never write. */
+    hasBegun: boolean('has_begun').notNull().default(true),
     unreadCount: integer('unread_count').notNull().default(0),
     lastPosition: integer('last_position').notNull().default(0),
     lastSeq: integer('last_seq').notNull().default(0),
@@ -160,7 +163,7 @@ export const chatConversations = pgTable(
     index('chat_conversations_waiting')
       .on(table.tenantId, table.movedAt, table.id)
       .where(
-        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai' AND (${table.lastPosition} > 0 OR ${table.visitorId} IS NULL)`,
+        sql`${table.status} = 'open' AND ${table.assignedUserId} IS NULL AND ${table.snoozedUntil} IS NULL AND ${table.owner} IS DISTINCT FROM 'ai' AND ${table.hasBegun}`,
       )
       .concurrently(),
     index('chat_conversations_unread')

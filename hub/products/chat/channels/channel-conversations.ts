@@ -47,7 +47,13 @@ export function createChannelConversations({
         const opened = await conversationWriter.open(
           tx,
           tenantId,
-          { name: known.displayName, source: source.slice(0, maxSourceLength), priority: 'normal', visitor },
+          {
+            name: known.displayName,
+            source: source.slice(0, maxSourceLength),
+            priority: 'normal',
+            visitor,
+            hasBegun: false,
+          },
           actor,
         );
         after.push(opened.committed);
@@ -68,7 +74,7 @@ export function createChannelConversations({
          ON CONFLICT (visitor_id) DO UPDATE SET reply_to = excluded.reply_to`,
         [visitor.id, tenantId, channelId, replyTo],
       );
-      if (written.hasReopened || written.row.seq === 1) {
+      if (written.hasReopened || written.hasBegun) {
         const assigned = await assignment.auto(tx, tenantId, await conversationWriter.lock(tx, conversation.id));
         if (assigned !== null) after.push(assigned.committed);
       }

@@ -45,15 +45,24 @@ export class ConversationWriter {
   async open(
     tx: Transaction,
     tenantId: string,
-    given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null },
+    given: { name: string; source: string; priority: Priority; visitor: VisitorRow | null; hasBegun?: boolean },
     { actor, environment, origin = actor.startsWith('visitor:') ? 'widget' : 'support' }: ChatActor,
     depth = 0,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
     const { rows } = await tx.query<ConversationRow>(
       'open_conversation',
-      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${ownerNow('$2')}) RETURNING ${conversationColumns}`,
-      [newId(), tenantId, given.visitor?.id ?? null, given.name, given.source, given.priority, environment ?? 'live'],
+      `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner, has_begun)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${ownerNow('$2')}, $8) RETURNING ${conversationColumns}`,
+      [
+        newId(),
+        tenantId,
+        given.visitor?.id ?? null,
+        given.name,
+        given.source,
+        given.priority,
+        environment ?? 'live',
+        given.hasBegun ?? true,
+      ],
     );
     const conversation = rows[0] as ConversationRow;
     const told = await this.#events.emit(
@@ -104,7 +113,8 @@ export class ConversationWriter {
          snoozed_until = CASE WHEN $2 IN ('resolved', 'closed') THEN NULL WHEN $5 THEN $6::timestamptz ELSE snoozed_until END,
          closed_at = CASE WHEN $7 THEN clock_timestamp() WHEN $2 = 'closed' THEN closed_at END,
          closings = closings + $7::boolean::int, last_event = last_event + $7::boolean::int, updated_at = clock_timestamp(),
-         owner = CASE WHEN $8 THEN $9 WHEN $10 THEN 'person' ELSE owner END, context_seq = CASE WHEN $10 THEN last_seq ELSE context_seq END
+         owner = CASE WHEN $8 THEN $9 WHEN $10 THEN 'person' ELSE owner END, context_seq = CASE WHEN $10 THEN last_seq ELSE context_seq END,
+         has_begun = has_begun OR ($8 AND $9 IS NOT DISTINCT FROM 'person')
        WHERE id = $1 RETURNING ${conversationColumns}`,
       [
         id,

@@ -11,7 +11,6 @@ export { someAgentIsOnline } from './owner.ts';
 export { markRead } from './read-marks.ts';
 export {
   conversationColumns,
-  hasBegun,
   messageColumns,
   presentConversation,
   presentContent,

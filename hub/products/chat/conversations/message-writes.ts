@@ -48,6 +48,8 @@ export interface WrittenMessage {
   isRepeated: boolean;
   /** Whether it made a conversation open again that was pending or resolved. */
   hasReopened: boolean;
+  /** Whether the conversation needs an agent since this message. */
+  hasBegun: boolean;
   committed: () => void;
 }
 
@@ -55,7 +57,11 @@ interface Locked {
   status: ConversationRow['status'];
   environment: ConversationRow['environment'];
   last_reply_seq: number;
+  has_begun: boolean;
 }
+
+/** Whether a conversation needs an agent since such a message: not since the greeting of a workflow. */
+const begins = (senderType: string): boolean => senderType === 'visitor' || senderType === 'agent';
 
 /** Writes messages, each in the transaction of its caller, under the lock of its conversation. */
 export class MessageWriter {
@@ -86,7 +92,7 @@ export class MessageWriter {
     const [locked, known] = await Promise.all([
       tx.query<Locked>(
         'lock_conversation',
-        'SELECT status, environment, last_reply_seq FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
+        'SELECT status, environment, last_reply_seq, has_begun FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
         [id],
       ),
       // Looked for once the row is ours: whoever sent the same has committed by then.
@@ -101,7 +107,8 @@ export class MessageWriter {
     const [conversationNow] = locked.rows;
     if (conversationNow === undefined || !isReachable(conversationNow, environment)) throw notFound('conversation', id);
     const [sent] = known.rows;
-    if (sent !== undefined) return { row: sent, isRepeated: true, hasReopened: false, committed: () => undefined };
+    if (sent !== undefined)
+      return { row: sent, isRepeated: true, hasReopened: false, hasBegun: false, committed: () => undefined };
     if (conversationNow.status === 'closed' && !isNote)
       throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
     if (!isNote && lastSeenSeq !== undefined && conversationNow.last_reply_seq > lastSeenSeq)
@@ -157,6 +164,7 @@ export class MessageWriter {
       row,
       isRepeated: false,
       hasReopened: conversation.status !== conversationNow.status,
+      hasBegun: !isNote && !conversationNow.has_begun && begins(senderType),
       committed: () => {
         told();
         this.#changes.tell(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
@@ -186,6 +194,7 @@ const writeMessage = `WITH moved AS (
            owner = CASE WHEN $5 = 'agent' THEN 'person'
              WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL)
                THEN CASE ${ownerNow('$3')} WHEN 'ai' THEN CASE WHEN status <> 'resolved' AND ${agentHasReplied} THEN 'person' ELSE 'ai' END END ELSE owner END,
+           has_begun = has_begun OR $5 IN ('visitor', 'agent'),
            ai_replies = CASE $5 WHEN 'agent' THEN 0 WHEN 'ai' THEN ai_replies + 1 ELSE ai_replies END,
            context_seq = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN last_seq ELSE context_seq END,
            last_message_at = greatest(t.at, moved_at), moved_at = greatest(t.at, moved_at), moved_by = pg_current_xact_id(), updated_at = greatest(t.at, updated_at)

@@ -151,11 +151,3 @@ export function dated<Row extends { created_at: Date }>(row: Row): Row {
     ]),
   ) as Row;
 }
-
-/**
- * Whether a conversation needs an agent, as SQL: something was written in it, or it has no visitor. A site opens a conversation for each visitor of a page, and most
- * of them never write.
- * @param conversation the name of its table in the statement.
- */
-export const hasBegun = (conversation: string): string =>
-  `(${conversation}.last_position > 0 OR ${conversation}.visitor_id IS NULL)`;

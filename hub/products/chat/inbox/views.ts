@@ -2,15 +2,14 @@ import type { z } from 'zod';
 import type { InboxView, ListedView } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { hasBegun } from '../conversations/index.ts';
 import type { ConversationFilter } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation } from './rows.ts';
 
 const isAwake = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
 const isAtWork = `c.status IN ('open', 'pending')`;
 
-/** Of a conversation that an agent has or in which something was written. */
-const isListed = `(c.assigned_user_id IS NOT NULL OR ${hasBegun('c')})`;
+/** Of a conversation that an agent has, or that needs one. */
+const isListed = `(c.assigned_user_id IS NOT NULL OR c.has_begun)`;
 
 /** What each view holds, of a conversation `c`; `?` is whose it is. */
 const viewConditions: Record<ListedView, string | null> = {

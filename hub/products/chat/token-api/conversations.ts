@@ -88,7 +88,7 @@ export class Conversations {
             await this.#deps.conversationWriter.open(
               tx,
               tenantId,
-              { name, source: body.source, priority: 'normal', visitor },
+              { name, source: body.source, priority: 'normal', visitor, hasBegun: false },
               { ...actor, origin: 'widget' },
             )
           : { conversation: found.rows[0], committed: () => undefined };

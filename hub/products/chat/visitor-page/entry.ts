@@ -277,7 +277,7 @@ export class VisitorEntry {
     const { conversation, committed } = await this.#deps.conversationWriter.open(
       tx,
       tenantId,
-      { name, source: 'widget', priority: 'normal', visitor },
+      { name, source: 'widget', priority: 'normal', visitor, hasBegun: false },
       { actor: `visitor:${visitor.id}`, environment },
     );
     return { id: conversation.id, committed };

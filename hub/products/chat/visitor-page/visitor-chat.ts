@@ -175,7 +175,7 @@ export class VisitorChat {
           actor,
         ),
       ]);
-      const isDue = done.hasReopened || (done.row.seq === 1 && !done.isRepeated);
+      const isDue = done.hasReopened || done.hasBegun;
       const waiting = isDue ? await conversationWriter.lock(tx, conversationId) : null;
       return { written: done, assigned: waiting === null ? null : await assignment.auto(tx, tenantId, waiting) };
     });
