@@ -40,7 +40,7 @@ export async function runAgentStep(
   attempt: number,
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
-  const isNew = (row?.state ?? row?.unread_state ?? null) === null;
+  const isNew = (row?.state ?? null) === null && row?.unread_state !== true;
   const begun = isNew ? held.working(index, () => newState(held, index, step)) : null;
   if (begun !== null) noteInput(held, index, { prompt: begun.prompt });
   const briefing = await held.read((tx) => readBriefing(tx, deps, held, index, step));

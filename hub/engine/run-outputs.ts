@@ -171,8 +171,15 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
 
 /** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
 export async function readLargeState(held: HeldRun, row: StepRow | undefined): Promise<JsonObject | null> {
-  if (row === undefined || typeof row.unread_state !== 'number') return null;
-  await reserve(held, row.unread_state);
+  if (row?.unread_state !== true) return null;
+  const { rows } = await held.read((tx) =>
+    tx.query<{ bytes: number | null }>(
+      'measure_state',
+      'SELECT octet_length(state::text) AS bytes FROM run_steps WHERE run_id = $1 AND index = $2',
+      [held.runId, row.index],
+    ),
+  );
+  await reserve(held, heapOfText(rows[0]?.bytes ?? 0));
   return readState(held, row.index);
 }
 

@@ -6,6 +6,7 @@ import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
+import { heapOfText } from '../platform/memory-budget.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';
@@ -34,8 +35,8 @@ export interface StepRow {
   attempts: number;
   wait: StepWait | null;
   state: JsonObject | null;
-  /** Heap that a state would use that was too large to be read with the claim, in bytes; null for any other. */
-  unread_state?: number | null;
+  /** Whether it has a state that was too large to be read with the claim. */
+  unread_state?: boolean | null;
   /** Null while it is in the database only. */
   output: JsonValue;
   output_text: string | null;
@@ -90,19 +91,18 @@ const claimedBytes = 64 * 1024;
 /** Length of payload and context of a run, as SQL, in bytes. */
 const inputBytes = '(coalesce(octet_length(payload::text), 0) + coalesce(octet_length(context), 0))';
 
-/** Estimates the heap that JSON uses once it is parsed, as SQL over its text, in bytes. */
-const heapOfJsonText = (text: string): string =>
-  `(2 * octet_length(${text}) + 60 * (octet_length(${text}) - octet_length(translate(${text}, '{[', ''))) + 16 * (octet_length(${text}) - octet_length(translate(${text}, ':,"', ''))))`;
+/** Whether the state of a step is too large to be read with a claim, as SQL. The size on disk is looked at first: the text of many megabytes takes a second. */
+const isLargeState = `CASE WHEN pg_column_size(state) > ${claimedBytes / 2} THEN true ELSE octet_length(state::text) > ${claimedBytes} END`;
 
 /** What a claim answers of a run, as SQL; `g` is what its workflow and workspace say. Large payloads are read when a step needs them. */
 export const claimColumns = `id, tenant_id, workflow_id, workflow_version, environment, runs.trigger, CASE WHEN ${inputBytes} <= ${claimedBytes} THEN context END AS context,
-         CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN 2 * coalesce(octet_length(context), 0) + coalesce(${heapOfJsonText('payload::text')}, 0) END AS unread_input, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
+         CASE WHEN ${inputBytes} <= ${claimedBytes} THEN payload END AS payload, CASE WHEN ${inputBytes} > ${claimedBytes} THEN ${inputBytes} * ${heapOfText(1)} END AS unread_input, attempt, next_step, fence, lost_leases, process_deaths, wake_count, parent_run_id, depth, requested_by, trace_parent, queued_at, started_at,
          g.entitlements, g.pack_id, g.pack_grants, g.approvals_required_for, g.error_workflow_id`;
 
 /** And of its steps. */
 export const resultsOfClaimed = `coalesce((SELECT json_agg(s ORDER BY s.index) FROM (
-         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step AND octet_length(state::text) <= ${claimedBytes} THEN state END AS state,
-           CASE WHEN index = claimed.next_step AND octet_length(state::text) > ${claimedBytes} THEN ${heapOfJsonText('state::text')} END AS unread_state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
+         SELECT index, status, attempts, wait, CASE WHEN index = claimed.next_step AND NOT (${isLargeState}) THEN state END AS state,
+           CASE WHEN index = claimed.next_step THEN ${isLargeState} END AS unread_state, NULL AS output, NULL AS output_text, output_bytes, error, started_at
          FROM run_steps WHERE run_id = claimed.id) s), '[]')`;
 
 /** Whether a row of `runs` is a run that waits, without a worker, for what happens elsewhere, as SQL. */

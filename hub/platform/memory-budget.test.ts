@@ -89,6 +89,21 @@ describe('the memory for large values', () => {
     expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
   });
 
+  test('is not kept for a request that only its own workspace holds up', async () => {
+    const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000, largestPart: 1 / 2 });
+    using own = memory.open('a');
+    expect(own.tryResize(4 * mib)).toBe(true);
+    using second = memory.open('a');
+    const waits = second.resize(4 * mib, never);
+    await delay(1_100);
+    using other = memory.open('b');
+    expect(other.tryResize(mib)).toBe(true);
+    expect(own.isWanted).toBe(false);
+    other[Symbol.dispose]();
+    own[Symbol.dispose]();
+    await waits;
+  });
+
   test('ends a wait with the signal of the run, and after its deadline', async () => {
     const memory = new MemoryBudget({ limitBytes: 4 * mib, waitMs: 30 });
     const held = Array.from({ length: 4 }, (_unused, index) => memory.open(`t${index}`));

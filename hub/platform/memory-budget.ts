@@ -108,11 +108,14 @@ export class MemoryBudget {
     return share;
   }
 
-  /** The request that has waited longest, once it has waited long. */
+  /** The request that has waited longest, once it has waited long. One that only its own workspace holds up does not count. */
   #aged(): Request | undefined {
     let oldest: Request | undefined;
-    for (const { waiting } of this.#shares.values())
-      if (waiting[0] !== undefined && waiting[0].since < (oldest?.since ?? Infinity)) oldest = waiting[0];
+    for (const { used, waiting } of this.#shares.values()) {
+      const [next] = waiting;
+      if (next === undefined || 2 * used + next.bytes > this.#limit) continue;
+      if (next.since < (oldest?.since ?? Infinity)) oldest = next;
+    }
     return oldest !== undefined && performance.now() - oldest.since > agedMs ? oldest : undefined;
   }
 
