@@ -5235,7 +5235,12 @@ export interface Operations {
   };
   /** Ask for a person where the AI agent answers */
   askForPerson: {
-    input?: Record<string, never>;
+    input?: {
+      query?: {
+        /** Language of the page: the message is written in it */
+        locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja';
+      };
+    };
     answer: VisitorConversation;
   };
   /** Say how the conversation was */
