@@ -313,7 +313,9 @@ describe('an approval of system.run', () => {
       const { approvalId } = await startProgram(admin.session);
       const refused = await decide(approvalId, account.token);
       expect(refused.body).toMatchObject({ statusCode: 403, code: 'approver_required' });
-      expect(refused.body['message']).toContain(`outrigger user remove --email admin@${workspace.tenantId}.invalid`);
+      expect(refused.body['message']).toContain(
+        `npm run outrigger -- user remove --email admin@${workspace.tenantId}.invalid`,
+      );
       const links = account.session.call('growthCreateApprovalLinks', { params: { id: approvalId } });
       await expect(links).rejects.toMatchObject({ status: 403, code: 'approver_required' });
       expect((await decide(approvalId, admin.token)).status).toBe(200);

@@ -3,6 +3,7 @@ import type { Policy } from '../../../../shared/contract/automations/policies.ts
 import { AppError } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { readRunPeople } from '../../../engine/index.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import { apiTokens } from '../../core/identity/schema.ts';
@@ -189,6 +190,6 @@ async function assertIsMember(tx: Transaction, tenantId: string, userId?: string
   if (account !== undefined)
     throw new AppError(
       'approver_required',
-      `The account ${account.email} of "outrigger link" does not decide this beside an admin with a password. Sign in as a member; "outrigger user remove --email ${account.email}" removes the account.`,
+      `The account ${account.email} of "outrigger link" does not decide this beside an admin with a password. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
     );
 }
