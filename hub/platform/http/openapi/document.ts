@@ -221,6 +221,7 @@ const describeSocket = (operation: Operation): Json => ({
   summary: operation.summary,
   description: descriptionOf(operation),
   subprotocol: operation.socket?.protocol ?? null,
+  subprotocolRequired: operation.socket?.otherProtocols !== true,
   maxFrameBytes: operation.socket?.maxFrameBytes ?? null,
   tokenInQuery: operation.socket?.tokenInQuery === true,
   security: operation.callers.flatMap((caller) => callerSecurity[caller]),
