@@ -9,6 +9,7 @@ import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
 import type { Config, HubRole } from './config.ts';
 import { readEnvironment } from './environment.ts';
+import { commandLines } from './platform/command-lines.ts';
 import { FolderLock, prepareDataFolder, waitForFolder } from './platform/data-folder.ts';
 import { explainError } from './platform/describe-error.ts';
 import { createLogger } from './platform/logger.ts';
@@ -17,7 +18,7 @@ import { releaseStartGarbage } from './platform/start-garbage.ts';
 // Node opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code as the hub.
 process.on('SIGUSR1', () => undefined);
 
-const help = `Usage: npm start -- [--role api|worker|all] [--port PORT]
+const help = `Usage: ${commandLines.startWithOptions} [--role api|worker|all] [--port PORT]
 
 Starts the hub. Settings come from the environment and from .env; docs/settings.md lists them all.
 
@@ -93,12 +94,12 @@ async function greet(app: App, config: Config): Promise<void> {
     const code = await app.identity.createSignInCode('demo');
     lines.push('  Workspace          demo', `  Sign in (once)     ${address}/sign-in?code=${code}`);
   } else {
-    lines.push('  Sign in            npm run outrigger -- link', `  By a password      ${address}/sign-in`);
+    lines.push(`  Sign in            ${commandLines.hub} link`, `  By a password      ${address}/sign-in`);
   }
   if (config.role === 'all') {
     lines.push(
-      '  Pair this machine  npm run outrigger -- node pair',
-      `                     npm run companion -- pair CODE --hub ${address} && npm run companion -- run`,
+      `  Pair this machine  ${commandLines.hub} node pair`,
+      `                     ${commandLines.companion} pair CODE --hub ${address} && ${commandLines.companion} run`,
     );
   }
   process.stdout.write(`${lines.join('\n')}\n`);

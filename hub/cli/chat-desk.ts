@@ -1,6 +1,7 @@
 import type { InboxConversation, InboxMessage, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { App } from '../app.ts';
+import { commandLines } from '../platform/command-lines.ts';
 import { readPostgresUrl } from '../platform/postgres-server/server.ts';
 import { actor, ArgumentError, loadConfig, withApp } from './context.ts';
 import type { Common } from './context.ts';
@@ -63,7 +64,7 @@ async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, 
     throw new AppError(
       'not_found',
       email === undefined
-        ? `The workspace ${name} has no member; add one with: npm run outrigger -- user create`
+        ? `The workspace ${name} has no member; add one with: ${commandLines.hub} user create`
         : `${email} is no member of the workspace ${name}`,
     );
   };

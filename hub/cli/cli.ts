@@ -22,7 +22,7 @@ const program = new Command('outrigger')
   .configureHelp({ showGlobalOptions: true });
 program
   .command('start')
-  .description('start the hub; the same as npm start')
+  .description('start the hub')
   .allowUnknownOption()
   .argument('[options...]')
   .action(async (_options: string[], _parsed: unknown, command: Command) => {

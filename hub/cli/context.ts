@@ -6,6 +6,7 @@ import type { App } from '../app.ts';
 import { ConfigError, parseConfig } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readEnvironment } from '../environment.ts';
+import { commandLines } from '../platform/command-lines.ts';
 import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '../platform/data-folder.ts';
 import { explainError } from '../platform/describe-error.ts';
 import { createLogger } from '../platform/logger.ts';
@@ -40,7 +41,10 @@ export async function withApp<Result>(
   const owner = readFolderOwner(config.home);
   const isRunning = owner !== null;
   if (joins && config.database.url === null && (owner === null || owner.url === null || owner.url === 'command'))
-    throw new AppError('unavailable', `No hub runs on the data folder ${config.home}; start it with: npm start`);
+    throw new AppError(
+      'unavailable',
+      `No hub runs on the data folder ${config.home}; start it with: ${commandLines.start}`,
+    );
   using lock = config.database.url === null && !isRunning ? FolderLock.acquire(config.home) : null;
   lock?.announce('command');
   const url = config.database.url ?? (isRunning ? readPostgresUrl(config.home) : null);

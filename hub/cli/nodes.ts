@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { nodes as nodesContract } from '../../shared/contract/nodes/nodes.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
+import { commandLines } from '../platform/command-lines.ts';
 import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, table } from './terminal.ts';
@@ -27,7 +28,7 @@ export function addNodeCommands(program: Command): void {
       print(
         pairing,
         options.json,
-        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  npm run companion -- pair ${pairing.pairingCode} --hub ${hub}\n  npm run companion -- run\n\nOr, where the companion's app is, open this link:\n  ${pairing.pairingUri}`,
+        `${pairing.pairingCode}\n\nOn that machine, within 10 minutes:\n  ${commandLines.companion} pair ${pairing.pairingCode} --hub ${hub}\n  ${commandLines.companion} run\n\nOr, where the companion's app is, open this link:\n  ${pairing.pairingUri}`,
       );
     });
   node

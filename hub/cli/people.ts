@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { identity as identityContract } from '../../shared/contract/core/identity.ts';
 import { roles } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
+import { commandLines } from '../platform/command-lines.ts';
 import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, readPassword, table } from './terminal.ts';
@@ -90,7 +91,7 @@ export function addPeopleCommands(program: Command): void {
       );
       const advice = revokeKeys
         ? 'Revoked with them, as they may know them:'
-        : 'They made these keys and may know them; make others, then revoke each with: npm run outrigger -- token revoke ID';
+        : `They made these keys and may know them; make others, then revoke each with: ${commandLines.hub} token revoke ID`;
       print(
         removed,
         options.json,

@@ -1222,7 +1222,7 @@ export interface ChatSession {
 }
 
 export interface ChatSettings {
-  /** What the page and the widget are headed with */
+  /** What the page and the widget are headed with. Pages translate the default */
   title: string;
   /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
   greeting: string | null;
@@ -1281,7 +1281,7 @@ export interface ChatSettings {
 }
 
 export interface ChatSettingsPatch {
-  /** What the page and the widget are headed with */
+  /** What the page and the widget are headed with. Pages translate the default */
   title?: string;
   /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
   greeting?: string | null;
@@ -5235,7 +5235,12 @@ export interface Operations {
   };
   /** Ask for a person where the AI agent answers */
   askForPerson: {
-    input?: Record<string, never>;
+    input?: {
+      query?: {
+        /** Language of the page: the message is written in it */
+        locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja';
+      };
+    };
     answer: VisitorConversation;
   };
   /** Say how the conversation was */

@@ -110,3 +110,14 @@ export const errorBody = named(
       .describe('One entry for each invalid field; missing for errors without a field'),
   }),
 );
+
+/** The start of what is said of a field that an object does not have. */
+export const unknownField = 'is not known here';
+
+/** For `z.strictObject`: names the right fields for those that callers confuse with them. @param fields each confused name with the right one. */
+export const confusedFields = (fields: Record<string, string>) => ({
+  error: ({ code, keys = [] }: { code?: string; keys?: string[] }): string | undefined => {
+    const advice = keys.filter((key) => Object.hasOwn(fields, key)).map((key) => `use ${fields[key]} for ${key}`);
+    return code === 'unrecognized_keys' && advice.length > 0 ? `${unknownField}; ${advice.join(', ')}` : undefined;
+  },
+});

@@ -161,10 +161,11 @@ interface OperationShape {
   bodyTypes?: readonly string[];
   response: z.ZodType;
   /**
-   * The request must ask to become a WebSocket with this subprotocol, or with any or none where it is null; answered with 101. Frames have at most so many bytes.
+   * The request must ask to become a WebSocket with this subprotocol; with `otherProtocols` also with another one or none. Answered with 101.
+   * Frames have at most so many bytes.
    * With `tokenInQuery` a session may be named by the query's `token`.
    */
-  socket?: { protocol: string | null; maxFrameBytes: number; tokenInQuery?: boolean };
+  socket?: { protocol: string; otherProtocols?: boolean; maxFrameBytes: number; tokenInQuery?: boolean };
   /**
    * Whether a GET may be answered compressed. Only for answers without secrets and without text that people outside the workspace can choose: together with
    * such text, the compressed length could show the rest (BREACH).
@@ -172,6 +173,8 @@ interface OperationShape {
   compressible?: true;
   /** Content type of an answer that is bytes rather than JSON, or those that it may have; the handler writes it. */
   binaryResponse?: string | readonly string[];
+  /** Whether `Range: bytes=` reads a part of the bytes, answered with 206. */
+  ranges?: true;
   /** What the data of each event of a stream holds. */
   streamedEvent?: z.ZodType;
   /** Whether the events of a stream have ids, after which `Last-Event-ID` goes on. */

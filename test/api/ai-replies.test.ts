@@ -471,15 +471,15 @@ describe('a hand-over', () => {
   });
 
   test.each([
-    ['我想申请退款', ['退款']],
-    ['أريد استرداد أموالي', ['استرداد']],
-    ['A REFUND, please', ['refund']],
-  ])('comes by a keyword in any script, before any model is asked: %s', async (text, handoffKeywords) => {
+    ['我想申请退款', ['退款'], handedOver],
+    ['أريد استرداد أموالي', ['استرداد'], 'ai: سأحوّلك إلى أحد الموظفين، وسيرد عليك هنا في أقرب وقت ممكن.'],
+    ['A REFUND, please', ['refund'], handedOver],
+  ])('comes by a keyword in any script, before any model is asked: %s', async (text, handoffKeywords, announced) => {
     await scene.setAi({ handoffKeywords });
     const visitor = await scene.visitor();
     await scene.say(visitor, text);
     await scene.settled();
-    expect(await scene.said(visitor)).toEqual([`visitor: ${text}`, handedOver]);
+    expect(await scene.said(visitor)).toEqual([`visitor: ${text}`, announced]);
     expect(model.requests).toEqual([]);
   });
 
@@ -488,6 +488,26 @@ describe('a hand-over', () => {
     await scene.say(visitor, 'Ich möchte mit einem Menschen sprechen');
     await scene.settled();
     expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Ich übergebe/);
+  });
+
+  test.each([
+    ['Meine Bestellung ist noch nicht da', /^ai: Ich übergebe/],
+    ['أين طلبي رقم ٤٧١١؟', /^ai: سأحوّلك/],
+    ['4711', /^ai: I am handing you over/],
+  ])('is announced in the language of the message when no model gives a usable answer: %s', async (text, announced) => {
+    model.answer = () => 'plain text';
+    const visitor = await scene.visitor();
+    await scene.say(visitor, text);
+    await scene.settled();
+    expect((await scene.said(visitor)).at(-1)).toMatch(announced);
+  });
+
+  test('is announced in the language that the settings fix', async () => {
+    await scene.setAi({ language: 'fr' });
+    const visitor = await scene.visitor();
+    await scene.say(visitor, 'Meine Bestellung ist noch nicht da');
+    await visitor.api.call('askForPerson', { query: { locale: 'ar' } });
+    expect((await scene.said(visitor)).at(-1)).toMatch(/^ai: Je vous confie/);
   });
 
   test('comes by the button, once, however often it is pressed', async () => {

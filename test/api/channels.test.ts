@@ -111,6 +111,17 @@ const telegramUpdate = (id: number, text: string, chat = { id: 42, type: 'privat
     message: { message_id: 1, from: { id: 7, is_bot: false, first_name: 'Ann' }, chat, text },
   });
 
+test('the request example of the OpenAPI document makes a channel', async () => {
+  const answer = await fetch(`${hub.url}/openapi.json`);
+  const { paths } = (await answer.json()) as {
+    paths: Record<string, { post: { requestBody: { content: Record<string, { example: object }> } } }>;
+  };
+  const path = '/v1/automations/channels';
+  const body = paths[path]?.post.requestBody.content['application/json']?.example ?? {};
+  const made = await send(hub.url, 'POST', path, { headers: { 'x-api-key': workspace.key }, body });
+  expect(made).toMatchObject({ status: 200, body: { provider: 'webhook', secretsSet: ['inboundSecret'] } });
+});
+
 describe('what comes in', () => {
   test('Telegram proves itself by its secret token; the same update twice starts one run', async () => {
     const { id } = await channel('telegram', 'Bot');

@@ -209,13 +209,13 @@ describe('a starter of a run does not decide its named approval', () => {
     const approval = await pendingOf(runId);
     const admin = await addMember('admin');
     const { links } = await admin.session.call('growthCreateApprovalLinks', { params: { id: approval.id } });
-    const byLink = async ({ email }: Member) =>
+    const becomesAccount = async ({ email }: Member) =>
       send(hub.url, 'POST', new URL(links.find(({ approver }) => approver === email)?.url as string).pathname, {
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         raw: 'decision=approved',
       });
-    expect((await byLink(author)).status).toBe(403);
-    expect((await byLink(other)).status).toBe(200);
+    expect((await becomesAccount(author)).status).toBe(403);
+    expect((await becomesAccount(other)).status).toBe(200);
     const decided = (await workspace.api.call('listAutomationApprovals', { query: { runId } })).data[0];
     const decider = { kind: 'mail_link', id: other.email, name: other.email };
     expect(decided).toMatchObject({ status: 'approved', decider, votes: [{ decider }] });
@@ -288,6 +288,57 @@ describe('an approval of system.run', () => {
     });
     await workspace.session.call('putAutomationPolicy', { body: {} });
     expect((await decide(approvalId, workspace.jwt)).status).toBe(200);
+  });
+
+  describe('beside the account without a password that "outrigger link" signs in', () => {
+    /** Makes the first user that account. */
+    async function becomesAccount(): Promise<{ token: string; session: Client }> {
+      await hub.database.query("UPDATE users SET email = $2, password_hash = '' WHERE tenant_id = $1", [
+        workspace.tenantId,
+        `admin@${workspace.tenantId}.invalid`,
+      ]);
+      return { token: workspace.jwt, session: workspace.session };
+    }
+
+    test('is decided by the only admin with a password who started it', async () => {
+      await becomesAccount();
+      const admin = await addMember('admin');
+      const { approvalId } = await startProgram(admin.session);
+      expect((await decide(approvalId, admin.token)).status).toBe(200);
+    });
+
+    test('is not decided by the account, which says who decides and how to remove it', async () => {
+      const account = await becomesAccount();
+      const admin = await addMember('admin');
+      const { approvalId } = await startProgram(admin.session);
+      const refused = await decide(approvalId, account.token);
+      expect(refused.body).toMatchObject({ statusCode: 403, code: 'approver_required' });
+      expect(refused.body['message']).toContain(
+        `npm run outrigger -- user remove --email admin@${workspace.tenantId}.invalid`,
+      );
+      const links = account.session.call('growthCreateApprovalLinks', { params: { id: approvalId } });
+      await expect(links).rejects.toMatchObject({ status: 403, code: 'approver_required' });
+      expect((await decide(approvalId, admin.token)).status).toBe(200);
+    });
+
+    test('is decided by the account while no admin has a password, and an agent does not decide their own', async () => {
+      const account = await becomesAccount();
+      const alone = await startProgram(account.session);
+      expect((await decide(alone.approvalId, account.token)).status).toBe(200);
+      const agent = await addMember('agent');
+      const { approvalId } = await startProgram(agent.session);
+      expect((await decide(approvalId, agent.token)).body).toMatchObject({ code: 'approver_required' });
+      expect((await decide(approvalId, account.token)).status).toBe(200);
+    });
+
+    test('is decided by another member where several have a password', async () => {
+      await becomesAccount();
+      const admin = await addMember('admin');
+      const other = await addMember('agent');
+      const { approvalId } = await startProgram(admin.session);
+      expect((await decide(approvalId, admin.token)).body).toMatchObject({ code: 'approver_required' });
+      expect((await decide(approvalId, other.token)).status).toBe(200);
+    });
   });
 
   test('keeps its approvers when a key writes the policy', async () => {

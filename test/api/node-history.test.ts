@@ -193,6 +193,16 @@ describe('the commands of a node', () => {
   });
 });
 
+test('a revoked node is read as the list shows it', async () => {
+  await workspace.api.call('deleteAutomationNode', { params: { id: nodeId } });
+  const { data } = await workspace.api.call('listAutomationNodes', { query: { status: 'revoked' } });
+  const node = await workspace.api.call('getAutomationNode', { params: { id: nodeId } });
+  expect(node.status).toBe('revoked');
+  expect(node).toEqual(data.find(({ id }) => id === nodeId));
+  const change = workspace.api.call('updateAutomationNode', { params: { id: nodeId }, body: { name: 'again' } });
+  await expect(change).rejects.toMatchObject({ status: 404 });
+});
+
 test.each(['facts', 'command-history'])('%s of a node are for its workspace alone', async (part) => {
   const other = await hub.workspace();
   const chat = await workspace.createKey({ product: 'chat' });

@@ -231,6 +231,29 @@ describe('schedules', () => {
   });
 });
 
+test('fields in the wrong place are refused with the name of the right one', async () => {
+  const refuse = async (body: object) => {
+    const headers = { authorization: `Bearer ${workspace.key}` };
+    const { status, body: answer } = await send(hub.url, 'POST', '/v1/automations/workflows', { headers, body });
+    return [status, answer['details']];
+  };
+  const stepsJson = [{ type: 'log', message: 'x' }];
+  const webhook = { token: 'a-long-random-secret' };
+  expect(await refuse({ name: 'w', stepsJson, trigger: { type: 'webhook', webhook } })).toEqual([
+    400,
+    [{ path: 'body.trigger', message: 'is not known here; use triggerJson for trigger' }],
+  ]);
+  const triggerJson = { type: 'webhook', webhook, events: ['order.paid'] };
+  expect(await refuse({ name: 'w', stepsJson, triggerJson })).toEqual([
+    400,
+    [{ path: 'body.triggerJson.events', message: 'is not known here; use webhook.events for events' }],
+  ]);
+  expect(await refuse({ name: 'w', stepsJson, colour: 'red' })).toEqual([
+    400,
+    [{ path: 'body.colour', message: 'is not known here; leave it out' }],
+  ]);
+});
+
 describe('events of Live Chat', () => {
   const payload = (tenantId: string, source: string): ChatEventPayload => ({
     tenantId,

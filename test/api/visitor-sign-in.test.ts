@@ -101,6 +101,35 @@ test('webhooks go on in the sequence of the conversation, with the identified vi
   await scene.api.call('deleteWebhook', { params: { tenantId, id } });
 });
 
+test('a carried-over conversation is named after the identified visitor, not by what the anonymous visitor typed', async () => {
+  const anonymous = await open({ name: 'Another Customer', email: 'another@example.org' });
+  await write(anonymous.token, 'Hello');
+  const { visitorToken: token } = await scene.api.call('createChatSession', {
+    body: { externalId: 'customer-of-names', displayName: 'Ann Customer' },
+  });
+  await signIn(token, anonymous.token);
+  const params = { tenantId: scene.tenantId, id: anonymous.conversation.id };
+  const { session } = scene.workspace;
+  expect(await session.call('getInboxConversation', { params })).toMatchObject({ name: 'Ann Customer' });
+  const { data } = await session.call('listInboxMessages', { params });
+  expect(data.at(-1)).toMatchObject({
+    private: true,
+    content: 'The visitor signed in. Before, they called themselves: Another Customer, another@example.org.',
+  });
+});
+
+test('a title that an agent gave before the sign-in stays in the private note', async () => {
+  const anonymous = await open({});
+  await write(anonymous.token, 'Hello');
+  const params = { tenantId: scene.tenantId, id: anonymous.conversation.id };
+  const { session } = scene.workspace;
+  await session.call('updateInboxConversation', { params, body: { name: 'Lost parcel' } });
+  await signIn((await scene.mint('customer-of-titles')).token, anonymous.token);
+  expect(await session.call('getInboxConversation', { params })).toMatchObject({ name: 'customer-of-titles' });
+  const { data } = await session.call('listInboxMessages', { params });
+  expect(data.at(-1)).toMatchObject({ private: true, content: 'The visitor signed in. Earlier title: Lost parcel.' });
+});
+
 test('an address that both gave does not join visitors, and an anonymous visitor without a sign-in stays', async () => {
   const first = await open({ email: 'ann@example.org' });
   await write(first.token, 'Mine');

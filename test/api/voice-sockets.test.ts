@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { SocketRights } from '../../hub/platform/http/socket-rights.ts';
 import { toWav } from '../../hub/platform/speech/sound.ts';
 import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
-import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame } from '../../shared/contract/ai/voice.ts';
+import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame, voiceProtocol } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
@@ -72,6 +72,24 @@ describe('a connection is opened', () => {
     }
     const offering = await open('', hub.url, ['voice.v1', `bearer.${jwt}`]);
     expect(offering.socket.protocol).toBe('voice.v1');
+  });
+
+  test('with its subprotocol beside the token, in any order, and the hub never answers with the token', async () => {
+    const { jwt } = await hub.workspace();
+    const token = `bearer.${jwt}`;
+    for (const protocols of [
+      [voiceProtocol, token],
+      [token, 'other', voiceProtocol],
+    ]) {
+      const page = await open('', hub.url, protocols);
+      expect(page.socket.protocol).toBe(voiceProtocol);
+      page.send({ type: 'text', data: 'Hello?' });
+      await page.wait('done');
+      page.end();
+      await expect.poll(() => seats()).toBe(0);
+    }
+    await expect(open('', hub.url, [token])).rejects.toThrow('Server sent no subprotocol');
+    expect((await open(jwt)).socket.protocol).toBe('');
   });
 
   test('only from pages of this hub, and only as a WebSocket', async () => {

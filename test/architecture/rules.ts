@@ -211,7 +211,7 @@ export const rules: Rule[] = [
     ],
     forbids: { from: 'hub/app.ts', target: 'node-agent/runtime/cli.ts' },
   },
-  // The process owns the data folder and the log, so it also knows these two of the platform.
+  // The process owns the data folder and the log, so it also knows these of the platform.
   {
     name: 'hub/main',
     from: 'hub/main.ts',
@@ -221,6 +221,7 @@ export const rules: Rule[] = [
       'hub/app.ts',
       'hub/config.ts',
       'hub/environment.ts',
+      'hub/platform/command-lines.ts',
       'hub/platform/data-folder.ts',
       'hub/platform/describe-error.ts',
       'hub/platform/logger.ts',
@@ -238,6 +239,7 @@ export const rules: Rule[] = [
       'hub/main.ts',
       'hub/config.ts',
       'hub/environment.ts',
+      'hub/platform/command-lines.ts',
       'hub/platform/data-folder.ts',
       'hub/platform/describe-error.ts',
       'hub/platform/http/built-files.ts',

@@ -173,6 +173,23 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     expect(tab.complaints).toEqual([]);
   });
 
+  test.each([
+    ['de', 'Mit einem Menschen sprechen', /^Ich übergebe an einen Menschen/],
+    ['ar', 'التحدث مع شخص', /^سأحوّلك/],
+  ])('announces a hand-over by its button in the language of the page: %s', async (locale, name, announced) => {
+    await put({});
+    model.answer = () => ({ reply: 'OK' });
+    await using tab = await openTab(browser, { locale });
+    const { page } = tab;
+    await open(page);
+    // Says nothing about the language.
+    await write(page, '4711');
+    await expect.poll(() => bubbles(page)).toHaveLength(2);
+    await page.getByRole('button', { name }).click();
+    await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(announced);
+    expect(tab.complaints).toEqual([]);
+  });
+
   test('says that a machine answers, and leads to a person by the keyboard, in each look', async () => {
     await put({ disclosure: '' });
     model.answer = () => ({ reply: 'We open at nine in the morning, every day but Sunday. How many people are you?' });

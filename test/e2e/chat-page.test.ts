@@ -203,6 +203,22 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await scene.set({});
   });
 
+  test.each([
+    [{}, 'de', 'Chatten Sie mit uns'],
+    [{}, 'ar', 'تحدّث معنا'],
+    [{ title: 'Boats' }, 'de', 'Boats'],
+  ])(
+    'the default title is in the language of the page, and one of the workspace as it is: %o in %s',
+    async (settings, locale, title) => {
+      await scene.set(settings);
+      await using tab = await openTab(browser, { locale });
+      await tab.page.goto(pageOf((await scene.mint()).token));
+      await settled(tab.page);
+      expect([await tab.page.title(), await tab.page.locator('header bdi').textContent()]).toEqual([title, title]);
+      await scene.set({});
+    },
+  );
+
   test('who is blocked is told so, at once and whenever they come again by their link', async () => {
     const { token, conversationId } = await scene.mint();
     const params = { tenantId: scene.tenantId, id: conversationId };
@@ -631,7 +647,8 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     expect(data.map(({ attachments }) => attachments.map(({ name }) => name))).toEqual([
       ['boat.png', 'flaky.txt', 'two.txt', 'three.txt', 'four.txt'],
     ]);
-    await page.getByRole('button', { name: 'Remove program.txt' }).waitFor();
+    // What was refused leaves with the message.
+    await expect.poll(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
     expect(tab.complaints).toEqual([]);
     held.resolve();
   });

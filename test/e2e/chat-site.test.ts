@@ -288,6 +288,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     ['an unknown call', 'KEY', "Outrigger('foo')", 'unknown_call', /no call "foo".*boot/],
     ['a call without a boot', 'KEY data-auto-boot="false"', "Outrigger('open')", 'not_booted', /Outrigger\('boot'\)/],
     ['a token that is no text', 'KEY', "Outrigger('boot', { token: 7 })", 'token_invalid', /visitorToken/],
+    ['an update without a token', 'KEY', "Outrigger('update', {})", 'token_invalid', /visitorToken/],
   ])('%s is reported once, with the remedy', async (_name, attributes, calls, code, text) => {
     await using site = await shop(snippetOf(attributes.replace('KEY', `data-site-key="${scene.siteKey}"`), calls));
     await using context = await newContext();

@@ -84,7 +84,7 @@ async function startHub(home: string, data: string): Promise<StartedHub> {
 const statusOf = async (url: string, path: string) => (await fetch(`${url}${path}`)).status;
 const pages = ['/widget.js', '/voice', '/phone'];
 
-test('the packed package serves chat, voice and phone with production packages alone', async () => {
+test('the packed package serves chat, voice and phone with production packages alone, and names its own commands', async () => {
   const [packed] = JSON.parse(
     execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
       cwd: project,
@@ -92,12 +92,12 @@ test('the packed package serves chat, voice and phone with production packages a
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   ) as { filename: string }[];
-  const home = join(folder, 'packed');
-  mkdirSync(home);
+  const home = join(folder, 'packed/node_modules/outrigger');
+  mkdirSync(home, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, packed?.filename ?? ''), '--strip-components=1', '-C', home]);
   expect(readdirSync(join(home, 'hub/widget'))).toEqual(['dist']);
-  linkProductionModules(join(home, 'node_modules'));
-  const { url } = await startHub(home, join(folder, 'packed-data'));
+  linkProductionModules(join(folder, 'packed/node_modules'));
+  const { url, text } = await startHub(home, join(folder, 'packed-data'));
   for (const path of pages) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
   // The page of a chat whose site key is nobody's, and the script that it begins with.
   const html = await (await fetch(`${url}/chat`)).text();
@@ -107,6 +107,15 @@ test('the packed package serves chat, voice and phone with production packages a
     status: 'ready',
     parts: { pages: { ok: true } },
   });
+  await until(
+    () => text().includes('npx outrigger-companion pair CODE'),
+    () => `the hub printed: ${text()}`,
+  );
+  expect(text()).toContain('npx outrigger node pair');
+  const { bin } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { bin: Record<string, string> };
+  expect(Object.keys(bin)).toEqual(['outrigger', 'outrigger-companion']);
+  const start = await (await fetch(url)).text();
+  expect([text(), start].filter((said) => said.includes('npm run'))).toEqual([]);
 });
 
 test('a production checkout without built pages fails to install, and doctor says what to do', async () => {

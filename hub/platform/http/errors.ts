@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { z } from 'zod';
+import { unknownField } from '../../../shared/contract/common.ts';
 import type { errorBody } from '../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
@@ -102,9 +103,10 @@ function describeIssues(
     const path = fieldPath([part, ...issue.path]);
     if (issue.code === 'unrecognized_keys')
       details.push(
-        ...issue.keys
-          .slice(0, left)
-          .map((key) => ({ path: fieldPath([path, key]), message: 'is not known here; leave it out' })),
+        ...issue.keys.slice(0, left).map((key) => ({
+          path: fieldPath([path, key]),
+          message: issue.message.startsWith(unknownField) ? issue.message : `${unknownField}; leave it out`,
+        })),
       );
     else if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined)
       details.push({ path, message: issue.message.startsWith('is required') ? issue.message : 'is required' });

@@ -101,7 +101,7 @@ export class Sockets implements Disposable {
       const watched = options.rights === undefined ? ['device'] : ['device', 'session', 'visitor', 'token'];
       if (route.operation.callers.some((caller) => !watched.includes(caller)))
         throw new Error(`the socket ${route.operation.id} is open to callers whose rights nobody watches`);
-      const { protocol, maxFrameBytes } = route.operation.socket;
+      const { protocol, otherProtocols = false, maxFrameBytes } = route.operation.socket;
       return {
         ...route,
         pattern: new RegExp(`^${route.operation.path.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`),
@@ -110,9 +110,11 @@ export class Sockets implements Disposable {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
-          // Whoever offers some wants to be answered with one of them.
+          // A client that offers subprotocols needs one of them in the answer.
           handleProtocols: (offered) =>
-            protocol ?? [...offered].find((name) => !name.startsWith(bearerProtocolPrefix)) ?? false,
+            !otherProtocols || offered.has(protocol)
+              ? protocol
+              : ([...offered].find((name) => !name.startsWith(bearerProtocolPrefix)) ?? false),
           closeTimeout: closeTimeoutMs,
         } as ServerOptions),
       };
@@ -200,9 +202,9 @@ export class Sockets implements Disposable {
         throw notAllowed(foreign);
       await limitCaller(serving, principal, () => undefined);
       const params = parsePart('params', operation.params ?? noParams, found.params) as Record<string, string>;
-      const { protocol } = operation.socket;
+      const { protocol, otherProtocols = false } = operation.socket;
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim());
-      if (protocol !== null && !offered.includes(protocol)) throw upgradeRequired(operation);
+      if (!otherProtocols && !offered.includes(protocol)) throw upgradeRequired(operation);
       const caller = isWatched(principal) ? principal : null;
       if (caller !== null) rights?.assertRoom(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
@@ -266,7 +268,7 @@ function destroy(this: Duplex): void {
 const upgradeRequired = ({ socket }: SocketRoute['operation']) =>
   new AppError(
     'upgrade_required',
-    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key${socket.protocol === null ? '' : ` and Sec-WebSocket-Protocol: ${socket.protocol}`}.`,
+    `This is a WebSocket: ask with Upgrade: websocket, Sec-WebSocket-Version: 13, a Sec-WebSocket-Key${socket.otherProtocols === true ? '' : ` and Sec-WebSocket-Protocol: ${socket.protocol}`}.`,
     { headers: { Upgrade: 'websocket' } },
   );
 

@@ -1,3 +1,4 @@
+import { commandLines } from '../command-lines.ts';
 import { escapeHtml, pageOf, shownCommands, shownLine } from './page-layout.ts';
 
 export interface StatusPage {
@@ -21,7 +22,7 @@ export function renderStatusPage({ version, baseUrl, ready, down, signedIn, menu
     signedIn === null
       ? `<h2>Sign in</h2>
 <p><a href="/sign-in">Sign in by a password</a> (<a href="/forgot-password">Forgot your password?</a>), or make a one-time link at the command line:</p>
-${shownCommands('npm run outrigger -- link')}`
+${shownCommands(`${commandLines.hub} link`)}`
       : `<h2>Signed in</h2>
 <p>${shownLine(signedIn.email)}, workspace ${shownLine(signedIn.workspaceName)}</p>
 <p><a href="/password">Change your password</a></p>
@@ -34,9 +35,9 @@ ${shownCommands('npm run outrigger -- link')}`
 <p>${state}</p>
 ${who}
 <h2>Pair a machine</h2>
-${shownCommands('npm run outrigger -- node pair', `npm run companion -- pair CODE --hub ${baseUrl}`)}
+${shownCommands(`${commandLines.hub} node pair`, `${commandLines.companion} pair CODE --hub ${baseUrl}`)}
 <h2>Call the API</h2>
-${shownCommands('npm run outrigger -- token create --product automations')}
+${shownCommands(`${commandLines.hub} token create --product automations`)}
 <nav>${links}<a href="/docs">API reference</a><a href="/openapi.json">OpenAPI document</a><a href="/readyz">Readiness</a></nav>`,
   );
 }

@@ -74,11 +74,12 @@ export async function listNodes(
     .limit(limit);
 }
 
+/** Finds a node, also a revoked one. */
 export async function findNode(tx: Transaction, tenantId: string, id: string, heartbeatSeconds: number) {
   const [found] = await tx
     .select({ row: nodes, status: statusSql(heartbeatSeconds) })
     .from(nodes)
-    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id), isNull(nodes.revokedAt)));
+    .where(and(eq(nodes.tenantId, tenantId), eq(nodes.id, id)));
   return found ?? null;
 }
 

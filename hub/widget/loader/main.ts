@@ -46,10 +46,12 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: 
     tell('error', { code, message });
   };
 
-  const tokenOf = (given: unknown): string | null => {
+  /** The token that was passed; null where there is none, with an error unless it was left out and is not needed. */
+  const tokenOf = (given: unknown, isNeeded = false): string | null => {
     const token = (given as { token?: unknown } | null | undefined)?.token;
     if (typeof token === 'string' && token !== '') return token;
-    if ((given ?? null) !== null && (typeof given !== 'object' || (token ?? '') !== ''))
+    const isLeftOut = (given ?? null) === null || (typeof given === 'object' && (token ?? '') === '');
+    if (isNeeded || !isLeftOut)
       fail(
         'token_invalid',
         'The token must be a text. Pass { token } with the visitorToken of POST /v1/chat/sessions.',
@@ -93,7 +95,7 @@ function start(base: string, { siteKey = '', autoBoot }: DOMStringMap, earlier: 
       }
     },
     update(given) {
-      const token = tokenOf(given);
+      const token = tokenOf(given, true);
       if (token !== null) steer((on) => on.renew(token));
     },
     open: () => steer((on) => on.open()),

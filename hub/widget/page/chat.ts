@@ -151,6 +151,7 @@ export class Chat {
     const attachments = this.#open?.uploads.take() ?? [];
     if (content === '' && attachments.length === 0) return;
     this.#open?.conversation.send(content, attachments);
+    this.#open?.uploads.dropRefused();
     this.setDraft('');
   }
 

@@ -142,7 +142,9 @@ export class Conversation {
 
   /** @throws HubError */
   async askForPerson(): Promise<void> {
-    this.update(await this.#options.session.call<VisitorConversation>('handoff', { method: 'POST' }));
+    const { session, store } = this.#options;
+    const query = { locale: store.state.language.locale };
+    this.update(await session.call<VisitorConversation>('handoff', { method: 'POST', query }));
   }
 
   /** Takes over what the hub says of it. */

@@ -1,9 +1,12 @@
+import type { defaultChatTitle } from '../../../shared/contract/chat/settings.ts';
 import type { ChatPageSettings } from '../../../shared/contract/chat/visitor-page.ts';
 import { chooseLocale } from '../locale.ts';
 import type { Attention } from './attention.ts';
 import type { ChatOptions } from './chat-options.ts';
 import { inkOn } from './colour.ts';
 import { loadLanguage } from './language.ts';
+
+const defaultTitle: typeof defaultChatTitle = 'Chat with us';
 
 /** What the workspace chose of how its chat looks. */
 export type Look = Pick<ChatPageSettings, 'title' | 'colour' | 'locale'>;
@@ -16,7 +19,7 @@ export function lookOf(title: string): Look {
 
 /** Puts a look on the page, and tells the page around it. */
 export async function wear(
-  { colour, locale, title }: Look,
+  { colour, locale, title: set }: Look,
   { store, tellHost, address }: Pick<ChatOptions, 'store' | 'tellHost' | 'address'>,
   attention: Attention,
 ): Promise<void> {
@@ -24,6 +27,7 @@ export async function wear(
   const wanted = address.languages;
   const chosen = chooseLocale(locale, wanted);
   const language = chosen === current.locale ? current : await loadLanguage(chosen, wanted);
+  const title = set === defaultTitle ? language.words.title : set;
   const root = document.documentElement;
   root.lang = language.locale;
   root.dir = language.direction;

@@ -103,6 +103,11 @@ export class Uploads {
     return taken;
   }
 
+  /** Removes files that can never be sent. */
+  dropRefused(): void {
+    this.#change(this.#uploads.filter(isWanted));
+  }
+
   end(): void {
     for (const request of this.#requests.values()) request.abort();
     this.#requests.clear();

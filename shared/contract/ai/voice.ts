@@ -11,6 +11,8 @@ import { languageCode, maxInputLength } from './runs.ts';
  * only to a client that asks for them, by `transcript` or `server_vad`. Who hears a frame of a later turn plays nothing more of the one before. What fails is an `error`, before the `done` of its turn if it has one.
  */
 
+/** Subprotocol of the WebSocket. Clients that send their token otherwise may leave it out. */
+export const voiceProtocol = 'outrigger.voice.v1';
 /** Greatest frame that a hub takes, in bytes. */
 export const maxVoiceFrameBytes = 8 * 1024 * 1024;
 /** Longest utterance, in seconds; one that goes on is answered as far as it came. */
@@ -186,7 +188,7 @@ export const voiceSockets = defineResource({
     summary: 'Speak with the AI agent',
     description: 'docs/ai.md says what goes through it.',
     query: z.strictObject({ token: z.string().max(4_096).optional() }),
-    socket: { protocol: null, maxFrameBytes: maxVoiceFrameBytes, tokenInQuery: true },
+    socket: { protocol: voiceProtocol, otherProtocols: true, maxFrameBytes: maxVoiceFrameBytes, tokenInQuery: true },
     response: z.never(),
     errors: ['upgrade_required'],
   },

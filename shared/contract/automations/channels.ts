@@ -129,6 +129,7 @@ export const putChannelBody = named(
       path: ['config_json'],
       message: 'is another name of config; send one of the two',
     }),
+  { provider: 'webhook', name: 'Orders', config: { inboundSecret: 'a-long-random-secret' } },
 );
 
 export const channels = defineResource({

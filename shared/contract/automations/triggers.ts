@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonValue } from '../../json.ts';
 import { isTimeZone } from '../../time-zone.ts';
 import { chatEventTypes } from '../chat/chat-events.ts';
-import { id, instant, named, text } from '../common.ts';
+import { confusedFields, id, instant, named, text } from '../common.ts';
 import { channelProviders } from './channel-providers.ts';
 
 /** What starts a workflow by itself. */
@@ -142,27 +142,30 @@ export const trigger = named(
         ),
         named(
           'WebhookTrigger',
-          z.strictObject({
-            schemaVersion,
-            type: z.literal('webhook').describe('Starts when the inbound hook is called'),
-            webhook: z
-              .strictObject({
-                token: text(16, 200)
-                  .optional()
-                  .describe(
-                    'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
-                  ),
-                events: z
-                  .array(text(1, 200))
-                  .min(1, 'must name at least one event')
-                  .max(100, 'must name at most 100 events')
-                  .optional()
-                  .describe(
-                    'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
-                  ),
-              })
-              .describe('Which calls of the inbound hook start the workflow'),
-          }),
+          z.strictObject(
+            {
+              schemaVersion,
+              type: z.literal('webhook').describe('Starts when the inbound hook is called'),
+              webhook: z
+                .strictObject({
+                  token: text(16, 200)
+                    .optional()
+                    .describe(
+                      'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
+                    ),
+                  events: z
+                    .array(text(1, 200))
+                    .min(1, 'must name at least one event')
+                    .max(100, 'must name at most 100 events')
+                    .optional()
+                    .describe(
+                      'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
+                    ),
+                })
+                .describe('Which calls of the inbound hook start the workflow'),
+            },
+            confusedFields({ events: 'webhook.events', token: 'webhook.token' }),
+          ),
         ),
         named(
           'ChannelTrigger',

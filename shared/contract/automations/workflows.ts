@@ -1,6 +1,18 @@
 import { z } from 'zod';
 import { jsonObject, jsonValue } from '../../json.ts';
-import { deleted, id, idParams, instant, listQuery, name, named, page, text, timestamp } from '../common.ts';
+import {
+  confusedFields,
+  deleted,
+  id,
+  idParams,
+  instant,
+  listQuery,
+  name,
+  named,
+  page,
+  text,
+  timestamp,
+} from '../common.ts';
 import { defineResource } from '../define.ts';
 import { runStatuses } from './run-status.ts';
 import { step, steps } from './steps.ts';
@@ -95,16 +107,21 @@ const versionParams = z.strictObject({
     .max(2_147_483_647, 'must be at most 2147483647'),
 });
 
+const confusedNames = confusedFields({ trigger: 'triggerJson', steps: 'stepsJson' });
+
 const createBody = named(
   'CreateWorkflow',
-  z.strictObject({
-    name: name.describe('Label for people, 1 to 200 characters'),
-    active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
-    triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
-    stepsJson: steps.describe('Steps in the order in which they run, 1 to 200'),
-    limits: workflowLimits.nullable().optional().describe('Limits on its runs; none when left out or null'),
-    inputs: workflowInputs.nullable().optional().describe('Which payload its runs take; any when left out or null'),
-  }),
+  z.strictObject(
+    {
+      name: name.describe('Label for people, 1 to 200 characters'),
+      active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
+      triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
+      stepsJson: steps.describe('Steps in the order in which they run, 1 to 200'),
+      limits: workflowLimits.nullable().optional().describe('Limits on its runs; none when left out or null'),
+      inputs: workflowInputs.nullable().optional().describe('Which payload its runs take; any when left out or null'),
+    },
+    confusedNames,
+  ),
   {
     name: 'Late invoices',
     triggerJson: { type: 'webhook', webhook: { token: 'a-long-random-secret' } },
@@ -242,14 +259,17 @@ export const workflows = defineResource({
     ifMatch: 'version_conflict',
     params: idParams,
     body: z
-      .strictObject({
-        name: name.optional().describe('Label for people, 1 to 200 characters'),
-        active: z.boolean().optional().describe('Whether its trigger starts runs'),
-        triggerJson: trigger.optional(),
-        stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
-        limits: workflowLimits.nullable().optional().describe('Replaces the limits on its runs; null removes them'),
-        inputs: workflowInputs.nullable().optional().describe('Replaces the schema of the payload; null accepts any'),
-      })
+      .strictObject(
+        {
+          name: name.optional().describe('Label for people, 1 to 200 characters'),
+          active: z.boolean().optional().describe('Whether its trigger starts runs'),
+          triggerJson: trigger.optional(),
+          stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
+          limits: workflowLimits.nullable().optional().describe('Replaces the limits on its runs; null removes them'),
+          inputs: workflowInputs.nullable().optional().describe('Replaces the schema of the payload; null accepts any'),
+        },
+        confusedNames,
+      )
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
         'give at least one of name, active, triggerJson, stepsJson, limits, inputs',

@@ -15,7 +15,7 @@ const memberParams = z.strictObject({ tenantId: id, userId: id });
 
 const rules =
   'The body is the file: PNG, JPEG or WebP, not animated, 1 MiB at most, 16 to 2,048 pixels a side. The content decides the type; metadata such as places is removed.';
-const pictureErrors = ['payload_too_large', 'unsupported_media_type', 'rate_limited'] as const;
+const pictureErrors = ['validation_failed', 'payload_too_large', 'unsupported_media_type', 'rate_limited'] as const;
 
 const storedPicture = named(
   'MemberPicture',

@@ -49,7 +49,7 @@ export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
 export type ChatLocale = (typeof chatLocales)[number];
 
 const settings = {
-  title: chatText(1, 60).describe('What the page and the widget are headed with'),
+  title: chatText(1, 60).describe('What the page and the widget are headed with. Pages translate the default'),
   greeting: chatText(0, 500)
     .nullable()
     .describe("Shown above what is written; null for `How can we help?` in the visitor's language, empty for none"),
@@ -144,8 +144,11 @@ export const shownChatSettings = named(
   },
 );
 
+/** Pages translate this title like their own words. */
+export const defaultChatTitle = 'Chat with us';
+
 export const defaultChatSettings: ChatSettings = {
-  title: 'Chat with us',
+  title: defaultChatTitle,
   greeting: null,
   colour: '#0b5fff',
   locale: null,

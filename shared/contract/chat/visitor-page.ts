@@ -240,6 +240,9 @@ export const visitorPage = defineResource({
     summary: 'Ask for a person where the AI agent answers',
     description:
       'The conversation goes to a person at once, with a message that says so. Where it is with people, nothing changes.',
+    query: z.strictObject({
+      locale: z.enum(chatLocales).optional().describe('Language of the page: the message is written in it'),
+    }),
     response: visitorConversation,
     errors: ['conversation_closed'],
   },

@@ -166,7 +166,7 @@ export const marketing = defineResource({
         },
       }),
     response: campaign,
-    errors: ['workspace_limit_reached'],
+    errors: ['not_found', 'workspace_limit_reached'],
   },
   updateCampaign: {
     ...member,

@@ -12,10 +12,11 @@ export const artifacts = defineResource({
     method: 'GET',
     path: '/v1/automations/artifacts/{id}',
     summary: 'Read an artefact: a screenshot, a recording, a file',
-    description: 'Understands `Range: bytes=`.',
+    description: 'The answer has the content type of the artefact. Understands `Range: bytes=`.',
     params: idParams,
     response: z.unknown(),
-    binaryResponse: 'application/octet-stream',
+    binaryResponse: '*/*',
+    ranges: true,
     errors: ['range_not_satisfiable'],
   },
   readAutomationCommandFile: {
@@ -32,7 +33,8 @@ export const artifacts = defineResource({
       artifactId: id.describe('Artefact that the input of the command names'),
     }),
     response: z.unknown(),
-    binaryResponse: 'application/octet-stream',
+    binaryResponse: '*/*',
+    ranges: true,
     errors: ['range_not_satisfiable'],
   },
 });

@@ -112,6 +112,7 @@ export const nodes = defineResource({
     method: 'GET',
     path: '/v1/automations/nodes/{id}',
     summary: 'Show a companion node',
+    description: 'Also a revoked one, with the status `revoked`.',
     params: idParams,
     response: node,
   },

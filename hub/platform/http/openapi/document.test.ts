@@ -101,6 +101,20 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  test('describes artefacts by any content type, in whole and by ranges', () => {
+    const responses = described.find(({ operationId }) => operationId === 'getAutomationArtifact')?.responses ?? {};
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '206', '416']));
+    for (const status of ['200', '206']) expect(Object.keys(responses[status]?.content ?? {})).toEqual(['*/*']);
+    expect(responses['206']).toHaveProperty('headers.Content-Range');
+  });
+
+  test.each([
+    ['putMyPicture', '400'],
+    ['createCampaign', '404'],
+  ])('declares for %s the error %s', (operation, status) => {
+    expect(described.find(({ operationId }) => operationId === operation)?.responses).toHaveProperty(status);
+  });
+
   test('describes every operation and every parameter', () => {
     const bare = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, { description = '', parameters = [] }]) => [

@@ -168,6 +168,19 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
   };
 }
 
+/** The answer to a request with `Range`. */
+const rangeOf = (operation: Operation): Json => ({
+  description: 'The bytes of the range',
+  headers: {
+    ...headersOf(operation),
+    'Content-Range': {
+      description: 'First and last byte of the range, and the size of the whole',
+      schema: { type: 'string', example: 'bytes 0-1023/146515' },
+    },
+  },
+  content: contentOf([operation.binaryResponse ?? []].flat(), bytes),
+});
+
 /** A body with an example of its JSON. */
 function withExample(body: Json, examples: Examples): Json {
   const { content } = body as { content: Record<string, { schema: Json }> };
@@ -221,6 +234,7 @@ const describeSocket = (operation: Operation): Json => ({
   summary: operation.summary,
   description: descriptionOf(operation),
   subprotocol: operation.socket?.protocol ?? null,
+  subprotocolRequired: operation.socket?.otherProtocols !== true,
   maxFrameBytes: operation.socket?.maxFrameBytes ?? null,
   tokenInQuery: operation.socket?.tokenInQuery === true,
   security: operation.callers.flatMap((caller) => callerSecurity[caller]),
@@ -252,6 +266,7 @@ export function openApiDocument(): Json {
       ...(request === null ? {} : { requestBody: withExample(refer(request, 'input'), examples) }),
       responses: {
         200: { ...withExample(refer(answer, 'output'), examples), headers: headersOf(operation) },
+        ...(operation.ranges === true ? { 206: rangeOf(operation) } : {}),
         ...Object.fromEntries(
           statuses.map((status) => [status, { $ref: `#/components/responses/${errorResponses.get(status)}` }]),
         ),

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { guessLanguage } from '../../../platform/guess-language.ts';
 import { clipWord, pairsOf, partsOf } from '../../../platform/words.ts';
-import { guessLanguage, languageOfLocale } from './languages.ts';
+import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer, Stems } from './stems.ts';
 

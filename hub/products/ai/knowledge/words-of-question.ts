@@ -1,5 +1,6 @@
+import { guessLanguage } from '../../../platform/guess-language.ts';
 import { clipWord, pairsOf } from '../../../platform/words.ts';
-import { guessLanguage, languageOfLocale } from './languages.ts';
+import { languageOfLocale } from './languages.ts';
 import { meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer } from './stems.ts';
 import { stemsOf, unspacedParts, writtenWords } from './words-of-entry.ts';

@@ -3,9 +3,10 @@ import type { Policy } from '../../../../shared/contract/automations/policies.ts
 import { AppError } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { readRunPeople } from '../../../engine/index.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { and, eq, inArray, sql } from '../../../platform/db/orm.ts';
-import { apiTokens, users } from '../../core/identity/schema.ts';
+import { and, eq, inArray } from '../../../platform/db/orm.ts';
+import { apiTokens } from '../../core/identity/schema.ts';
 import { membersAmong, readPolicy } from '../policies/index.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -49,7 +50,7 @@ export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<
  * - Of any other step: every caller with the permission, unless the policy demands a person.
  * - Without named approvers, `system.run` and where the policy demands a person: a user, or a key that carries `approvals:decide` itself.
  *
- * A caller who counts for the run, as `readCounted` says, decides none of these except as the only member of the workspace.
+ * The account of `outrigger link` decides none of the last ones beside an admin with a password. A caller who counts for the run, as `readCounted` says, decides none of these except as the only member of the workspace.
  * @throws AppError `approver_required`, `approval_needs_person`.
  */
 export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
@@ -68,6 +69,7 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
         'approval_needs_person',
         'This key may not decide this approval: a signed-in user does, or a key that carries approvals:decide itself.',
       );
+    if (decider.kind === 'user') await assertIsMember(tx, row.tenantId, decider.userId);
   }
   const counted = await readCounted(tx, row, policy);
   if (counted.has(decider)) {
@@ -87,6 +89,7 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
+  await assertIsMember(tx, row.tenantId, ...idsOf([actor], 'user:'));
   const policy = await readPolicy(tx, row.tenantId);
   if (!(await readCounted(tx, row, policy)).actors.has(actor)) return;
   if (!(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
@@ -100,7 +103,7 @@ function ownRun(row: ApprovalRow, policy: Policy): AppError {
   return new AppError(
     'approver_required',
     isStrict(row, policy)
-      ? 'You started this run or wrote part of what it does, so another person decides. Starters are the users and keys of this run and of the runs that led to it. Authors are those who last changed the workflow, or the agent, tool profile, standing orders or models that the run used. The creator of a key counts with the key.'
+      ? 'You started this run or wrote part of what it does, so another person decides. Starters are the users and keys of this run and of the runs that led to it. Authors are those who last changed the workflow, or the agent, tool profile, standing orders or models that the run used. The creator of a key counts with the key. Where there is nobody else, an admin adds a member.'
       : 'You started this run, or one that led to it, so another person decides. The creator of a key counts with the key, and those who last changed or activated the workflow of a hook, schedule, event or channel count as starters.',
   );
 }
@@ -161,9 +164,32 @@ async function isOnlyMember(
   { soleMemberMayDecideOwnRuns }: Policy,
 ): Promise<boolean> {
   if (!soleMemberMayDecideOwnRuns) return false;
-  const [row] = await tx
-    .select({ count: sql<number>`count(*)::int` })
-    .from(users)
-    .where(eq(users.tenantId, tenantId));
-  return row?.count === 1;
+  const { rows } = await tx.query<{ count: number }>(
+    'count_members',
+    `SELECT count(*)::int AS count FROM (${membersWithLinkAccount}) m WHERE NOT is_link_account`,
+    [tenantId],
+  );
+  return rows[0]?.count === 1;
+}
+
+/**
+ * The members of a workspace. The account without a password that the hub makes with a workspace, and that `outrigger link` signs in, stands for
+ * nobody in particular: beside an admin with a password it is no member, and decides for nobody.
+ */
+const membersWithLinkAccount = `SELECT id, email, password_hash = '' AND bool_or(role = 'admin' AND password_hash <> '') OVER () AS is_link_account
+  FROM users WHERE tenant_id = $1`;
+
+/** @throws AppError `approver_required` for the account of `outrigger link` beside an admin with a password. */
+async function assertIsMember(tx: Transaction, tenantId: string, userId?: string): Promise<void> {
+  const { rows } = await tx.query<{ email: string }>(
+    'find_link_account',
+    `SELECT email FROM (${membersWithLinkAccount}) m WHERE id = $2 AND is_link_account`,
+    [tenantId, userId ?? null],
+  );
+  const [account] = rows;
+  if (account !== undefined)
+    throw new AppError(
+      'approver_required',
+      `The account ${account.email} of "outrigger link" does not decide this beside an admin with a password. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
+    );
 }

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { guessLanguage } from '../../../platform/guess-language.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Assignment } from '../assignment/index.ts';
 import { messageColumns, presentMessage } from '../conversations/index.ts';
@@ -21,11 +22,15 @@ export interface HandOverReason {
   text: string;
   /** Code of the language in which the visitor asked, where that is known. */
   language?: string | null;
+  /** Language of the visitor's page, where the page sends it. */
+  pageLanguage?: string | undefined;
 }
 
 /** Messages that a summary looks at, and what it repeats of each. */
 const summarised = 6;
 const shownCharacters = 300;
+/** Characters of a message by which its language is guessed. */
+const guessedCharacters = 1_000;
 
 /** Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so that none is without the others. */
 export class HandOver {
@@ -59,7 +64,7 @@ export class HandOver {
     actor: ChatActor,
   ): Promise<() => void> {
     const { id } = conversation;
-    const [{ settings }, { locale }, summary] = await Promise.all([
+    const [{ settings }, { locale }, { summary, language }] = await Promise.all([
       readAiSettings(tx, tenantId),
       readSettings(tx, tenantId),
       summaryOf(tx, conversation),
@@ -67,7 +72,7 @@ export class HandOver {
     ]);
     const content =
       settings.handoffMessage === ''
-        ? handOverMessage([reason.language ?? null, settings.language, locale])
+        ? handOverMessage([reason.language, settings.language, locale, reason.pageLanguage, language])
         : settings.handoffMessage;
     const message = await this.#messages.write(tx, tenantId, id, { content, senderType: 'ai', senderId: null }, actor);
     const changed = await this.#conversations.change(
@@ -102,8 +107,11 @@ export class HandOver {
   }
 }
 
-/** What was said since the conversation was opened last, for whoever goes on with it. */
-async function summaryOf(tx: Transaction, { id, context_seq: contextSeq }: ConversationRow): Promise<string> {
+/** A summary of the conversation since it was last opened, for agents, and the language of the visitor's newest message in it. */
+async function summaryOf(
+  tx: Transaction,
+  { id, context_seq: contextSeq }: ConversationRow,
+): Promise<{ summary: string; language: string | null }> {
   const [{ rows }, counted] = await Promise.all([
     tx.query<PublicMessageRow>(
       'read_messages_to_summarise',
@@ -119,7 +127,13 @@ async function summaryOf(tx: Transaction, { id, context_seq: contextSeq }: Conve
   ]);
   const { of_visitor: ofVisitor = 0, of_ai: ofAi = 0 } = counted.rows[0] ?? {};
   const lines = rows.toReversed().map((row) => `${speakers[row.sender_type]}: ${shortened(presentMessage(row))}`);
-  return [`Summary: ${ofVisitor} from the visitor, ${ofAi} from the AI agent. At the end:`, ...lines].join('\n');
+  const languages = rows
+    .filter(({ sender_type: sender }) => sender === 'visitor')
+    .map(({ content }) => guessLanguage(content.slice(0, guessedCharacters)));
+  return {
+    summary: [`Summary: ${ofVisitor} from the visitor, ${ofAi} from the AI agent. At the end:`, ...lines].join('\n'),
+    language: languages.find((each) => each !== null) ?? null,
+  };
 }
 
 const speakers = { visitor: 'Visitor', ai: 'AI agent', agent: 'Agent', api: 'API', system: 'Hub' };

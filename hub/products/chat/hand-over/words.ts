@@ -1,6 +1,6 @@
 import type { ChatLocale } from '../../../../shared/contract/chat/settings.ts';
 
-/** What a visitor is told who goes to a person, where the workspace says nothing of its own. */
+/** The message to a visitor when people take over the conversation, unless the workspace sets its own. */
 const messages: Record<ChatLocale, string> = {
   en: 'I am handing you over to a person. They will answer here as soon as they can.',
   de: 'Ich übergebe an einen Menschen. Die Antwort kommt hier, sobald jemand da ist.',
@@ -10,8 +10,8 @@ const messages: Record<ChatLocale, string> = {
   ja: '担当者におつなぎします。できるだけ早くこちらでお返事します。',
 };
 
-/** In the first of these languages that is known; English otherwise. @param languages codes such as `de` or `pt-BR`; null for none. */
-export function handOverMessage(languages: readonly (string | null)[]): string {
+/** The message in the first of these languages that it is written in; English otherwise. @param languages codes such as `de` or `pt-BR`. */
+export function handOverMessage(languages: readonly (string | null | undefined)[]): string {
   for (const language of languages) {
     const known = messages[(language ?? '').slice(0, 2).toLowerCase() as ChatLocale];
     if (known !== undefined) return known;

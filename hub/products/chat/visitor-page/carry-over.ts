@@ -14,7 +14,7 @@ export interface CarriedOver {
   conversationIds: string[];
   /** In which the visitor goes on; that of the link where the anonymous visitor's own is closed. */
   conversationId: string;
-  /** What the anonymous visitor said of themselves, for a private note; empty for nothing. */
+  /** What the anonymous visitor said of themselves, and titles that agents gave; for a private note. Empty for nothing. */
   introduction: string;
 }
 
@@ -42,9 +42,9 @@ export async function carryOver(
   if (session === undefined) return null;
   const [anonymous, visitor] = [session.visitor_id, link.visitorId];
   // In the order of all who lock them: conversations, then visitors, then what hangs on them.
-  const { rows: locked } = await tx.query<{ id: string; status: string; is_theirs: boolean }>(
+  const { rows: locked } = await tx.query<{ id: string; name: string; status: string; is_theirs: boolean }>(
     'lock_conversations_to_carry_over',
-    `SELECT id, status, visitor_id = $2 AS is_theirs FROM chat_conversations
+    `SELECT id, name, status, visitor_id = $2 AS is_theirs FROM chat_conversations
      WHERE tenant_id = $1 AND (visitor_id = $2 OR id = $3) ORDER BY id FOR UPDATE`,
     [tenantId, anonymous, link.conversationId],
   );
@@ -63,11 +63,11 @@ export async function carryOver(
   await Promise.all([
     tx.query(
       'carry_over_conversations',
-      // The one in which they go on is their latest: that of a later link is found by it.
+      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a typed name: none is kept.
       `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
          moved_at = CASE WHEN c.id = $4 THEN clock_timestamp() ELSE c.moved_at END,
          moved_by = CASE WHEN c.id = $4 THEN pg_current_xact_id() ELSE c.moved_by END,
-         name = CASE WHEN c.name = 'Visitor' THEN coalesce(v.display_name, v.email, v.external_id, c.name) ELSE c.name END
+         name = coalesce(v.display_name, v.email, v.external_id, 'Visitor')
        FROM chat_visitors v WHERE v.id = $3 AND c.tenant_id = $1 AND c.id = ANY($2::uuid[])`,
       [tenantId, ids, visitor, conversationId],
     ),
@@ -102,9 +102,14 @@ export async function carryOver(
     }),
   ]);
   const said = [before.display_name, before.email].filter((part) => part !== null);
+  const titles = new Set(theirs.map(({ name }) => name).filter((name) => ![...said, 'Visitor'].includes(name)));
+  const sentences = [
+    ...(said.length === 0 ? [] : [`Before, they called themselves: ${said.join(', ')}.`]),
+    ...(titles.size === 0 ? [] : [`Earlier title: ${[...titles].join(', ')}.`]),
+  ];
   return {
     conversationIds: ids,
     conversationId,
-    introduction: said.length === 0 ? '' : `The visitor signed in. Before, they called themselves: ${said.join(', ')}.`,
+    introduction: sentences.length === 0 ? '' : ['The visitor signed in.', ...sentences].join(' '),
   };
 }

@@ -30,7 +30,7 @@ export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: 
     sendVisitorMessage: ({ principal, body }) => chat.send(principal, body),
     readVisitorConversation: ({ principal, body }) => chat.read(principal, body.seq),
     showVisitorTyping: ({ principal, body }) => chat.type(principal, body.typing),
-    askForPerson: ({ principal }) => chat.askForPerson(principal),
+    askForPerson: ({ principal, query }) => chat.askForPerson(principal, query.locale),
     rateVisitorConversation: ({ principal, body }) => chat.rate(principal, body),
   }).map(notStored);
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ChatLocale } from '../../../../shared/contract/chat/settings.ts';
 import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
@@ -126,8 +127,15 @@ export class VisitorChat {
     return rating;
   }
 
-  /** Has a conversation that the AI has go to a person; else it stays as it is. @throws AppError `conversation_closed`, `not_found`. */
-  async askForPerson({ tenantId, conversationId, visitorId, environment }: VisitorIdentity) {
+  /**
+   * Hands a conversation of the AI agent over to people. Conversations of people stay as they are.
+   * @param pageLanguage language of the visitor's page, in which the message is written.
+   * @throws AppError `conversation_closed`, `not_found`.
+   */
+  async askForPerson(
+    { tenantId, conversationId, visitorId, environment }: VisitorIdentity,
+    pageLanguage: ChatLocale | undefined,
+  ) {
     const { db, conversationWriter, handOver } = this.#deps;
     const { conversation, committed } = await db.workspace(tenantId, async (tx) => {
       const now = await conversationWriter.lock(tx, conversationId);
@@ -139,7 +147,7 @@ export class VisitorChat {
               tx,
               tenantId,
               now,
-              { code: 'asked_for_person', text: 'the visitor asked for a person' },
+              { code: 'asked_for_person', text: 'the visitor asked for a person', pageLanguage },
               { actor: `visitor:${visitorId}`, environment },
             )
           : () => undefined;

@@ -1,4 +1,5 @@
 import { AppError } from '../../../../shared/errors.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
 import { formHeaders } from '../../../platform/http/page.ts';
 import type { Page } from '../../../platform/http/page.ts';
@@ -35,7 +36,7 @@ ${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p
 <p><a href="/forgot-password">Forgot your password?</a></p>
 <h2>Without a password</h2>
 <p>A link that works once signs you in, too. Make one at the command line of the hub:</p>
-${shownCommands('npm run outrigger -- link')}
+${shownCommands(`${commandLines.hub} link`)}
 <nav><a href="/">Back</a></nav>`,
   );
 }

@@ -1,5 +1,6 @@
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import { pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
 import { formHeaders, linkHeaders } from '../../../platform/http/page.ts';
 import type { Page, PageAnswer } from '../../../platform/http/page.ts';
@@ -32,7 +33,7 @@ ${alertOf(message)}<form method="post" action="/forgot-password">
 <p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
 <p><button>Send the link</button></p></form>`;
   const without = `<p>This hub sends no mail for passwords. An operator of this hub can set a new password at its command line:</p>
-${shownCommands('npm run outrigger -- user password --email EMAIL')}`;
+${shownCommands(`${commandLines.hub} user password --email EMAIL`)}`;
   return pageOf(
     'Forgot your password?',
     `<h1>Forgot your password?</h1>

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
 import { AppError } from '../../../../shared/errors.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, gt, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
@@ -56,7 +57,7 @@ export class PasswordResets {
     if (mailer === null || publicUrl === null)
       throw new AppError(
         'not_available',
-        'This hub mails no password links: its operator sets SMTP_URL, MAIL_FROM and PUBLIC_URL, or sets a password with: npm run outrigger -- user password --email EMAIL',
+        `This hub mails no password links: its operator sets SMTP_URL, MAIL_FROM and PUBLIC_URL, or sets a password with: ${commandLines.hub} user password --email EMAIL`,
       );
     const account = createHash('sha256').update(email).digest('base64url');
     const state = await rateLimiter.take(`password-reset:${account}`, accountLimit);

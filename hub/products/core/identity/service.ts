@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import { commandLines } from '../../../platform/command-lines.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
@@ -123,7 +124,7 @@ export class Identity {
       if (user === null)
         throw new AppError(
           'invalid_credentials',
-          'This sign-in link is wrong, used or too old; make a new one with: npm run outrigger -- link',
+          `This sign-in link is wrong, used or too old; make a new one with: ${commandLines.hub} link`,
         );
       return this.#begin(tx, user, address);
     });
@@ -138,7 +139,7 @@ export class Identity {
       if (admin === null)
         throw new AppError(
           'not_found',
-          `The workspace "${tenant.name}" has no admin; add one with: npm run outrigger -- user create --workspace "${tenant.name}" --role admin --email EMAIL`,
+          `The workspace "${tenant.name}" has no admin; add one with: ${commandLines.hub} user create --workspace "${tenant.name}" --role admin --email EMAIL`,
         );
       await insertCode(tx, admin, codeHash(code), codeHours);
     });
@@ -247,11 +248,11 @@ export class Identity {
   }
 
   async #refuseUnknown(tx: Transaction, name: string): Promise<never> {
-    const make = `npm run outrigger -- workspace create --name "${name}"`;
+    const make = `${commandLines.hub} workspace create --name "${name}"`;
     if (await hasTenants(tx)) throw new AppError('not_found', `There is no workspace "${name}"; make it with: ${make}`);
     throw new AppError(
       'not_found',
-      `There is no workspace yet: the first start of the hub (npm start) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`,
+      `There is no workspace yet: the first start of the hub (${commandLines.start}) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`,
     );
   }
 

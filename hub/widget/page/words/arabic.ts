@@ -1,6 +1,7 @@
 import type { Words } from './english.ts';
 
 export const arabic: Words = {
+  title: 'تحدّث معنا',
   close: 'إغلاق الدردشة',
   online: 'متصل',
   away: 'غير متصل',

@@ -1,5 +1,6 @@
 /** The words of the page. */
 export const english = {
+  title: 'Chat with us',
   close: 'Close chat',
   online: 'Online',
   away: 'Away',

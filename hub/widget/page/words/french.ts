@@ -1,6 +1,7 @@
 import type { Words } from './english.ts';
 
 export const french: Words = {
+  title: 'Discutez avec nous',
   close: 'Fermer la discussion',
   online: 'En ligne',
   away: 'Absent',

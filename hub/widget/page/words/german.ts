@@ -1,6 +1,7 @@
 import type { Words } from './english.ts';
 
 export const german: Words = {
+  title: 'Chatten Sie mit uns',
   close: 'Chat schließen',
   online: 'Online',
   away: 'Abwesend',

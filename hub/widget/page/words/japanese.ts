@@ -1,6 +1,7 @@
 import type { Words } from './english.ts';
 
 export const japanese: Words = {
+  title: 'チャットでお問い合わせ',
   close: 'チャットを閉じる',
   online: 'オンライン',
   away: '不在',

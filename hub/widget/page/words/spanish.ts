@@ -1,6 +1,7 @@
 import type { Words } from './english.ts';
 
 export const spanish: Words = {
+  title: 'Chatea con nosotros',
   close: 'Cerrar el chat',
   online: 'En línea',
   away: 'Ausente',

@@ -1,0 +1,17 @@
+/** Whether this hub runs from an installed package, which has no scripts of `npm run`. */
+const isPackage = import.meta.url.includes('/node_modules/');
+
+/** How an operator calls the programs of this installation, for messages and pages. */
+export const commandLines = isPackage
+  ? {
+      start: 'npx outrigger start',
+      startWithOptions: 'npx outrigger start',
+      hub: 'npx outrigger',
+      companion: 'npx outrigger-companion',
+    }
+  : {
+      start: 'npm start',
+      startWithOptions: 'npm start --',
+      hub: 'npm run outrigger --',
+      companion: 'npm run companion --',
+    };
