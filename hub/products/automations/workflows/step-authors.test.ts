@@ -30,10 +30,37 @@ test.each([
     [read('b'), run(['sh', '-c', '{{last.output.value}}']), log('x')],
   ],
   ['removes a condition', [run(['rm', 'x'], guard), log('x')], [run(['rm', 'x']), log('x')]],
+  [
+    'lets a step before a command fail',
+    [read('guard'), run(['rm', 'x']), log('x')],
+    [{ ...read('guard'), continueOnError: true }, run(['rm', 'x']), log('x')],
+  ],
+  [
+    'repeats a step that was there twice',
+    [run(['rm', 'x']), run(['rm', 'x']), log('x')],
+    [run(['rm', 'x']), run(['rm', 'x']), run(['rm', 'x']), log('x')],
+  ],
+  [
+    'exchanges commands between equal steps',
+    [log('ask'), run(['stop']), log('ask'), run(['wipe']), log('x')],
+    [log('ask'), run(['wipe']), log('ask'), run(['stop']), log('x')],
+  ],
   ['repeats a step', [run(['rm', 'x']), log('x')], [run(['rm', 'x']), run(['rm', 'x']), log('x')]],
   ['changes the order', [read('a'), read('b'), use, log('x')], [read('b'), read('a'), use, log('x')]],
 ])('who %s stays an author when another person changes another step afterwards', (_what, written, changed) => {
   expect(authorsAfter(written, changed, [...changed.slice(0, -1), log('y')])).toEqual(['alice', 'mallory']);
+});
+
+test.each([
+  ['the step before', [read('guard'), log('a'), use, log('x')], [log('a'), use, log('x')], [log('b'), use, log('x')]],
+  [
+    'a label',
+    [run(['rm', 'x'], guard), log('x')],
+    [run(['rm', 'x']), log('x')],
+    [run(['rm', 'x'], { name: 'Clean' }), log('x')],
+  ],
+])('who rearranges steps stays an author when another person edits %s', (_what, written, changed, last) => {
+  expect(authorsAfter(written, changed, last)).toEqual(['alice', 'mallory']);
 });
 
 test('who wrote a step that is not there any more is no author', () => {
