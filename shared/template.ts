@@ -1,4 +1,4 @@
-import { jsonLength } from './json.ts';
+import { jsonLength, objectFrom } from './json.ts';
 import type { JsonValue } from './json.ts';
 
 /**
@@ -179,7 +179,7 @@ export function renderTemplates(value: JsonValue, scope: TemplateScope, budget =
   if (typeof value === 'string') return renderString(value, scope, budget);
   if (Array.isArray(value)) return value.map((item) => renderTemplates(item, scope, budget));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, renderTemplates(item, scope, budget)]));
+    return objectFrom(Object.entries(value).map(([key, item]) => [key, renderTemplates(item, scope, budget)]));
   }
   return value;
 }
@@ -208,7 +208,7 @@ export function renderKnownTemplates(
   const render = (item: JsonValue): JsonValue => {
     if (Array.isArray(item)) return item.map(render);
     if (typeof item === 'object' && item !== null)
-      return Object.fromEntries(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
+      return objectFrom(Object.entries(item).map(([key, inner]) => [key, render(inner)]));
     if (typeof item === 'string' && hasTemplate(item)) return fillParts(item, splitTemplate(item), budget, keep);
     if (typeof item === 'string') budget.spend(item.length, item);
     return item;

@@ -56,7 +56,7 @@ export interface AgentState {
 
 /** The state of a step whose open tool call could not be set going: the model is told why, like of any other failure. */
 export function refuseOpenCall(stored: JsonObject, failure: StepFailure): JsonObject {
-  const state = structuredClone(stored) as unknown as AgentState;
+  const state = JSON.parse(JSON.stringify(stored)) as AgentState;
   const open = state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
   if (open !== undefined)
     Object.assign(open, { status: 'failed', error: { code: failure.code, message: failure.message } });

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -40,7 +42,21 @@ async function begin() {
     return { status: response.status, body: (await response.json()) as { code?: string } };
   };
   const ended = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-  return { report, reportForm, ended };
+  /** Sends the field of a form and the first byte of a file, and then nothing. */
+  const reportSlowly = async (value: string) => {
+    const form = request(hub.url + path, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'multipart/form-data; boundary=X' },
+    });
+    form.on('error', () => undefined);
+    const file = 'Content-Disposition: form-data; name="f"; filename="f.txt"\r\nContent-Type: text/plain';
+    const head = `--X\r\nContent-Disposition: form-data; name="result"\r\n\r\n${resultOf(value)}\r\n--X\r\n${file}\r\n\r\nx`;
+    await new Promise<void>((done) => form.write(head, () => done()));
+    onTestFinished(() => {
+      form.destroy();
+    });
+  };
+  return { report, reportForm, reportSlowly, ended };
 }
 
 const lists = `[${'[],'.repeat(3_500_000)}[]]`;
@@ -51,6 +67,19 @@ test('a result with millions of values is refused before it is parsed, as JSON a
   expect((await reportForm(lists)).body.code).toBe('payload_too_large');
   expect((await report('1')).status).toBe(200);
   expect(await ended()).toMatchObject({ status: 'succeeded' });
+});
+
+test('results that come slowly keep no other workspace from sending large bodies', async () => {
+  const values = `[${'{},'.repeat(390_000)}{}]`;
+  for (const { reportSlowly } of await Promise.all([begin(), begin(), begin(), begin()])) await reportSlowly(values);
+  await delay(500);
+  const { api } = await hub.workspace();
+  const { id } = await api.call('createAutomationWorkflow', {
+    body: { name: 'w', stepsJson: [{ type: 'log', message: 'hi' }] },
+  });
+  const payload = { rows: Array.from({ length: 4_000 }, (_unused, row) => ({ row, name: `row ${row}` })) };
+  const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id }, body: { payload } }));
+  expect(runId).not.toBe('');
 });
 
 test('a command whose output is larger than an output may be fails', async () => {

@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
-import { freeBytes, OutOfMemory } from '../memory-budget.ts';
+import { OutOfMemory } from '../memory-budget.ts';
 import type { MemoryReservation } from '../memory-budget.ts';
 import { heapOfJson, parseJsonText } from './json-text.ts';
 
@@ -11,7 +11,7 @@ const defaultLimitBytes = 1024 * 1024;
 /** The same for an operation that anybody may call without a credential. */
 const publicLimitBytes = 64 * 1024;
 
-/** Bodies up to this length are small, in bytes. */
+/** Bodies up to this length are small, in bytes: they wait for no memory, so that requests with large ones can't keep them out. */
 const smallBytes = 32 * 1024;
 
 const isPublic = ({ callers }: Operation) => callers.some((caller) => caller === 'public' || caller === 'pairing');
@@ -117,7 +117,7 @@ export async function readJsonBody(
   );
   if (bytes.length === 0) return undefined;
   const heapBytes = heapOfBody(bytes);
-  if (heapBytes > freeBytes) await admission.beforeParse(heapBytes, bytes);
+  if (bytes.length > smallBytes) await admission.beforeParse(heapBytes, bytes);
   try {
     return { value: parseJsonText(utf8.decode(bytes)), bytes };
   } catch (error) {

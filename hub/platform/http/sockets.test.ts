@@ -58,7 +58,7 @@ async function serve(
     served[Symbol.dispose]();
     server.close();
   });
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/listen/1`;
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/listen/${crypto.randomUUID()}`;
 }
 
 async function connect(

@@ -80,7 +80,8 @@ async function receive(
   } catch (error) {
     throw invalid('body', 'is not multipart/form-data with a boundary', error);
   }
-  let result: CommandResult | undefined;
+  let text: Buffer | undefined;
+  let heapBytes = 0;
   let problem: unknown;
   let total = 0;
   const files: UploadedFile[] = [];
@@ -96,8 +97,9 @@ async function receive(
       if (name !== 'result')
         throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
-      if (!memory.tryResize(heapOfBody(Buffer.from(value)))) throw tooManyLargeBodies();
-      result = parsePart('body', commandResult, parseJson(value));
+      // Parsed once the files have come, however slowly they come: until then it takes only its length.
+      text = Buffer.from(value);
+      heapBytes = heapOfBody(text);
     } catch (error) {
       fail(error);
     }
@@ -113,7 +115,7 @@ async function receive(
           `has the content type ${JSON.stringify(contentType.slice(0, 100))}; it must be one such as image/png`,
         ),
       );
-    if (problem !== undefined || result?.status === 'failed') {
+    if (problem !== undefined) {
       stream.resume();
       return;
     }
@@ -158,7 +160,10 @@ async function receive(
     await Promise.allSettled(writes);
     throw error instanceof AppError ? error : (problem ?? notWhole(error));
   }
-  return { result, files: result?.status === 'failed' ? [] : files };
+  if (text === undefined) return { result: undefined, files };
+  if (!memory.tryResize(heapBytes)) throw tooManyLargeBodies();
+  const result = parsePart('body', commandResult, parseJson(text.toString()));
+  return { result, files: result.status === 'failed' ? [] : files };
 }
 
 const notWhole = (cause: unknown) => invalid('body', 'is not whole multipart/form-data', cause);
