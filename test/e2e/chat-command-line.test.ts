@@ -42,8 +42,8 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
   expect((await chat('link', 'customer-1', '--name', 'Bo \u202Egnp.exe')).stdout).toMatch(
     /^http:\/\/127\.0\.0\.1:4400\/chat\?siteKey=wgt_\S+&token=cvt_\S+\n$/,
   );
-  const [{ id }] = JSON.parse((await chat('list', '--json')).stdout) as [{ id: string }];
-  const listed = (await chat('list')).stdout;
+  const [{ id }] = JSON.parse((await chat('list', '--view', 'all', '--json')).stdout) as [{ id: string }];
+  const listed = (await chat('list', '--view', 'all')).stdout;
   expect(listed).toContain(id);
   // What would turn the text around is shown as what it is.
   expect(listed).not.toContain('\u202E');

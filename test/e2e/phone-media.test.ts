@@ -112,7 +112,7 @@ describe.skipIf(!isAvailable)(
         await page.evaluate(`RTCPeerConnection.prototype.close = MediaStreamTrack.prototype.stop = () => {};`);
       await elsewhere.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      expect([await problem(here), await problem(there)]).toEqual(['ended', null]);
+      await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['ended', null]);
       await expect.poll(() => hear(here, there), { timeout: 5_000 }).toBe(false);
     });
 

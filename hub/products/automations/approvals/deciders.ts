@@ -176,18 +176,24 @@ async function isOnlyMember(
  * The members of a workspace. The account without a password that the hub makes with a workspace, and that `outrigger link` signs in, stands for
  * nobody in particular: beside an admin with a password it is no member, and decides for nobody.
  */
-const membersWithLinkAccount = `SELECT id, email, password_hash = '' AND bool_or(role = 'admin' AND password_hash <> '') OVER () AS is_link_account
+const membersWithLinkAccount = `SELECT password_hash = '' AND bool_or(role = 'admin' AND password_hash <> '') OVER () AS is_link_account
   FROM users WHERE tenant_id = $1`;
 
 /** @throws AppError `approver_required` for the account of `outrigger link` beside an admin with a password. */
 async function assertIsMember(tx: Transaction, tenantId: string, userId?: string): Promise<void> {
   const { rows } = await tx.query<{ email: string }>(
-    'find_link_account',
-    `SELECT email FROM (${membersWithLinkAccount}) m WHERE id = $2 AND is_link_account`,
+    'find_user_without_password',
+    `SELECT email FROM users WHERE tenant_id = $1 AND id = $2 AND password_hash = ''`,
     [tenantId, userId ?? null],
   );
   const [account] = rows;
-  if (account !== undefined)
+  if (account === undefined) return;
+  const admins = await tx.query(
+    'find_admin_with_password',
+    `SELECT FROM users WHERE tenant_id = $1 AND role = 'admin' AND password_hash <> '' LIMIT 1`,
+    [tenantId],
+  );
+  if (admins.rowCount !== 0)
     throw new AppError(
       'approver_required',
       `The account ${account.email} of "outrigger link" does not decide this beside an admin with a password. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
