@@ -708,6 +708,35 @@ describe('the order', () => {
     expect(receiver.mostOpen).toBeLessThanOrEqual(4);
   });
 
+  test('of many workspaces with hanging addresses leave slots for the others', async () => {
+    const hanging: Receiver[] = [];
+    const sumOf = (count: (receiver: Receiver) => number) => hanging.reduce((sum, one) => sum + count(one), 0);
+    const writes: (() => Promise<unknown>)[] = [];
+    for (let n = 0; n < 16; n += 1) {
+      const { tenantId, api, conversation, write, receiver } = await scene();
+      hanging.push(receiver);
+      receiver.answer = () => undefined;
+      for (let hook = 1; hook < 8; hook += 1)
+        await api.call('createWebhook', {
+          params: { tenantId },
+          body: { url: `${receiver.url}/${hook}`, events: ['message.created'] },
+        });
+      const ids = await Promise.all(Array.from({ length: 4 }, () => conversation()));
+      writes.push(...ids.map((id) => () => write(id)));
+    }
+    const { conversation, write, receiver } = await scene();
+    const id = await conversation();
+    await Promise.all(writes.map((begin) => begin()));
+    // 512 attempts would fill the process; the workspaces get 21 each when they share what they may have evenly.
+    await expect.poll(() => sumOf(({ open }) => open), { timeout: 10_000 }).toBeGreaterThan(250);
+    await write(id);
+    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+    expect(
+      sumOf(({ received }) => received.length),
+      'no hanging attempt has ended',
+    ).toBe(sumOf(({ open }) => open));
+  });
+
   test('lets one workspace whose address hangs hold up no other', async () => {
     const hanging = await scene();
     hanging.receiver.answer = () => undefined;

@@ -24,9 +24,15 @@ import { secretPurpose } from './signature.ts';
 import { dueTopic } from './wake.ts';
 import type { Woken } from './wake.ts';
 
-/** Attempts that a process has under way, and how many of them may be one workspace's: a slow one leaves room for others. */
+/** Concurrent delivery attempts per process. */
 const maxUnderWay = 512;
+/** Concurrent attempts per workspace and process, so that one slow endpoint cannot starve other workspaces. */
 const maxOfWorkspace = 32;
+/**
+ * A workspace also gets at most this part of the free slots. Many workspaces with slow endpoints therefore never occupy all slots: 16 of
+ * them leave a third free.
+ */
+const partOfFreeSlots = 8;
 /** How often a process looks for what is due, in milliseconds: retries, and what others left. */
 const lookMs = 2_000;
 /** Whoever has not recorded an attempt for so long counts as dead: two of them, with the old secret after the new one, and time to write it down. */
@@ -118,12 +124,10 @@ export class WebhookSender implements AsyncDisposable {
 
   #pump(): void {
     for (const [webhookId, tenantId] of this.#waiting) {
-      if (this.#isStopping || this.#placesTaken >= maxUnderWay) return;
-      const room = Math.min(
-        lanesOfAddress,
-        maxUnderWay - this.#placesTaken,
-        maxOfWorkspace - (this.#places.get(tenantId) ?? 0),
-      );
+      const free = maxUnderWay - this.#placesTaken;
+      if (this.#isStopping || free <= 0) return;
+      const share = Math.min(maxOfWorkspace, Math.ceil(free / partOfFreeSlots));
+      const room = Math.min(lanesOfAddress, share - (this.#places.get(tenantId) ?? 0));
       if (room <= 0 || this.#claiming.has(webhookId)) continue;
       this.#waiting.delete(webhookId);
       this.#claiming.add(webhookId);
