@@ -4,9 +4,9 @@ import type { Events } from './events.ts';
 export interface Follower extends Disposable {
   /**
    * Resolves when rows were written since it was called last, or it began to follow; at the latest after a time that grows to
-   * the slow look of the backstop, or when the signal aborts. Never rejects.
+   * the slow look of the backstop, or after `atMostMs`, or when the signal aborts. Never rejects.
    */
-  next(signal: AbortSignal): Promise<void>;
+  next(signal: AbortSignal, atMostMs?: number): Promise<void>;
 }
 
 export interface LiveTopicsOptions {
@@ -74,8 +74,8 @@ export class LiveTopics implements Disposable {
     void this.#events.publish(interestTopic, { topic });
     const { lookMs } = this.#options;
     return {
-      async next(signal) {
-        const most = lookMs[Math.min(looks, lookMs.length - 1)];
+      async next(signal, atMostMs = Number.POSITIVE_INFINITY) {
+        const most = Math.min(lookMs[Math.min(looks, lookMs.length - 1)] as number, atMostMs);
         looks += 1;
         if (!pending && !signal.aborted) {
           const woken = Promise.withResolvers<void>();

@@ -2,8 +2,15 @@ import type { Follower } from '../events/live-topics.ts';
 import { idBefore } from '../ids.ts';
 import type { EventStream } from './event-stream.ts';
 
-/** A line whose transaction commits later than one that was written after it is still found within this time, in milliseconds. */
+/** A row is sent if its transaction commits within this time after the row was written, in milliseconds. */
 const lateCommitMs = 10_000;
+/**
+ * A pass over all rows of that time is made at most this often, in milliseconds. Under load each pass reads thousands of rows, and a
+ * topic wakes its followers several times a second.
+ */
+const latePassEveryMs = 2_000;
+/** The passes between read only rows that were written this long before the last read, in milliseconds. */
+const recentMs = 250;
 const rowsAtOnce = 100;
 /** How many rows a reader that comes back may catch up on. */
 const maxReplayRows = 10_000;
@@ -27,11 +34,16 @@ export async function followRows<Row extends { id: string }>(
   let replayable = isId ? maxReplayRows : Number.POSITIVE_INFINITY;
   let after = from;
   const shown = new Set<string>();
+  let latePassAt = performance.now();
+  /** Whether a pass since the last late one left rows out that may commit late. */
+  let isLatePassOpen = false;
   using follower = follow();
   while (!stream.signal.aborted) {
     // What commits late may have an id that is lower than one that was sent.
     const lateOf = () => idBefore(new Date(Date.now() - lateCommitMs));
+    let readAt = Date.now();
     while (!stream.signal.aborted) {
+      readAt = Date.now();
       const rows = await read(after, rowsAtOnce);
       for (const row of rows.filter(({ id }) => !shown.has(id))) {
         if (stream.signal.aborted) return;
@@ -61,9 +73,16 @@ export async function followRows<Row extends { id: string }>(
     }
     replayable = Number.POSITIVE_INFINITY;
     // Once what there was is sent, only what is written from now on matters, and what commits late.
+    const untilLatePassMs = () => latePassAt + latePassEveryMs - performance.now();
+    await follower.next(stream.signal, isLatePassOpen ? Math.max(0, untilLatePassMs()) : undefined);
+    const isLatePass = untilLatePassMs() <= 0;
+    if (isLatePass) latePassAt = performance.now();
+    isLatePassOpen = !isLatePass;
     const late = lateOf();
-    after = from > late ? from : late;
-    for (const id of shown) if (id < late) shown.delete(id);
-    await follower.next(stream.signal);
+    // Sending may have taken longer than late rows are waited for, so every pass begins before the last read.
+    const recent = idBefore(new Date(readAt - recentMs));
+    const start = isLatePass && late < recent ? late : recent;
+    after = from > start ? from : start;
+    for (const id of shown) if (id < late && id < start) shown.delete(id);
   }
 }
