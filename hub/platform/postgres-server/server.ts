@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
@@ -274,7 +274,10 @@ function urlOf(port: number, user: string, password: string, name = database): s
   return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
 }
 
-/** The wanted port if it is free, else any. */
+/**
+ * The wanted port if it is free, else another one. It lies below the range from which systems choose the local ports of outgoing
+ * connections (32768 and above), so that none of them has it when PostgreSQL restarts after a crash.
+ */
 async function freePort(wanted: number | undefined): Promise<number> {
   const listen = (port: number) =>
     new Promise<number | null>((done) => {
@@ -285,7 +288,9 @@ async function freePort(wanted: number | undefined): Promise<number> {
         probe.close(() => done(typeof address === 'object' && address !== null ? address.port : null));
       });
     });
-  const port = (wanted === undefined ? null : await listen(wanted)) ?? (await listen(0));
+  let port = wanted === undefined ? null : await listen(wanted);
+  for (let tries = 0; port === null && tries < 20; tries += 1) port = await listen(randomInt(20_000, 32_000));
+  port ??= await listen(0);
   if (port === null) throw new AppError('unavailable', 'No free port for the embedded database.');
   return port;
 }
