@@ -1,7 +1,7 @@
 import { getHeapStatistics } from 'node:v8';
 import type { JsonValue } from '../../shared/json.ts';
 
-/** Heap that may be used without a reservation, in bytes. */
+/** What may be used without a reservation where a budget names nothing else, in bytes. */
 export const freeBytes = 256 * 1024;
 
 /** Heap that JSON uses once it is parsed, by its length as text: 1 for long strings, 4 for numbers, up to 20 for empty objects. */
@@ -54,19 +54,21 @@ export class OutOfMemory extends Error {
 }
 
 export interface MemoryBudgetOptions {
-  /** What may be reserved in all, in bytes of heap. */
+  /** What may be reserved in all, in bytes. */
   limitBytes: number;
   /** How long a reservation waits for room, in milliseconds. */
   waitMs: number;
   /** The largest part of the limit as which one reservation counts; a quarter when left out. */
   largestPart?: number;
+  /** A reservation of up to so many bytes counts as none. */
+  freeBytes?: number;
 }
 
 /** A part of the heap that V8 may use, in bytes. */
 export const partOfHeap = (part: number): number => getHeapStatistics().heap_size_limit * part;
 
 /**
- * Memory of this process for large values of one kind. Whoever needs more than `freeBytes` reserves it before it is read, and keeps nothing
+ * Memory of this process for large values of one kind. Whoever needs more than the free bytes reserves it before it is read, and keeps nothing
  * large while it waits. A workspace that has some gets at most as much more as is left free; workspaces take turns, and freed memory is kept
  * for a request that has waited long. One reservation counts at most as a part of the limit: a larger one runs with fewer others.
  */
@@ -75,12 +77,14 @@ export class MemoryBudget {
   readonly #shares = new Map<string, Share>();
   readonly #waitMs: number;
   readonly #most: number;
+  readonly #free: number;
   #used = 0;
 
-  constructor({ limitBytes, waitMs, largestPart = 1 / 4 }: MemoryBudgetOptions) {
+  constructor({ limitBytes, waitMs, largestPart = 1 / 4, freeBytes: free = freeBytes }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
     this.#most = limitBytes * largestPart;
+    this.#free = free;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
@@ -92,10 +96,11 @@ export class MemoryBudget {
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
       most: this.#most,
+      freeBytes: this.#free,
       isScarce: () => this.#aged() !== undefined,
       take: (bytes) => this.#take(tenantId, bytes),
       wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),
-      free: (bytes) => this.#free(tenantId, bytes),
+      free: (bytes) => this.#release(tenantId, bytes),
     });
   }
 
@@ -165,7 +170,7 @@ export class MemoryBudget {
     }
   }
 
-  #free(tenantId: string, bytes: number): void {
+  #release(tenantId: string, bytes: number): void {
     const share = this.#shareOf(tenantId);
     share.used -= bytes;
     this.#used -= bytes;
@@ -200,6 +205,7 @@ export class MemoryBudget {
 interface Source {
   /** The most that one reservation counts. */
   most: number;
+  freeBytes: number;
   isScarce: () => boolean;
   take: (bytes: number) => boolean;
   wait: (bytes: number, signal: AbortSignal) => Promise<void>;
@@ -227,8 +233,8 @@ export class MemoryReservation implements Disposable {
   }
 
   /** Changes the reservation without a wait; false, and nothing changed, when there is no room. */
-  tryResize(heapBytes: number): boolean {
-    const bytes = this.#isDisposed ? 0 : this.#countOf(heapBytes);
+  tryResize(wanted: number): boolean {
+    const bytes = this.#isDisposed ? 0 : this.#countOf(wanted);
     const more = bytes - this.#bytes;
     if (more > 0 && !this.#source.take(more)) return false;
     this.#bytes = bytes;
@@ -240,10 +246,10 @@ export class MemoryReservation implements Disposable {
    * Changes the reservation, and waits for room. While it waits it has none, so the caller must not keep anything large.
    * @throws the reason of the signal; OutOfMemory when there was no room for too long.
    */
-  async resize(heapBytes: number, signal: AbortSignal): Promise<void> {
-    if (this.tryResize(heapBytes)) return;
+  async resize(wanted: number, signal: AbortSignal): Promise<void> {
+    if (this.tryResize(wanted)) return;
     this.tryResize(0);
-    const bytes = this.#countOf(heapBytes);
+    const bytes = this.#countOf(wanted);
     await this.#source.wait(bytes, signal);
     this.#bytes = bytes;
     if (this.#isDisposed) this.tryResize(0);
@@ -254,7 +260,7 @@ export class MemoryReservation implements Disposable {
     this.tryResize(0);
   }
 
-  #countOf(heapBytes: number): number {
-    return heapBytes <= freeBytes ? 0 : Math.min(heapBytes, this.#source.most);
+  #countOf(bytes: number): number {
+    return bytes <= this.#source.freeBytes ? 0 : Math.min(bytes, this.#source.most);
   }
 }

@@ -14,6 +14,7 @@ import type { Events } from './events/events.ts';
 import { LiveTopics } from './events/live-topics.ts';
 import { PostgresEvents } from './events/postgres-events.ts';
 import { publishAfterCommit } from './events/publish-after-commit.ts';
+import { smallBodyBytes } from './http/body.ts';
 import { RecoveryWatch } from './log-repeats.ts';
 import type { Logger } from './logger.ts';
 import { createSmtpMailer } from './mail/mail.ts';
@@ -44,6 +45,8 @@ export interface PlatformSettings {
 const memoryWaitMs = 10_000;
 /** Memory for parsed bodies, in bytes, at most: large bodies also keep the event loop busy, so that few of a workspace are parsed at a time. */
 const maxBodyMemory = 128 * 1024 * 1024;
+/** The same for the bytes of bodies that are being received. They are outside the heap. */
+const maxIncomingMemory = 128 * 1024 * 1024;
 
 /** What every product stands on. */
 export interface Platform {
@@ -63,6 +66,8 @@ export interface Platform {
   mailer: Mailer | null;
   /** Memory for large answers, until they have been read. */
   answerMemory: MemoryBudget;
+  /** Memory for the bytes of request bodies, from before they are read until they are parsed. */
+  incomingMemory: MemoryBudget;
   /** Memory for the parsed bodies of requests, until they are answered. */
   bodyMemory: MemoryBudget;
   /** Null when nothing is traced. */
@@ -160,6 +165,11 @@ export async function openPlatform(
     chatBlobs,
     mailer,
     answerMemory: new MemoryBudget({ limitBytes: partOfHeap(1 / 8), waitMs: memoryWaitMs }),
+    incomingMemory: new MemoryBudget({
+      limitBytes: maxIncomingMemory,
+      waitMs: memoryWaitMs,
+      freeBytes: smallBodyBytes,
+    }),
     bodyMemory: new MemoryBudget({ limitBytes: Math.min(partOfHeap(1 / 4), maxBodyMemory), waitMs: memoryWaitMs }),
     tracing,
   };

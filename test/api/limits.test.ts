@@ -138,6 +138,10 @@ describe('calls that are refused', () => {
     );
     expect(countOf(answers, 401)).toBeLessThanOrEqual(2 * limit);
     expect(countOf(answers, 429)).toBeGreaterThanOrEqual(limit);
+    expectLimitHeaders(
+      answers.find(({ status }) => status === 429),
+      30,
+    );
   });
 
   test('for want of a permission count towards the limit of the key, and say so', async () => {

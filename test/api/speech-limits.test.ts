@@ -59,6 +59,9 @@ test('seconds of transcription are counted, shown, and refused beyond the daily 
   const refused = await say(0.5);
   expect(refused).toMatchObject({ status: 429 });
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  // The day's speech is used up, and requests are left.
+  expect(refused.headers.get('x-ratelimit-limit')).toBe('100000');
+  expect(Number(refused.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(90_000);
   expect(asked('transcription')).toBe(2);
   expect(await budget()).toMatchObject({
     dailySpeechSeconds: 10,
@@ -104,7 +107,10 @@ test('once the budget for models is used up, nothing is transcribed, by request 
 
 test('one member may send 60 voice requests in a minute', async () => {
   await pastTheEndOf(60_000);
-  const statuses = await Promise.all(Array.from({ length: 61 }, async () => (await ask({ text: '' })).status));
-  expect(statuses.filter((status) => status === 429)).toHaveLength(1);
-  expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+  const answers = await Promise.all(Array.from({ length: 61 }, () => ask({ text: '' })));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+  expect(refused[0]?.headers.get('x-ratelimit-limit')).toBe('60');
+  expect(refused[0]?.headers.get('x-ratelimit-remaining')).toBe('0');
 });

@@ -88,12 +88,12 @@ export const createGuessLimiter = (rateLimiter: RateLimiter): GuessLimiter => ({
   },
 });
 
-function tooManyGuesses({ resetAt }: RateLimitState): AppError {
+function tooManyGuesses({ limit, resetAt }: RateLimitState): AppError {
   const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
   return new AppError(
     'rate_limited',
     `This address sent the platform admin key wrong too often; try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
+    { retryAfterSeconds, limit },
   );
 }
 

@@ -12,7 +12,7 @@ const defaultLimitBytes = 1024 * 1024;
 const publicLimitBytes = 64 * 1024;
 
 /** Bodies up to this length are small, in bytes: they wait for no memory, so that requests with large ones can't keep them out. */
-const smallBytes = 32 * 1024;
+export const smallBodyBytes = 32 * 1024;
 
 const isPublic = ({ callers }: Operation) => callers.some((caller) => caller === 'public' || caller === 'pairing');
 
@@ -71,8 +71,9 @@ export class GatheredBody {
 /** Reads a body up to a limit. @throws AppError `payload_too_large`, the rest not read. */
 export async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
-  if (Number(request.headers['content-length'] ?? 0) > limitBytes) throw tooLarge();
-  const gathered = new GatheredBody(limitBytes);
+  const announced = announcedBytes(request) ?? limitBytes;
+  if (announced > limitBytes) throw tooLarge();
+  const gathered = new GatheredBody(announced);
   for await (const piece of piecesOf(request)) {
     if (gathered.length + piece.length > limitBytes) throw tooLarge();
     gathered.add(piece);
@@ -82,14 +83,15 @@ export async function readBounded(request: Request, limitBytes: number): Promise
 
 /** Lets a large body be read and parsed, or throws. */
 export interface BodyAdmission {
-  /** Also called for a body of unknown length. */
-  beforeRead(): Promise<void>;
+  /** @param mostBytes the length of the body, or what it may have at most when its length is unknown. */
+  beforeRead(mostBytes: number): Promise<void>;
   /** @param heapBytes the heap that the parsed body uses, in bytes. */
   beforeParse(heapBytes: number, bytes: Buffer): Promise<void>;
 }
 
-const isLarge = ({ headers }: Request): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > smallBytes;
+/** The length of a body; null when it is not known before the body ends. */
+const announcedBytes = ({ headers }: Request): number | null =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : null;
 
 /**
  * Reads the JSON body of a request, and its bytes; undefined when there is none.
@@ -110,14 +112,13 @@ export async function readJsonBody(
   if (request.headers['content-encoding'] !== undefined && request.headers['content-encoding'] !== 'identity') {
     throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
   }
-  if (isLarge(request)) await admission.beforeRead();
-  const bytes = await readBounded(
-    request,
-    operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes),
-  );
+  const limitBytes = operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes);
+  const mostBytes = Math.min(announcedBytes(request) ?? limitBytes, limitBytes);
+  if (mostBytes > smallBodyBytes) await admission.beforeRead(mostBytes);
+  const bytes = await readBounded(request, limitBytes);
   if (bytes.length === 0) return undefined;
   const heapBytes = heapOfBody(bytes);
-  if (bytes.length > smallBytes) await admission.beforeParse(heapBytes, bytes);
+  if (bytes.length > smallBodyBytes) await admission.beforeParse(heapBytes, bytes);
   try {
     return { value: parseJsonText(utf8.decode(bytes)), bytes };
   } catch (error) {
@@ -158,9 +159,9 @@ export function heapOfBody(text: Uint8Array): number {
 }
 
 /** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
-export async function reserveBody(memory: MemoryReservation, heapBytes: number, signal: AbortSignal): Promise<void> {
+export async function reserveBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
   try {
-    await memory.resize(heapBytes, signal);
+    await memory.resize(bytes, signal);
   } catch (error) {
     if (!(error instanceof OutOfMemory)) throw error;
     throw tooManyLargeBodies();

@@ -64,13 +64,20 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
   };
 }
 
-/** The limit that was reached replaces the one of the key that earlier headers named. */
+/**
+ * A limit of requests that was reached replaces the limit of the key that earlier headers name. Other 429s, such as a budget of money or
+ * memory, have no number of requests: then the headers go on to show the limit of the key.
+ */
 function rateLimitHeaders({ limit, retryAfterSeconds = 1 }: AppError): Record<string, string> {
   return {
     'Retry-After': String(retryAfterSeconds),
-    ...(limit === undefined ? {} : { 'X-RateLimit-Limit': String(limit) }),
-    'X-RateLimit-Remaining': '0',
-    'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + retryAfterSeconds),
+    ...(limit === undefined
+      ? {}
+      : {
+          'X-RateLimit-Limit': String(limit),
+          'X-RateLimit-Remaining': '0',
+          'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + retryAfterSeconds),
+        }),
   };
 }
 

@@ -30,8 +30,10 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   /** Where the caller reached this hub, such as `https://hub.example.org`. */
   baseUrl: string;
   headers: IncomingHttpHeaders;
-  /** The bytes of a JSON body, as they came; empty without one. */
+  /** The bytes of a JSON body as they came, for an operation that proves its calls by them; empty for others. */
   rawBody: Buffer;
+  /** Memory for the bytes of a body that the handler itself reads, until the request is answered. */
+  incomingMemory: MemoryReservation;
   /** Memory for a body that the handler itself parses, until the request is answered. */
   bodyMemory: MemoryReservation;
   raw: RawExchange;

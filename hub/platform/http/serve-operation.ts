@@ -36,6 +36,8 @@ export interface ServingOptions {
   streams: LiveStreams;
   /** Memory for large answers, until they have been read. */
   answerMemory: MemoryBudget;
+  /** Memory for the bytes of request bodies, from before they are read until they are parsed. */
+  incomingMemory: MemoryBudget;
   /** Memory for the parsed bodies of requests, until they are answered. */
   bodyMemory: MemoryBudget;
   rateLimiter: RateLimiter;
@@ -184,18 +186,25 @@ async function carryOut(
   const { headers } = request;
   const prove = async (rawBody: Buffer | null) =>
     route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
+  using incomingMemory = options.incomingMemory.open(owner);
   using bodyMemory = options.bodyMemory.open(owner);
   const read =
     operation.body === undefined || isMultipart
       ? undefined
       : await readJsonBody(request, operation, {
-          beforeRead: () => prove(null),
+          async beforeRead(mostBytes) {
+            await prove(null);
+            // Many addresses without a credential must not take the memory of workspaces. Their bodies are small.
+            if (principal.kind !== 'public') await reserveBody(incomingMemory, mostBytes, gone.signal);
+          },
           async beforeParse(heapBytes, rawBody) {
             await prove(rawBody);
             await reserveBody(bodyMemory, heapBytes, gone.signal);
           },
         });
   const input = read?.value;
+  const rawBody = route.prove === undefined ? undefined : read?.bytes;
+  if (rawBody === undefined) incomingMemory.tryResize(0);
   const body =
     operation.body === undefined || isMultipart
       ? undefined
@@ -230,7 +239,8 @@ async function carryOut(
       return options.auth.hosts.baseUrlOf(request);
     },
     headers: request.headers,
-    rawBody: read?.bytes ?? Buffer.alloc(0),
+    rawBody: rawBody ?? Buffer.alloc(0),
+    incomingMemory,
     bodyMemory,
     raw: { request, response },
   } as unknown as OperationRequest<Operation>;

@@ -59,7 +59,7 @@ export interface ServeOptions {
 /** Serves the API and the pages until `stack` ends it; answers where. @throws AppError when the port is taken. */
 export async function serveHttp(
   stack: AsyncDisposableStack,
-  { db, events, secrets, rateLimiter, answerMemory, bodyMemory, logger, tracing }: Platform,
+  { db, events, secrets, rateLimiter, answerMemory, incomingMemory, bodyMemory, logger, tracing }: Platform,
   { http, limits, streams, secrets: { platformAdminKey } }: ServeSettings,
   { version, identity, devices, visitors, offers, metrics, checks, dispensable, bodyLimits }: ServeOptions,
 ): Promise<string> {
@@ -100,6 +100,7 @@ export async function serveHttp(
     idempotency: createIdempotency(db, secrets),
     streams: stack.use(new LiveStreams({ events, visitors, shares: streams })),
     answerMemory,
+    incomingMemory,
     bodyMemory,
     rateLimiter,
     tracing,

@@ -27,6 +27,11 @@ export interface UploadedResult extends AsyncDisposable {
   files: UploadedFile[];
 }
 
+export interface ResultMemory {
+  incoming: MemoryReservation;
+  parsed: MemoryReservation;
+}
+
 const maxFieldBytes = 12 * 1024 * 1024;
 
 /** Greatest body that is read, in bytes: what a command may bring along, and the result. */
@@ -35,14 +40,14 @@ export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
 /**
  * Reads a multipart result, its files into bytes of the request's own that a sweep removes should this process die. The files of a
  * result that failed are not kept. What can't be stored or used ends the reading at once.
- * @param memory for the parsed result.
+ * @param memory `incoming` for what is received besides files, `parsed` for the parsed result.
  * @throws AppError for a body that is not usable, or what `body` throws.
  */
 export async function readMultipartResult(
   headers: IncomingHttpHeaders,
   body: AsyncIterable<Buffer>,
   partials: PartialBlobs,
-  memory: MemoryReservation,
+  memory: ResultMemory,
 ): Promise<UploadedResult> {
   const ids: string[] = [];
   const discard = async () => {
@@ -63,7 +68,7 @@ async function receive(
   body: AsyncIterable<Buffer>,
   partials: PartialBlobs,
   ids: string[],
-  memory: MemoryReservation,
+  memory: ResultMemory,
 ): Promise<{ result: CommandResult | undefined; files: UploadedFile[] }> {
   let parser: BusboyInstance;
   try {
@@ -84,6 +89,8 @@ async function receive(
   let heapBytes = 0;
   let problem: unknown;
   let total = 0;
+  let receivedBytes = 0;
+  let fileBytes = 0;
   const files: UploadedFile[] = [];
   const contents: Readable[] = [];
   const writes: Promise<void>[] = [];
@@ -130,9 +137,11 @@ async function receive(
     stream.on('error', (error: unknown) => fail(notWhole(error)));
     contents.push(stream);
     const write = async () => {
-      file.bytes = await partials.write(id, 0, stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, {
-        maxBytes: maxArtifactBytes,
-      });
+      const pieces = counted(
+        stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>,
+        (bytes) => (fileBytes += bytes),
+      );
+      file.bytes = await partials.write(id, 0, pieces, { maxBytes: maxArtifactBytes });
       total += file.bytes;
       if (total > maxCommandBytes)
         throw new AppError(
@@ -146,6 +155,9 @@ async function receive(
   const parsed = finished(parser).catch((error: unknown) => fail(notWhole(error)));
   try {
     for await (const piece of body) {
+      receivedBytes += piece.length;
+      // The field is in memory until the files have come, however slowly they come.
+      if (!memory.incoming.tryResize(receivedBytes - fileBytes)) throw tooManyLargeBodies();
       // A file whose bytes can't be written takes no more of them, so that only `failed` would end the wait.
       if (!parser.write(piece)) await Promise.race([once(parser, 'drain'), parsed, failed.promise]);
       if (problem !== undefined) throw problem;
@@ -161,9 +173,16 @@ async function receive(
     throw error instanceof AppError ? error : (problem ?? notWhole(error));
   }
   if (text === undefined) return { result: undefined, files };
-  if (!memory.tryResize(heapBytes)) throw tooManyLargeBodies();
+  if (!memory.parsed.tryResize(heapBytes)) throw tooManyLargeBodies();
   const result = parsePart('body', commandResult, parseJson(text.toString()));
   return { result, files: result.status === 'failed' ? [] : files };
+}
+
+async function* counted(pieces: AsyncIterable<Buffer>, count: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    count(piece.length);
+    yield piece;
+  }
 }
 
 const notWhole = (cause: unknown) => invalid('body', 'is not whole multipart/form-data', cause);

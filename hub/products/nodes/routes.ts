@@ -58,7 +58,17 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
         if (handedOut.leases.length > 0) unlessSent(response, () => void polls.putBack(principal, handedOut));
         return handedOut.answer;
       },
-      async completeAutomationNodeCommand({ principal, params, body, signal, confirm, bodyMemory, raw: { request } }) {
+      async completeAutomationNodeCommand({
+        principal,
+        params,
+        body,
+        signal,
+        confirm,
+        incomingMemory,
+        bodyMemory,
+        raw,
+      }) {
+        const { request } = raw;
         const confirmed = confirm();
         if (mediaType(request) !== 'multipart/form-data') {
           // What it brings is written before the result is.
@@ -76,7 +86,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
           request.headers,
           uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
           partials,
-          bodyMemory,
+          { incoming: incomingMemory, parsed: bodyMemory },
         );
         return await results.complete(principal, params.commandId, upload.result, upload.files);
       },

@@ -198,7 +198,7 @@ const sharedHeaders: Record<string, Json> = {
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': {
-    description: 'Requests a window; of a 429, of the limit that was reached',
+    description: 'Requests a window. A 429 names the limit that was reached, if it counts requests.',
     schema: { type: 'integer' },
   },
   'X-RateLimit-Remaining': { description: 'Requests left in the window', schema: { type: 'integer' } },

@@ -44,7 +44,7 @@ async function limitCaller(rateLimiter: RateLimiter, callerId: string): Promise<
   throw new AppError(
     'rate_limited',
     `You may send ${requestsPerMinute} voice requests in a minute; try again in ${retryAfterSeconds} seconds.`,
-    { retryAfterSeconds },
+    { retryAfterSeconds, limit: requestsPerMinute },
   );
 }
 
