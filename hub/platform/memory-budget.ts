@@ -77,14 +77,15 @@ export class MemoryBudget {
   readonly #shares = new Map<string, Share>();
   readonly #waitMs: number;
   readonly #most: number;
-  readonly #free: number;
+  /** A reservation of up to so many bytes counts as none. */
+  readonly freeBytes: number;
   #used = 0;
 
   constructor({ limitBytes, waitMs, largestPart = 1 / 4, freeBytes: free = freeBytes }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
     this.#most = limitBytes * largestPart;
-    this.#free = free;
+    this.freeBytes = free;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
@@ -96,7 +97,7 @@ export class MemoryBudget {
   open(tenantId: string): MemoryReservation {
     return new MemoryReservation({
       most: this.#most,
-      freeBytes: this.#free,
+      freeBytes: this.freeBytes,
       isScarce: () => this.#aged() !== undefined,
       take: (bytes) => this.#take(tenantId, bytes),
       wait: (bytes, signal) => this.#wait(tenantId, bytes, signal),

@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { until } from '../../../test/fixtures/until.ts';
+import { MemoryBudget } from '../memory-budget.ts';
 import type { ServingOptions } from './serve-operation.ts';
 import { Sockets } from './sockets.ts';
 import type { SocketRoute } from './sockets.ts';
@@ -24,6 +25,7 @@ const operation: SocketRoute['operation'] = {
 };
 
 let sockets: Sockets | undefined;
+const incomingMemory = new MemoryBudget({ limitBytes: 1024, waitMs: 1_000, largestPart: 1, freeBytes: 40 });
 
 async function serve(
   open: SocketRoute['open'],
@@ -39,6 +41,7 @@ async function serve(
       devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, recall: () => null },
     },
     limitDevice: async () => undefined,
+    incomingMemory,
     trustedProxies: [],
   } as unknown as ServingOptions;
   const served = new Sockets({
@@ -114,6 +117,80 @@ test('a socket whose caller takes nothing is cut off before what waits for it fi
     () => 'it still waits',
   );
 });
+/** A WebSocket whose frames are written by hand. */
+async function openRaw(url: string): Promise<{ write: (frame: Buffer) => void; closed: Promise<unknown> }> {
+  const asked = send(url.replace('ws:', 'http:'), {
+    headers: {
+      authorization: 'Bearer x',
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': Buffer.alloc(16, 1).toString('base64'),
+      'sec-websocket-protocol': 'test',
+    },
+  });
+  asked.end();
+  const [, connection] = (await once(asked, 'upgrade')) as [unknown, Socket];
+  onTestFinished(() => void connection.destroy());
+  connection.on('error', () => undefined);
+  connection.resume();
+  return { write: (frame) => void connection.write(frame), closed: once(connection, 'close') };
+}
+
+/** A frame whose mask changes nothing. */
+const frame = (opcode: number, length: number, sent = length) =>
+  Buffer.concat([Buffer.from([opcode, 0x80 | length, 0, 0, 0, 0]), Buffer.alloc(sent, 'x')]);
+const [text, ping, unfinishedText, continuation] = [0x81, 0x89, 0x01, 0x00];
+
+test('messages that are received in part have a bounded memory, by workspace, and whole messages use none of it', async () => {
+  const received: string[] = [];
+  const url = await serve(
+    ({ socket }) => socket.on('message', (data: Buffer) => received.push(data.toString())),
+    60_000,
+  );
+  const stalled: Promise<unknown>[] = [];
+  const closed: number[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const socket = await openRaw(url);
+    stalled.push(socket.closed.then(() => closed.push(n)));
+    socket.write(frame(text, 100, 90));
+  }
+  // Half of 1,024 bytes holds five messages of 96 bytes; the other half is left to other workspaces.
+  await expect.poll(() => closed.length).toBe(7);
+  expect(incomingMemory.counts.used).toBe(5 * 96);
+  const other = incomingMemory.open('another workspace');
+  expect(other.tryResize(200)).toBe(true);
+  other[Symbol.dispose]();
+  sockets?.[Symbol.dispose]();
+  await Promise.all(stalled);
+  await expect.poll(() => incomingMemory.counts).toEqual({ used: 0, workspaces: 0 });
+});
+
+test('whole messages and pings use no memory for partial ones, however many come', async () => {
+  let received = 0;
+  const url = await serve(({ socket }) => socket.on('message', () => (received += 1)), 60_000);
+  const socket = await openRaw(url);
+  for (let n = 0; n < 20; n += 1) {
+    socket.write(Buffer.concat([frame(text, 90), frame(ping, 20), frame(ping, 20), frame(ping, 20)]));
+    await expect.poll(() => received).toBe(n + 1);
+  }
+  expect(incomingMemory.counts.used).toBe(0);
+});
+
+test('pings between the fragments of a message do not let its bytes be forgotten', async () => {
+  const url = await serve(() => undefined, 60_000);
+  const socket = await openRaw(url);
+  socket.write(Buffer.concat([frame(unfinishedText, 50), frame(ping, 20), frame(continuation, 20)]));
+  await expect.poll(() => incomingMemory.counts.used).toBe(56 + 26);
+});
+
+test('a message in many small fragments closes its socket', async () => {
+  const url = await serve(() => undefined, 60_000);
+  const socket = await openRaw(url);
+  socket.write(Buffer.concat([frame(unfinishedText, 1), ...Array.from({ length: 40 }, () => frame(continuation, 1))]));
+  await socket.closed;
+});
+
 test('a socket on which bytes come is alive, however long its frame takes', async () => {
   let text = '';
   const url = await serve(({ socket }) => socket.on('message', (data: Buffer) => (text += data.toString())), 100);

@@ -17,6 +17,7 @@ import type { Route } from './implement.ts';
 import { authenticateLimited, limitCaller } from './limited-calls.ts';
 import { Opened } from './opened-socket.ts';
 import type { OpenedSocket } from './opened-socket.ts';
+import { PartialMessages } from './partial-messages.ts';
 import type { Principal } from './principal.ts';
 import { requestIdOf } from './request-id.ts';
 import type { ServingOptions } from './serve-operation.ts';
@@ -49,7 +50,14 @@ export interface SocketsOptions {
 
 const isWatched = (principal: Principal) =>
   principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
+/** Visitors count together: whoever knows a site may become one of its visitors, and must not take the memory of its workspace. */
+const ownerOf = (principal: Principal): string =>
+  principal.kind === 'visitor' || !('tenantId' in principal) ? 'visitors' : principal.tenantId;
 const noParams = z.strictObject({});
+/** Fragments of one message. Browsers and the companion send a message whole. */
+const maxFragments = 32;
+/** Pieces in which a message may arrive besides one for each 512 bytes. */
+const maxSmallChunks = 256;
 const defaultPingMs = 20_000;
 /** Pings are spread over so many moments of their period. */
 const slices = 20;
@@ -84,6 +92,7 @@ export class Sockets implements Disposable {
   readonly #open = Array.from({ length: slices }, () => new Map<WebSocket, Watched>());
   /** Connections of which it is not known yet whether they become one. */
   readonly #asking = new Set<Duplex>();
+  readonly #partial: PartialMessages;
   readonly #requestIds = new WeakMap<IncomingMessage, string>();
   readonly #timer: NodeJS.Timeout;
   readonly #forget: (this: WebSocket) => void;
@@ -110,6 +119,9 @@ export class Sockets implements Disposable {
           clientTracking: false,
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
+          // Each piece uses more memory than its bytes.
+          maxFragments,
+          maxBufferedChunks: maxSmallChunks + Math.ceil(maxFrameBytes / 512),
           // A client that offers subprotocols needs one of them in the answer.
           handleProtocols: (offered) =>
             !otherProtocols || offered.has(protocol)
@@ -131,6 +143,7 @@ export class Sockets implements Disposable {
         const requestId = this.#requestIds.get(request);
         if (requestId !== undefined) headers.push(`X-Request-ID: ${requestId}`);
       });
+    this.#partial = new PartialMessages(options.serving.incomingMemory);
     this.#timer = setInterval(() => this.#pingSlice(), (options.pingMs ?? defaultPingMs) / slices);
     this.#timer.unref();
   }
@@ -209,6 +222,7 @@ export class Sockets implements Disposable {
       if (caller !== null) rights?.assertRoom(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
+        this.#partial.watch(opened, socket, ownerOf(principal));
         // Only what authenticates the key is kept of the request.
         const { authorization, 'x-api-key': key } = request.headers;
         const again = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;
@@ -245,7 +259,7 @@ export class Sockets implements Disposable {
       const hasSpoken = bytesRead !== watched.bytesRead;
       // Any byte is a sign of life, also one of a frame that takes long, either way; and nobody is heard who is not listened to.
       const isAlive = hasSpoken || unsent < watched.unsent || socket.isPaused || !watched.isAsked;
-      if (!isAlive || unsent > maxUnsentBytes) {
+      if (!isAlive || unsent > maxUnsentBytes || this.#partial.isOverdue(socket)) {
         socket.terminate();
         continue;
       }
