@@ -38,7 +38,7 @@ export class EgressFailed extends Error {
 
 const failures: readonly (readonly [RegExp, EgressFailure])[] = [
   [/^ECONNREFUSED$/, 'refused'],
-  [/^(ENOTFOUND|EAI_)/, 'unresolved'],
+  [/^(ENOTFOUND$|ENODATA$|ESERVFAIL$|EREFUSED$|EFORMERR$|EBADRESP$|ETIMEOUT$|ECANCELLED$|EAI_)/, 'unresolved'],
   [/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|EADDRNOTAVAIL)$/, 'unreachable'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'reset'],
   [/^(ERR_TLS_|ERR_SSL_|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_MISMATCH|EPROTO$)/, 'tls'],

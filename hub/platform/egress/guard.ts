@@ -1,11 +1,10 @@
-import { lookup as systemLookup } from 'node:dns';
 import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import type { LookupFunction } from 'node:net';
 import { isPublicAddress } from './addresses.ts';
 import { EgressRefused } from './failure.ts';
-
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+import { resolveBySystem, resolvePublicName } from './resolve.ts';
+import type { Resolve } from './resolve.ts';
 
 /** Decides where requests may go. */
 export interface Guard {
@@ -24,20 +23,16 @@ export interface Guard {
   resolve(host: string, port: number): Promise<LookupAddress[]>;
 }
 
-const resolveBySystem: Resolve = (hostname) =>
-  new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true, verbatim: true }, (error, addresses) =>
-      error === null ? resolve(addresses) : reject(error),
-    );
-  });
-
 export interface GuardOptions {
   /** `host` or `host:port`, exact: may be reached by http too, and at any address. For development. */
   allowHosts: readonly string[];
+  /** Resolves all names, for tests. */
   resolve?: Resolve;
 }
 
-export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOptions): Guard {
+export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptions): Guard {
+  const resolvePublic = resolveForTests ?? ((name: string) => resolvePublicName(name));
+  const resolveNamed = resolveForTests ?? resolveBySystem;
   const allowed = new Set(allowHosts.map(asNamed));
   const isNamed = (host: string, port: string) => allowed.has(host) || allowed.has(`${host}:${port}`);
   const isAllowed = (url: URL) => isNamed(hostOf(url), url.port || (url.protocol === 'https:' ? '443' : '80'));
@@ -56,12 +51,13 @@ export function createGuard({ allowHosts, resolve = resolveBySystem }: GuardOpti
       const name = checkHost(host, port);
       const family = isIP(name);
       if (family !== 0) return [{ address: name, family }];
-      const addresses = await resolve(name);
-      if (isNamed(name, String(port)) || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
+      const isNamedHost = isNamed(name, String(port));
+      const addresses = await (isNamedHost ? resolveNamed : resolvePublic)(name);
+      if (isNamedHost || addresses.every(({ address }) => isPublicAddress(address))) return addresses;
       throw new EgressRefused(refusal(name));
     },
     lookup(hostname, options, callback) {
-      resolve(hostname).then(
+      resolvePublic(hostname).then(
         (addresses) => {
           const [first] = addresses;
           const inside = addresses.find(({ address }) => !isPublicAddress(address));
