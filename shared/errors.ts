@@ -33,6 +33,7 @@ export const errorCodes = {
   ip_not_allowed: { status: 403, retryable: false },
   sign_up_closed: { status: 403, retryable: false },
   role_required: { status: 403, retryable: false },
+  test_key_not_allowed: { status: 403, retryable: false },
   origin_not_allowed: { status: 403, retryable: false },
   approver_required: { status: 403, retryable: false },
   approval_needs_person: { status: 403, retryable: false },

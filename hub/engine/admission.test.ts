@@ -297,13 +297,13 @@ describe('a line of held runs', () => {
     await worker.take(ids);
     const [underWay] = worker.underWay;
     const [next, last] = ids.filter((runId) => runId !== underWay);
-    await runs.cancel(tenantId, next as string, 'user:test');
+    await runs.cancel(tenantId, next as string, { actor: 'user:test', environment: 'live' });
     expect(dispatched).toEqual([]);
     expect((await rowsOf(id)).find((row) => row.id === last)).toMatchObject({
       waits_for: 'max_concurrent_runs',
       wake_at: null,
     });
-    await runs.cancel(tenantId, underWay as string, 'user:test');
+    await runs.cancel(tenantId, underWay as string, { actor: 'user:test', environment: 'live' });
     expect(dispatched.map(({ data }) => data.runId)).toEqual([last]);
   });
 
@@ -547,7 +547,7 @@ describe('limits by time', () => {
     const [timer] = await timers();
     expect(timer).toEqual([ofOne[1], expect.any(Date)]);
     const dispatched: PromisedJob[] = [];
-    await runsOf(dispatched).cancel(tenantId, ofOne[1] as string, 'user:test');
+    await runsOf(dispatched).cancel(tenantId, ofOne[1] as string, { actor: 'user:test', environment: 'live' });
     expect(await timers()).toEqual([
       [ofOther[0], timer?.[1]],
       [ofOther[1], null],

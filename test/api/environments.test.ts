@@ -60,24 +60,17 @@ async function outcome(runId: string): Promise<unknown[]> {
 const simulated = ['succeeded', 'test'];
 
 describe('a test key sends nothing', () => {
-  test('by replaying or retrying a live run, nor does a live key by running that again', async () => {
-    const live = await run(workspace.api, await create(workspace.api, [deliver()]));
-    expect(await ended(live)).toMatchObject({ status: 'succeeded', environment: 'live' });
-    expect(received).toEqual(['/']);
-    received.length = 0;
-    const replay = await tester.call('replayAutomationRun', { params: { id: live }, body: { fromStep: 0 } });
+  test('by replaying a test run, nor does a live key by running that again', async () => {
+    const id = await create(workspace.api, [deliver()]);
+    const tested = await run(tester, id);
+    expect(await outcome(tested)).toEqual(simulated);
+    const replay = await tester.call('replayAutomationRun', { params: { id: tested }, body: { fromStep: 0 } });
     expect(await outcome(replay.id)).toEqual(simulated);
     expect(
       await outcome(
         (await workspace.api.call('replayAutomationRun', { params: { id: replay.id }, body: { fromStep: 0 } })).id,
       ),
     ).toEqual(simulated);
-    const failing = await run(
-      workspace.api,
-      await create(workspace.api, [{ type: 'log', message: '{{payload.missing}}', continueOnError: false }, deliver()]),
-    );
-    await ended(failing);
-    expect((await tester.call('retryAutomationRun', { params: { id: failing } })).environment).toBe('test');
   });
 
   test('by a schedule that it saves, until a live key saves it', async () => {
@@ -127,11 +120,8 @@ describe('a test key sends nothing', () => {
     await workspace.api.call('putAutomationPolicy', { body: { errorWorkflowId: null } as never });
   });
 
-  test('by a live workflow that it changed, a run that it spawned, or one that goes on after an approval', async () => {
-    const id = await create(workspace.api, [{ type: 'approval', title: 'Go?' }, deliver()]);
-    expect(
-      (await tester.call('updateAutomationWorkflow', { params: { id }, body: { name: 'changed' } })).environment,
-    ).toBe('test');
+  test('by a run that it spawned, or one that goes on after an approval', async () => {
+    const id = await create(tester, [{ type: 'approval', title: 'Go?' }, deliver()]);
     const waiting = await run(workspace.api, id);
     await ended(waiting);
     const [approval] = (
@@ -152,5 +142,60 @@ describe('a test key sends nothing', () => {
       ),
     ).toEqual(simulated);
     expect(await outcome(((await runsOf(inner))[0] as { id: string }).id)).toEqual(simulated);
+  });
+});
+
+describe('a test key changes nothing that is live', () => {
+  const refused = { code: 'test_key_not_allowed', status: 403 };
+
+  test('no workflow: neither its steps nor a version, and it deletes none', async () => {
+    const id = await create(workspace.api, [deliver()]);
+    await expect(
+      tester.call('updateAutomationWorkflow', { params: { id }, body: { name: 'changed' } }),
+    ).rejects.toMatchObject(refused);
+    await expect(tester.call('restoreAutomationWorkflowVersion', { params: { id, version: 1 } })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(tester.call('deleteAutomationWorkflow', { params: { id } })).rejects.toMatchObject(refused);
+    expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({
+      name: 'env',
+      version: 1,
+      environment: 'live',
+    });
+    const own = await create(tester, [deliver()]);
+    await tester.call('updateAutomationWorkflow', { params: { id: own }, body: { name: 'changed' } });
+    await tester.call('deleteAutomationWorkflow', { params: { id: own } });
+  });
+
+  test('no run: it cancels, retries and replays test runs only, one by one and many at once', async () => {
+    const id = await create(workspace.api, [{ type: 'approval', title: 'Go?' }]);
+    const [live, tested] = [await run(workspace.api, id), await run(tester, id)];
+    await expect(tester.call('cancelAutomationRun', { params: { id: live } })).rejects.toMatchObject(refused);
+    const { results } = await tester.call('cancelAutomationRuns', { body: { ids: [live, tested] } });
+    expect(results).toMatchObject([
+      { id: live, ok: false, code: refused.code },
+      { id: tested, ok: true },
+    ]);
+    await workspace.api.call('cancelAutomationRun', { params: { id: live } });
+    for (const operation of ['retryAutomationRun', 'replayAutomationRun'] as const)
+      await expect(tester.call(operation, { params: { id: live } })).rejects.toMatchObject(refused);
+    await tester.call('retryAutomationRun', { params: { id: tested } });
+  });
+
+  test('no approval of a live run is decided, also with approvals:decide', async () => {
+    const { key } = await workspace.createKey({
+      environment: 'test',
+      permissions: ['automations:manage', 'approvals:decide'],
+    });
+    const id = await create(workspace.api, [{ type: 'approval', title: 'Go?' }]);
+    const approvalOf = async (runId: string) => {
+      await ended(runId);
+      const { data } = await workspace.api.call('listAutomationApprovals', { query: { runId, status: 'pending' } });
+      return { params: { id: data[0]?.id as string }, body: { decision: 'approved' as const } };
+    };
+    const live = await approvalOf(await run(workspace.api, id));
+    await expect(hub.client(key).call('decideAutomationApproval', live)).rejects.toMatchObject(refused);
+    const tested = await approvalOf(await run(tester, id));
+    expect(await hub.client(key).call('decideAutomationApproval', tested)).toMatchObject({ status: 'approved' });
   });
 });

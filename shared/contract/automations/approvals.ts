@@ -108,10 +108,10 @@ export const approvals = defineResource({
     path: '/v1/automations/approvals/{id}/decide',
     summary: 'Decide an approval',
     description:
-      'An approval that names its approvers is decided only by them: by their own link, or signed in, and never by a starter of its run. An approval of `system.run` is decided by a signed-in user, or by a key that carries `approvals:decide` itself, and never by a starter of the run or an author of what it does: of its workflow, of the runs that led to it, and of the agents and models that it used. The only member of a workspace may decide runs of their own, signed in. Any other approval is decided by every caller with the permission, unless the policy demands more.',
+      'An approval that names its approvers is decided only by them: by their own link, or signed in, and never by a starter of its run. An approval of `system.run` is decided by a signed-in user, or by a key that carries `approvals:decide` itself, and never by a starter of the run or an author of what it does: of its workflow, of the runs that led to it, and of the agents and models that it used. The only member of a workspace may decide runs of their own, signed in. Any other approval is decided by every caller with the permission, unless the policy demands more. A key of environment `test` decides approvals of test runs only.',
     params: idParams,
     body: decideBody,
     response: approval,
-    errors: ['approval_already_decided', 'approver_required', 'approval_needs_person'],
+    errors: ['approval_already_decided', 'approver_required', 'approval_needs_person', 'test_key_not_allowed'],
   },
 });

@@ -259,7 +259,7 @@ export const runs = defineResource({
     description: 'A running step is aborted; a command that a node is working on is withdrawn.',
     params: idParams,
     response: run,
-    errors: ['run_not_cancellable'],
+    errors: ['run_not_cancellable', 'test_key_not_allowed'],
   },
   retryAutomationRun: {
     ...manage,
@@ -268,13 +268,13 @@ export const runs = defineResource({
     path: '/v1/automations/runs/{id}/retry',
     summary: 'Retry a failed or cancelled run',
     description:
-      'A new run of the same flow that begins at the first step that did not succeed, or at `fromStep`; earlier outputs are kept. With a key of environment test the new run is of that environment, whatever the first one was; a run of it stays so with any key.',
+      'A new run of the same flow that begins at the first step that did not succeed, or at `fromStep`; earlier outputs are kept. The new run has the environment of the first one. A key of environment `test` retries test runs only.',
     params: idParams,
     query: z.strictObject({
       fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the step to begin with'),
     }),
     response: run,
-    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached', 'test_key_not_allowed'],
   },
   replayAutomationRun: {
     ...manage,
@@ -290,7 +290,7 @@ export const runs = defineResource({
     }),
     bodyOptional: true,
     response: run,
-    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached'],
+    errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached', 'test_key_not_allowed'],
   },
   streamAutomationRun: {
     ...manage,

@@ -73,7 +73,7 @@ export const workflow = named(
     environment: z
       .enum(['live', 'test'])
       .describe(
-        '`test` while an API key of that environment saved it last: whatever starts it, nothing of its runs leaves the platform until a live key or a person saves it',
+        '`test` for a workflow that an API key of environment `test` created: all its runs are test runs until a live key or a user saves it. A test key cannot change or delete a live workflow',
       ),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -247,7 +247,7 @@ export const workflows = defineResource({
     params: versionParams,
     ifMatch: 'version_conflict',
     response: workflow,
-    errors: ['workflow_invalid', 'product_not_entitled'],
+    errors: ['workflow_invalid', 'product_not_entitled', 'test_key_not_allowed'],
   },
   updateAutomationWorkflow: {
     ...manage,
@@ -276,7 +276,7 @@ export const workflows = defineResource({
       )
       .meta({ example: { active: false } }),
     response: workflow,
-    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached', 'conflict'],
+    errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached', 'conflict', 'test_key_not_allowed'],
   },
   deleteAutomationWorkflow: {
     ...manage,
@@ -286,6 +286,7 @@ export const workflows = defineResource({
     description: 'Its runs stay readable; those under way go on to their end.',
     params: idParams,
     response: deleted,
+    errors: ['test_key_not_allowed'],
   },
   runAutomationWorkflow: {
     ...manage,

@@ -58,15 +58,16 @@ const tenantParams = z.strictObject({ tenantId: id });
 
 export const environments = ['live', 'test'] as const;
 
+const environmentDescription =
+  '`test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments';
+
 export const apiToken = named(
   'ApiToken',
   z.object({
     id: id.describe('Id of the key'),
     name: z.string().describe('Label for people, at most 200 characters'),
     product: z.enum(products).describe('Product whose API the key can call'),
-    environment: z
-      .enum(environments)
-      .describe('`test` keys see and change only test data; nothing leaves the platform'),
+    environment: z.enum(environments).describe(environmentDescription),
     permissions: z.array(z.enum(permissions)).describe('What the key may do'),
     keyHint: z.string().describe('The key without its secret'),
     ipAllowlist: z
@@ -285,9 +286,7 @@ export const identity = defineResource({
         workspaceName: z.string().describe('Name of the workspace'),
         tokenId: id.describe('Id of the key'),
         product: z.enum(products).describe('Product whose API the key can call'),
-        environment: z
-          .enum(environments)
-          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        environment: z.enum(environments).describe(environmentDescription),
         permissions: z.array(z.enum(permissions)).describe('What the key may do'),
         expiresAt: timestamp.nullable(),
       }),
@@ -307,10 +306,7 @@ export const identity = defineResource({
       z.strictObject({
         name: name.describe('Label for people, 1 to 200 characters'),
         product: z.enum(products).describe('Product whose API the key can call'),
-        environment: z
-          .enum(environments)
-          .default('live')
-          .describe('`test` keys see and change only test data; nothing leaves the platform'),
+        environment: z.enum(environments).default('live').describe(environmentDescription),
         permissions: z
           .array(z.enum(permissions))
           .min(1, 'must name at least one permission')

@@ -8,11 +8,12 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import { apiTokens } from '../../core/identity/schema.ts';
 import { membersAmong, readPolicy } from '../policies/index.ts';
+import { liveRunsAmong, testKeyNotAllowed } from '../test-keys.ts';
 import type { ApprovalRow } from './store.ts';
 
 /** Who decides: an API key, a signed-in user, or a named approver by a mailed link, which counts as the user it was mailed to. */
 export type Decider =
-  | { kind: 'token'; actor: string; tokenId: string; mayDecideExplicitly: boolean }
+  | { kind: 'token'; actor: string; tokenId: string; environment: 'live' | 'test'; mayDecideExplicitly: boolean }
   | { kind: 'user'; actor: string; userId: string; email: string }
   | { kind: 'link'; email: string };
 
@@ -51,9 +52,14 @@ export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<
  * - Without named approvers, `system.run` and where the policy demands a person: a user, or a key that carries `approvals:decide` itself.
  *
  * The account of `outrigger link` decides none of the last ones beside an admin with a password. A caller who counts for the run, as `readCounted` says, decides none of these except as the only member of the workspace.
- * @throws AppError `approver_required`, `approval_needs_person`.
+ * A key of environment `test` decides approvals of test runs only.
+ * @throws AppError `approver_required`, `approval_needs_person`, `test_key_not_allowed`.
  */
 export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
+  if (decider.kind === 'token' && decider.environment === 'test') {
+    const live = await liveRunsAmong(tx, row.tenantId, [row.runId]);
+    if (live.size > 0) throw testKeyNotAllowed('live runs');
+  }
   const policy = await readPolicy(tx, row.tenantId);
   const isNamed = row.approvers.length > 0;
   if (isNamed) {

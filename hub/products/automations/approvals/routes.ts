@@ -13,6 +13,7 @@ const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>)
         kind: 'token',
         actor: actorOf(principal),
         tokenId: principal.tokenId,
+        environment: principal.environment,
         mayDecideExplicitly: principal.permissions.includes('approvals:decide'),
       };
 

@@ -5,6 +5,7 @@ import { insertRetries, lockForRetry } from '../../../engine/index.ts';
 import type { EndedRun, PromisedJob, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudits } from '../../core/audit/index.ts';
+import { testKeyNotAllowed } from '../test-keys.ts';
 import type { QueueRoom } from './queue-room.ts';
 
 /** How runs that have ended are run again. */
@@ -63,6 +64,7 @@ export async function runAgain(
     const run = found.get(id);
     try {
       if (run === undefined) throw notFound('run', id);
+      if (caller.environment === 'test' && run.environment === 'live') throw testKeyNotAllowed('live runs');
       wanted.push({ run, fromStep: stepToBegin(run, plan) });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;

@@ -1,12 +1,13 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { admitWaitingRuns, lockRunTrees, markCancelled, runTopic, RunTrace, wakeRuns } from '../../../engine/index.ts';
-import type { PromisedJob } from '../../../engine/index.ts';
+import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { Tracing } from '../../../platform/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
+import { liveRunsAmong, testKeyNotAllowed } from '../test-keys.ts';
 import { isFinal } from './again.ts';
 
 interface CancelDependencies {
@@ -23,12 +24,19 @@ export async function cancelAudited(
   deps: CancelDependencies,
   tenantId: string,
   runIds: readonly string[],
-  actor: string,
+  { actor, environment }: RunCaller,
 ): Promise<{ refusals: Map<string, AppError>; committed: () => void }> {
-  const { before, committed } = await cancelWithin(tx, deps, tenantId, runIds);
-  const refusals = new Map<string, AppError>();
+  const kept = environment === 'test' ? await liveRunsAmong(tx, tenantId, runIds) : new Set<string>();
+  const { before, committed } = await cancelWithin(
+    tx,
+    deps,
+    tenantId,
+    runIds.filter((id) => !kept.has(id)),
+  );
+  const refusals = new Map([...kept].map((id) => [id, testKeyNotAllowed('live runs')]));
   const audits: Parameters<typeof recordAudits>[1][number][] = [];
   for (const runId of runIds) {
+    if (kept.has(runId)) continue;
     const status = before.get(runId);
     if (status === undefined) refusals.set(runId, notFound('run', runId));
     else if (isFinal(status)) refusals.set(runId, notCancellable(status));

@@ -4,7 +4,7 @@ import type { RunStatus } from '../../../../shared/contract/automations/run-stat
 import { runs as runsResource } from '../../../../shared/contract/automations/runs.ts';
 import { streamEvents } from '../../../platform/http/event-stream.ts';
 import { implement } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { runCallerOf } from '../../../platform/http/principal.ts';
 import { isFinal } from './again.ts';
 import { asQueued } from './present.ts';
 import type { Runs } from './service.ts';
@@ -15,7 +15,7 @@ const endedId = 'ended';
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
-    cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, actorOf(principal)),
+    cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, runCallerOf(principal)),
     retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
     getAutomationRun({ principal, params, query, signal, raw: { response } }) {
       const memory = runs.reader.openMemory(principal.tenantId);
@@ -24,7 +24,7 @@ export const runRoutes = (runs: Runs) =>
       if (response.destroyed) memory[Symbol.dispose]();
       return runs.reader.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal, memory });
     },
-    cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, actorOf(principal)),
+    cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, runCallerOf(principal)),
     retryAutomationRun: ({ principal, params, query }) =>
       runs.retry(principal.tenantId, params.id, query.fromStep, runCallerOf(principal)),
     replayAutomationRun: ({ principal, params, body }) =>

@@ -84,10 +84,10 @@ export class Runs {
     return readPage(this.#deps.cursors, `runs:${tenantId}`, query, read, presentSummary);
   }
 
-  /** @throws AppError `not_found`, or `run_not_cancellable` when it has ended. */
-  async cancel(tenantId: string, runId: string, actor: string): Promise<Run> {
+  /** @throws AppError `not_found`, `run_not_cancellable` when it has ended, or `test_key_not_allowed`. */
+  async cancel(tenantId: string, runId: string, caller: RunCaller): Promise<Run> {
     const cancelled = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const result = await cancelAudited(tx, this.#deps, tenantId, [runId.toLowerCase()], actor);
+      const result = await cancelAudited(tx, this.#deps, tenantId, [runId.toLowerCase()], caller);
       for (const refusal of result.refusals.values()) throw refusal;
       return result;
     });
@@ -104,10 +104,10 @@ export class Runs {
   }
 
   /** Cancels several runs at once; one that can't be keeps no other from it. */
-  async cancelMany(tenantId: string, body: CancelBody, actor: string): Promise<BulkAnswer> {
+  async cancelMany(tenantId: string, body: CancelBody, caller: RunCaller): Promise<BulkAnswer> {
     const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const chosen = await chooseRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
-      return { ...chosen, cancelled: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, actor) };
+      return { ...chosen, cancelled: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, caller) };
     });
     cancelled.committed();
     const results = ids.map((id) => {

@@ -10,6 +10,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
+import { testKeyNotAllowed } from '../test-keys.ts';
 import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { authorsOfSteps, withoutSteps } from './step-authors.ts';
@@ -100,7 +101,7 @@ export async function createWorkflow(
 /**
  * Changes a workflow; answers with it the jobs that its changed limits set going.
  * @param restored the earlier version whose content `body` is, whose authors stay its authors; null for any other change.
- * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
+ * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`, `test_key_not_allowed`.
  */
 export async function changeWorkflow(
   tx: Transaction,
@@ -113,6 +114,7 @@ export async function changeWorkflow(
 ): Promise<{ row: WorkflowRow; jobs: PromisedJob[]; setsToken: boolean }> {
   const before = await findWorkflow(tx, tenantId, id, 'update');
   if (before === null) throw notFound('workflow', id);
+  if (caller.environment === 'test' && before.environment === 'live') throw testKeyNotAllowed('live workflows');
   if (before.origin?.kind === 'skill')
     throw new AppError(
       'conflict',

@@ -4,7 +4,7 @@ import { isUuid } from '../../../../shared/uuid.ts';
 import { expectedVersions, tagged } from '../../../platform/http/if-match.ts';
 import { implement } from '../../../platform/http/implement.ts';
 import type { OperationRequest } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { runCallerOf } from '../../../platform/http/principal.ts';
 import { depthHeader, runHeader } from '../deliveries/index.ts';
 import type { Workflows } from './service.ts';
 
@@ -52,7 +52,7 @@ export function workflowRoutes(workflows: Workflows) {
         }),
       ),
     deleteAutomationWorkflow: ({ principal, params }) =>
-      workflows.delete(principal.tenantId, params.id, actorOf(principal)),
+      workflows.delete(principal.tenantId, params.id, runCallerOf(principal)),
     runAutomationWorkflow: ({ principal, params, query, body }) =>
       workflows.run(principal.tenantId, params.id, body, {
         ...runCallerOf(principal),

@@ -17,6 +17,7 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';
 import { previewFires, scheduleProblem } from '../schedules/index.ts';
+import { testKeyNotAllowed } from '../test-keys.ts';
 import { byHand, changeWorkflow, createWorkflow } from './changes.ts';
 import type { CreateBody, ExpectedVersion, MadeFrom, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';
@@ -140,9 +141,13 @@ export class Workflows {
     return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken });
   }
 
-  /** @throws AppError `not_found`. */
-  async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
-    await this.#deps.db.workspace(tenantId, (tx) => this.deleteWithin(tx, tenantId, id, actor));
+  /** @throws AppError `not_found`, `test_key_not_allowed`. */
+  async delete(tenantId: string, id: string, caller: RunCaller): Promise<{ id: string; deleted: true }> {
+    await this.#deps.db.workspace(tenantId, async (tx) => {
+      if (caller.environment === 'test' && (await findWorkflow(tx, tenantId, id))?.environment === 'live')
+        throw testKeyNotAllowed('live workflows');
+      await this.deleteWithin(tx, tenantId, id, caller.actor);
+    });
     return { id, deleted: true };
   }
 
