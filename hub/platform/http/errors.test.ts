@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../../../shared/contract/api.ts';
 import { runBody } from '../../../shared/contract/automations/workflows.ts';
 import { marketing } from '../../../shared/contract/marketing/marketing.ts';
 import { AppError } from '../../../shared/errors.ts';
@@ -68,4 +70,49 @@ test('a refusal says how many problems there are and describes 50 of them, witho
   );
   expect(unknown.message).toBe('body.key0 is not known here; leave it out (and 4999 more).');
   expect(unknown.details).toHaveLength(50);
+});
+
+test('a list with too many entries is refused by name before one of its entries is looked at', () => {
+  const { body } = marketing.addContacts;
+  const entry = counting({});
+  const contacts = Array.from({ length: 300_000 }, () => entry.value);
+  const refusal = refusalOf(() => parsePart('body', z.object({ inner: body.optional() }), { inner: { contacts } }));
+  expect(refusal).toMatchObject({
+    code: 'validation_failed',
+    message: 'body.inner.contacts has 300000 entries, and may have at most 1000.',
+    details: [{ path: 'body.inner.contacts' }],
+  });
+  expect(entry.reads()).toBe(0);
+});
+
+test('every list of a request body that is checked entry by entry has a greatest length', () => {
+  const unbounded: string[] = [];
+  const walk = (schema: z.core.$ZodType, path: string, seen: ReadonlySet<unknown>) => {
+    if (seen.has(schema)) return;
+    const inside = new Set([...seen, schema]);
+    const {
+      type,
+      shape,
+      element,
+      innerType,
+      in: input,
+      checks,
+    } = schema._zod.def as unknown as {
+      type: string;
+      shape?: Record<string, z.core.$ZodType>;
+      element?: z.core.$ZodType;
+      innerType?: z.core.$ZodType;
+      in?: z.core.$ZodType;
+      checks?: readonly { _zod: { def: { check: string } } }[];
+    };
+    if (
+      type === 'array' &&
+      !(checks ?? []).some(({ _zod }) => ['max_length', 'length_equals'].includes(_zod.def.check))
+    )
+      unbounded.push(path);
+    for (const [key, part] of Object.entries(shape ?? {})) walk(part, `${path}.${key}`, inside);
+    for (const part of [element, innerType, input]) if (part !== undefined) walk(part, path, inside);
+  };
+  for (const operation of operations) if (operation.body !== undefined) walk(operation.body, operation.id, new Set());
+  expect(unbounded).toEqual([]);
 });

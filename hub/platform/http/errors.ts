@@ -8,6 +8,7 @@ import { fieldPath } from '../../../shared/field-path.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../db/database.ts';
 import type { Logger } from '../logger.ts';
+import { findTooLongList } from './list-length.ts';
 import { sendJson } from './send-json.ts';
 
 /** The error that a caller sees for whatever was thrown; what nobody foresaw says nothing of itself. */
@@ -160,6 +161,12 @@ export function parsePart<Schema extends z.ZodType>(
   if (tooMany !== null) {
     const path = fieldPath([part, ...tooMany.path]);
     const message = `has ${tooMany.count} keys, and an object may have at most ${maxJsonKeys}`;
+    throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
+  }
+  const tooLong = findTooLongList(schema, input);
+  if (tooLong !== null) {
+    const path = fieldPath([part, ...tooLong.path]);
+    const message = `has ${tooLong.length} entries, and may have at most ${tooLong.maximum}`;
     throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
   }
   const parsed = schema.safeParse(input);
