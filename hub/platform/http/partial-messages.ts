@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { MemoryBudget, MemoryReservation } from '../memory-budget.ts';
+import type { Principal } from './principal.ts';
 
 interface PartialMessage {
   socket: WebSocket;
@@ -12,6 +13,10 @@ interface PartialMessage {
   /** When the first bytes were counted, by the clock of `performance`. */
   since: number;
 }
+
+/** Whose memory messages use. Visitors count together: anyone who knows a site can become its visitor, and must not take its workspace's memory. */
+const ownerOf = (principal: Principal): string =>
+  principal.kind === 'visitor' || !('tenantId' in principal) ? 'visitors' : principal.tenantId;
 
 /** The header and mask of a ping or pong that a client sends, in bytes. */
 const controlFrameBytes = 6;
@@ -49,9 +54,8 @@ export class PartialMessages {
     };
   }
 
-  /** @param owner whose memory the messages use: a workspace, or all visitors together. */
-  watch(socket: WebSocket, connection: Socket, owner: string): void {
-    const partial: PartialMessage = { socket, owner, bytes: 0, reservation: null, since: 0 };
+  watch(socket: WebSocket, connection: Socket, principal: Principal): void {
+    const partial: PartialMessage = { socket, owner: ownerOf(principal), bytes: 0, reservation: null, since: 0 };
     this.#of.set(socket, partial);
     this.#of.set(connection, partial);
     // Before the messages that the bytes complete are delivered.

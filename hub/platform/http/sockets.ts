@@ -50,9 +50,6 @@ export interface SocketsOptions {
 
 const isWatched = (principal: Principal) =>
   principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
-/** Visitors count together: whoever knows a site may become one of its visitors, and must not take the memory of its workspace. */
-const ownerOf = (principal: Principal): string =>
-  principal.kind === 'visitor' || !('tenantId' in principal) ? 'visitors' : principal.tenantId;
 const noParams = z.strictObject({});
 /** Fragments of one message. Browsers and the companion send a message whole. */
 const maxFragments = 32;
@@ -222,7 +219,7 @@ export class Sockets implements Disposable {
       if (caller !== null) rights?.assertRoom(caller);
       route.server.handleUpgrade(request, socket, head, (opened) => {
         this.#watch(opened, socket);
-        this.#partial.watch(opened, socket, ownerOf(principal));
+        this.#partial.watch(opened, socket, principal);
         // Only what authenticates the key is kept of the request.
         const { authorization, 'x-api-key': key } = request.headers;
         const again = { headers: { authorization, 'x-api-key': key } } as unknown as IncomingMessage;

@@ -8,7 +8,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
 import { apiTokens } from '../../core/identity/schema.ts';
 import { membersAmong, readPolicy } from '../policies/index.ts';
-import { liveRunsAmong, testKeyNotAllowed } from '../test-keys.ts';
+import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
 import type { ApprovalRow } from './store.ts';
 
 /** Who decides: an API key, a signed-in user, or a named approver by a mailed link, which counts as the user it was mailed to. */

@@ -5,7 +5,7 @@ import { insertRetries, lockForRetry } from '../../../engine/index.ts';
 import type { EndedRun, PromisedJob, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudits } from '../../core/audit/index.ts';
-import { testKeyNotAllowed } from '../test-keys.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { QueueRoom } from './queue-room.ts';
 
 /** How runs that have ended are run again. */

@@ -10,7 +10,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
-import { testKeyNotAllowed } from '../test-keys.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { authorsOfSteps, withoutSteps } from './step-authors.ts';

@@ -17,7 +17,7 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';
 import { previewFires, scheduleProblem } from '../schedules/index.ts';
-import { testKeyNotAllowed } from '../test-keys.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import { byHand, changeWorkflow, createWorkflow } from './changes.ts';
 import type { CreateBody, ExpectedVersion, MadeFrom, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';

@@ -1,5 +1,5 @@
-import { AppError } from '../../../shared/errors.ts';
-import type { Transaction } from '../../platform/db/database.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 
 /** Why an API key of environment `test` may not do something. @param what as in `live runs`. */
 export const testKeyNotAllowed = (what: string) =>

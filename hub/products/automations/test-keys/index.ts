@@ -1,0 +1,1 @@
+export { liveRunsAmong, testKeyNotAllowed } from './test-keys.ts';
