@@ -25,11 +25,16 @@ export async function changeSettings(
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
   if (change.change === 'accept_settings' || change.change === 'discard_settings') {
-    const { settings, changes } =
-      change.change === 'accept_settings' ? folder.acceptSettings(change.seen) : folder.discardSettings();
+    const { settings, changes, pairing } =
+      change.change === 'accept_settings'
+        ? folder.acceptSettings(change.seen)
+        : { ...folder.discardSettings(), pairing: null };
     // The count comes first, because the log cuts a long list.
     const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
-    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, settled(folder, settings));
+    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, {
+      ...settled(folder, settings),
+      ...(pairing === null ? {} : { pairing }),
+    });
     return settings;
   }
   // The same rule in what is in force and in what waits has the same ID.
