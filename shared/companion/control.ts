@@ -202,7 +202,13 @@ export const controlProof = z.object({
 });
 export const controlWelcome = z.object({ proof: z.string().length(64) });
 
-export const controlRequest = z.object({ id: z.int().min(0), method: z.string(), params: z.unknown() });
+export const controlRequest = z.object({
+  id: z.int().min(0),
+  method: z.string(),
+  params: z.unknown(),
+  /** When the client stops waiting, in milliseconds of the machine's monotonic clock: a request that arrives later is refused. */
+  deadline: z.number(),
+});
 export const controlAnswer = z.object({
   id: z.int().min(0),
   result: z.unknown().optional(),
