@@ -78,8 +78,9 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'create
   const { rules } = settings.system;
   settings.system.rules = [
     ...rules.filter(
-      ({ pattern, exact, until }) =>
-        (until === null || Date.parse(until) > now) && !(pattern === rule.pattern && exact === rule.exact),
+      ({ decision, pattern, exact, folder, until }) =>
+        (until === null || Date.parse(until) > now) &&
+        !(pattern === rule.pattern && exact === rule.exact && (folder === rule.folder || decision !== rule.decision)),
     ),
     { ...rule, createdAt: new Date(now).toISOString() },
   ];
@@ -106,6 +107,13 @@ function changeList(
   if (unknown !== undefined)
     throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no host'}.`);
   return list.filter((host) => !named.includes(host));
+}
+
+/** The real path of a folder that an owner names for a rule. @throws CompanionError when there is none. */
+function ruleFolder(path: string): string {
+  if (!isAbsolute(path)) throw new CompanionError(`folder: write an absolute path (it is ${path}).`);
+  if (!existsSync(path) || !statSync(path).isDirectory()) throw new CompanionError(`folder: ${path} is not a folder.`);
+  return realpathSync(path);
 }
 
 function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId: string): void {
@@ -160,6 +168,8 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
         throw new CompanionError(
           `pattern: write a program and its arguments, such as: git status ** (a word with spaces in double quotes; it is ${change.pattern}).`,
         );
+      if (change.folder !== undefined && change.decision === 'deny')
+        throw new CompanionError('folder: a rule that denies holds in every folder, so leave the folder out.');
       addRule(
         settings,
         {
@@ -167,6 +177,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
           decision: change.decision,
           pattern: change.pattern.trim(),
           exact: null,
+          ...(change.folder === undefined ? {} : { folder: ruleFolder(change.folder) }),
           until: inMinutes(change.minutes, now),
         },
         now,
