@@ -201,6 +201,12 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             You decided about it before, but its file has other contents now.
           </Notice>
         )}
+        {prompt.reason === 'other_folder' && (
+          <Notice tone="plain" title="Your rule permits this in another folder">
+            A rule with a pattern permits in your home folder or in the folder that you named for it, and never in a
+            folder that receives downloads.
+          </Notice>
+        )}
         {programWarnings(prompt.argv).map((words) => (
           <Notice key={words} tone="warning" title="This runs code from its arguments">
             <Line text={words} />

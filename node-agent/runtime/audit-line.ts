@@ -35,10 +35,14 @@ export const auditLine = z.object({
   began: z.boolean().optional(),
   /** SHA-256, in hex, of the settings that are in force after this entry; `log.rotated` and `log.set_aside` repeat the last one. */
   settings: z.string().optional(),
+  /** The pairing after this entry, null without one; `log.rotated` and `log.set_aside` repeat the last one. Earlier versions have it in the summary only. */
+  pairing: z.object({ hub: z.string(), nodeId: z.string() }).nullable().optional(),
   /** With `log.rotated` and `log.set_aside`: the oldest entry that is kept. */
   keptFrom: z.int().min(1).optional(),
 });
 export type AuditLine = z.output<typeof auditLine>;
+/** How a machine is paired, as the log records it; null when it is not paired. */
+export type RecordedPairing = NonNullable<AuditLine['pairing']> | null;
 
 /** Parses one line of a log; null when it is no entry, such as a line that a crash cut off. */
 export function parseAuditLine(text: string): AuditLine | null {

@@ -16,7 +16,7 @@ import { dirname } from 'node:path';
 import type { AuditHead, AuditVerdict } from '../../shared/companion/state.ts';
 import { hashOfLine, noHash, verifyChain } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
-import type { AuditLine } from './audit-line.ts';
+import type { AuditLine, RecordedPairing } from './audit-line.ts';
 import { linesFromEnd, syncFolder } from './file-lines.ts';
 
 export type { AuditLine } from './audit-line.ts';
@@ -79,6 +79,13 @@ export class AuditLog {
   /** SHA-256 of the settings that the log recorded last; undefined when no entry has one. */
   get settingsHash(): string | undefined {
     return recordedSettingsHash(this.#path);
+  }
+
+  /** Whether an entry of the newer file has the pairing in its own field. */
+  get hasPairing(): boolean {
+    for (const text of linesFromEnd(this.#path))
+      if (text.includes('"pairing"') && parseAuditLine(text)?.pairing !== undefined) return true;
+    return false;
   }
 
   /** When the last entry was written, in milliseconds since 1970; 0 without one. */
@@ -185,6 +192,7 @@ export class AuditLog {
   setAside(): string {
     const { count, hash } = this.head;
     const settings = this.settingsHash;
+    const pairing = recordedPairing(this.#path);
     const suffix = `broken-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`;
     for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
     this.#tail = { head: { count, hash }, stamp: '' };
@@ -193,6 +201,7 @@ export class AuditLog {
     this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, {
       keptFrom: count + 1,
       ...(settings === undefined ? {} : { settings }),
+      ...(pairing === undefined ? {} : { pairing }),
     });
     return `${this.#path}.${suffix}`;
   }
@@ -211,6 +220,7 @@ export class AuditLog {
     if (oldest !== undefined) {
       // The next rotation removes the older file, and with it the entry that has the hash.
       const settings = this.settingsHash;
+      const pairing = recordedPairing(this.#path);
       this.#chain({
         time: line.time,
         commandId: randomUUID(),
@@ -222,6 +232,7 @@ export class AuditLog {
         durationMs: 0,
         keptFrom: oldest,
         ...(settings === undefined ? {} : { settings }),
+        ...(pairing === undefined ? {} : { pairing }),
       });
     }
     this.#chain(line);
@@ -271,6 +282,26 @@ export function recordedSettingsHash(log: string): string | undefined {
     for (const text of linesFromEnd(path)) {
       const { settings } = parseAuditLine(text) ?? {};
       if (settings !== undefined) return settings;
+    }
+  return undefined;
+}
+
+/**
+ * The pairing that a log recorded last; undefined when no entry has one. Entries of versions without the field have it in their summary.
+ * @throws the error of the file system when the log cannot be read.
+ */
+export function recordedPairing(log: string): RecordedPairing | undefined {
+  let movedTo: string | undefined;
+  for (const path of [log, `${log}.1`])
+    for (const text of linesFromEnd(path)) {
+      if (!text.includes('"pairing"') && !text.includes('"owner.change"')) continue;
+      const { pairing, type, summary } = parseAuditLine(text) ?? {};
+      if (pairing !== undefined) return pairing;
+      if (type !== 'owner.change' || summary === undefined) continue;
+      if (summary.startsWith('unpair from ')) return null;
+      movedTo ??= /^hub set (\S+), in the place of /.exec(summary)?.[1];
+      const [, hub, nodeId] = /^pair with (\S+) as node ([0-9a-f-]{36})(?:,|$)/.exec(summary) ?? [];
+      if (hub !== undefined && nodeId !== undefined) return { hub: movedTo ?? hub, nodeId };
     }
   return undefined;
 }

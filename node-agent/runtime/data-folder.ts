@@ -21,9 +21,10 @@ import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
-import { recordedSettingsHash } from './audit.ts';
+import type { RecordedPairing } from './audit-line.ts';
+import { recordedPairing, recordedSettingsHash } from './audit.ts';
 import { HeldSettings } from './held-settings.ts';
-import type { HoldOptions, RecordedSettings } from './held-settings.ts';
+import type { HoldOptions, PairingChange, RecordedSettings } from './held-settings.ts';
 import { lockFile } from './lock-file.ts';
 import { allowsNoMore, hashOfSettings } from './settings-edits.ts';
 import { localSettings } from './settings.ts';
@@ -55,7 +56,7 @@ export class BrokenFileError extends CompanionError {
   }
 }
 
-const pairing = z
+const pairingFile = z
   .strictObject({
     nodeId: z.uuid(),
     deviceSecret: z.string().min(1).optional(),
@@ -67,7 +68,7 @@ const pairing = z
   })
   .refine(({ deviceSecret, sealedSecret }) => (deviceSecret === undefined) !== (sealedSecret === undefined));
 /** How this machine is known to its hub, as it lies on the disk. */
-export type Pairing = z.output<typeof pairing>;
+export type Pairing = z.output<typeof pairingFile>;
 /** The same, with its secret. */
 export type Identity = Omit<Pairing, 'sealedSecret' | 'deviceSecret'> & { deviceSecret: string };
 
@@ -134,7 +135,7 @@ export class DataFolder {
   readPairing(): Pairing | null {
     const text = this.#read('identity.json');
     if (text === null) return null;
-    const parsed = pairing.safeParse(parseJson(text));
+    const parsed = pairingFile.safeParse(parseJson(text));
     if (!parsed.success)
       throw new BrokenFileError(
         'identity',
@@ -143,6 +144,35 @@ export class DataFolder {
         'remove it, and pair again: outrigger-companion pair CODE --hub URL',
       );
     return parsed.data;
+  }
+
+  /** How a pairing differs from the one that the owner's log recorded last; null when it does not, or when there is none. */
+  pairingChange(pairing: Pairing | null): PairingChange | null {
+    if (pairing === null) return null;
+    const { hub, nodeId } = pairing;
+    let recorded;
+    try {
+      recorded = recordedPairing(this.audit);
+    } catch {
+      // A log that cannot be read records nothing.
+    }
+    if (recorded?.hub === hub && recorded.nodeId === nodeId) return null;
+    const before =
+      recorded === undefined
+        ? 'not recorded'
+        : recorded === null
+          ? 'not paired'
+          : `${recorded.hub} (node ${recorded.nodeId})`;
+    return { pairing: { hub, nodeId }, text: `pairing: ${before} → ${hub} (node ${nodeId})` };
+  }
+
+  /** The same for the pairing on the disk. One that cannot be read is used by no companion. */
+  #pairingChange(): PairingChange | null {
+    try {
+      return this.pairingChange(this.readPairing());
+    } catch {
+      return null;
+    }
   }
 
   writePairing(value: Pairing): void {
@@ -168,7 +198,7 @@ export class DataFolder {
         read: () => this.#readSettingsFile(),
         write: (settings) => this.#writing(() => this.#writeSettings(settings)),
       },
-      options,
+      { pairingChange: this.#pairingChange(), ...options },
     );
   }
 
@@ -199,16 +229,19 @@ export class DataFolder {
   /**
    * Puts the settings file in force as it is.
    * @param seen Hash of the edit that the owner saw.
-   * @returns the settings in force, and what changed. @throws CompanionError when the file cannot be read, written, or was edited again since.
+   * @returns the settings in force, what changed, and the pairing that the owner accepted with them. @throws CompanionError when the file cannot be read,
+   * written, or was edited again since.
    */
-  acceptSettings(seen?: string): { settings: LocalSettings; changes: string[] } {
+  acceptSettings(seen?: string): { settings: LocalSettings; changes: string[]; pairing: RecordedPairing } {
     const held = this.#holder();
     held.read();
-    const changes = held.edited?.changes ?? [];
+    const { changes = [] } = held.edited ?? {};
+    // A process that holds no settings did not show the pairing.
+    const pairing = this.#held?.pairingChange?.pairing ?? null;
     const settings = held.accept(seen);
     if (settings === null)
       throw new CompanionError('settings.json was changed again, so nothing was accepted. Look at the changes again.');
-    return { settings, changes };
+    return { settings, changes, pairing };
   }
 
   /**
@@ -328,7 +361,15 @@ export class DataFolder {
       if (isDiskFull(error) && allowsNoMore(apply(structuredClone(before)), before)) return null;
       throw error;
     });
-    const { settings, before } = this.#holder().change(apply, { mustWrite: this.#held === undefined });
+    const holder = this.#holder();
+    if (holder.pairingChange !== null) {
+      const inForceNow = holder.read();
+      if (!allowsNoMore(apply(structuredClone(inForceNow)), inForceNow))
+        throw new CompanionError(
+          'The pairing of this machine is not the one that the log recorded, so nothing more is allowed. Look at it with outrigger-companion status. Then accept it with outrigger-companion settings accept, or pair again.',
+        );
+    }
+    const { settings, before } = holder.change(apply, { mustWrite: this.#held === undefined });
     onChanged(settings, before);
     return settings;
   }

@@ -1,6 +1,7 @@
 import { stricterOf } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { CompanionState } from '../../shared/companion/state.ts';
+import type { RecordedPairing } from './audit-line.ts';
 import {
   allowsNoMore,
   differences,
@@ -8,6 +9,7 @@ import {
   editSummaries,
   harmlessEditDetail,
   hashOfSettings,
+  maxChanges,
   textOf,
 } from './settings-edits.ts';
 import type { EditSource } from './settings-edits.ts';
@@ -32,8 +34,17 @@ export interface HoldOptions {
   notBefore?: number;
   /** The settings that the owner's log recorded last; undefined when none were recorded before, as at the first start. */
   recorded?: RecordedSettings | undefined;
+  /** A pairing that the log did not record: everything is denied until the owner accepts it. */
+  pairingChange?: PairingChange | null;
   /** Called when something other than the owner's own change altered what is in force. */
   onEdit: () => void;
+}
+
+/** A pairing that is not the one that the owner's log recorded last. */
+export interface PairingChange {
+  pairing: NonNullable<RecordedPairing>;
+  /** Both pairings in words. */
+  text: string;
 }
 
 /** The settings that the owner's log recorded last. */
@@ -65,13 +76,15 @@ export class HeldSettings {
   /** Whether the file was another one at the start than when the owner's log was last written. */
   #foundEdited = false;
   #source: EditSource = 'running';
+  #pairingChange: PairingChange | null;
   /** What the first readable settings of the file are compared with; undefined when none were recorded. */
   readonly #recorded: RecordedSettings | undefined;
 
-  constructor(file: SettingsFile, { notBefore = 0, recorded, onEdit }: HoldOptions) {
+  constructor(file: SettingsFile, { notBefore = 0, recorded, pairingChange = null, onEdit }: HoldOptions) {
     this.#file = file;
     this.#onEdit = onEdit;
     this.#recorded = recorded;
+    this.#pairingChange = pairingChange;
     this.#notBefore = Math.max(Date.now(), notBefore);
     this.#seen = file.stamp();
     try {
@@ -113,17 +126,26 @@ export class HeldSettings {
 
   /** The last edit, as the log names it. */
   get editSummary(): string {
-    return editSummaries[this.#source];
+    return editSummaries[this.#pairingChange === null ? this.#source : 'pairing'];
+  }
+
+  /** A pairing that waits for the owner; null when none does. */
+  get pairingChange(): PairingChange | null {
+    return this.#pairingChange;
   }
 
   /** What another program did to the file; null when nothing. */
   get edited(): CompanionState['edited'] {
-    if (this.#proposed !== undefined)
+    const offered = this.#proposed ?? this.#own;
+    if (this.#proposed !== undefined || this.#pairingChange !== null)
       return {
         needsConsent: true,
-        hash: hashOfSettings(this.#proposed),
-        changes: this.#own === null ? [] : differences(this.#own, this.#proposed),
-        detail: editDetails[this.#source],
+        hash: offered === null ? null : this.#hashOfOffer(offered),
+        changes: [
+          ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
+          ...(this.#own === null || offered === null ? [] : differences(this.#own, offered)),
+        ].slice(0, maxChanges),
+        detail: editDetails[this.#pairingChange === null ? this.#source : 'pairing'],
       };
     return this.#foundEdited
       ? {
@@ -169,8 +191,9 @@ export class HeldSettings {
   accept(seen?: string): LocalSettings | null {
     const next = this.#look();
     const accepted = this.#proposed ?? next;
-    if (seen !== undefined && seen !== hashOfSettings(accepted)) return null;
+    if (seen !== undefined && seen !== this.#hashOfOffer(accepted)) return null;
     this.#write(accepted);
+    this.#pairingChange = null;
     this.#take(accepted);
     return structuredClone(accepted);
   }
@@ -194,6 +217,28 @@ export class HeldSettings {
     this.#own = stricterOf(safestSettings(), this.#own);
     this.#propose(found, this.#own);
     if (this.#isUnrecorded) this.#onEdit();
+  }
+
+  /** Denies everything until the owner accepts a pairing that the log did not record. */
+  doubtPairing(change: PairingChange): void {
+    if (this.#pairingChange?.text === change.text) return;
+    this.#pairingChange = change;
+    if (this.#own === null) return;
+    const found = this.#proposed ?? this.#own;
+    this.#own = stricterOf(safestSettings(), this.#own);
+    this.#propose(found, this.#own);
+    this.#onEdit();
+  }
+
+  /** Forgets a pairing that waits, because the owner made another one. */
+  trustPairing(): void {
+    this.#pairingChange = null;
+  }
+
+  /** Identifies what the owner accepts: the settings, and the pairing if one waits. */
+  #hashOfOffer(settings: LocalSettings): string {
+    const pairing = this.#pairingChange?.pairing;
+    return hashOfSettings(pairing === undefined ? settings : { settings, pairing });
   }
 
   /** Begins with what the file says now. */
@@ -223,7 +268,7 @@ export class HeldSettings {
   /** Puts the first readable settings of the file in force as far as the recorded settings allow them. The file stays as it is. */
   #begin(found: LocalSettings): LocalSettings {
     const { hash, settings } = this.#recorded ?? {};
-    const isDistrusted = this.#source === 'log' || hash === null;
+    const isDistrusted = this.#source === 'log' || hash === null || this.#pairingChange !== null;
     if (!isDistrusted && (hash === undefined || hash === hashOfSettings(found))) {
       this.#own = found;
       return found;

@@ -25,11 +25,16 @@ export async function changeSettings(
   audit = new AuditLog(folder.audit),
 ): Promise<LocalSettings> {
   if (change.change === 'accept_settings' || change.change === 'discard_settings') {
-    const { settings, changes } =
-      change.change === 'accept_settings' ? folder.acceptSettings(change.seen) : folder.discardSettings();
+    const { settings, changes, pairing } =
+      change.change === 'accept_settings'
+        ? folder.acceptSettings(change.seen)
+        : { ...folder.discardSettings(), pairing: null };
     // The count comes first, because the log cuts a long list.
     const words = changes.length === 0 ? '' : ` (${changes.length} changes): ${changes.join('; ')}`;
-    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, settled(folder, settings));
+    audit.note('owner.change', `${change.change.replaceAll('_', ' ')}${words}`, {
+      ...settled(folder, settings),
+      ...(pairing === null ? {} : { pairing }),
+    });
     return settings;
   }
   // The same rule in what is in force and in what waits has the same ID.
@@ -73,8 +78,9 @@ export function addRule(settings: LocalSettings, rule: Omit<ProgramRule, 'create
   const { rules } = settings.system;
   settings.system.rules = [
     ...rules.filter(
-      ({ pattern, exact, until }) =>
-        (until === null || Date.parse(until) > now) && !(pattern === rule.pattern && exact === rule.exact),
+      ({ decision, pattern, exact, folder, until }) =>
+        (until === null || Date.parse(until) > now) &&
+        !(pattern === rule.pattern && exact === rule.exact && (folder === rule.folder || decision !== rule.decision)),
     ),
     { ...rule, createdAt: new Date(now).toISOString() },
   ];
@@ -101,6 +107,13 @@ function changeList(
   if (unknown !== undefined)
     throw new CompanionError(`${unknown} is not in the list, which has ${list.join(', ') || 'no host'}.`);
   return list.filter((host) => !named.includes(host));
+}
+
+/** The real path of a folder that an owner names for a rule. @throws CompanionError when there is none. */
+function ruleFolder(path: string): string {
+  if (!isAbsolute(path)) throw new CompanionError(`folder: write an absolute path (it is ${path}).`);
+  if (!existsSync(path) || !statSync(path).isDirectory()) throw new CompanionError(`folder: ${path} is not a folder.`);
+  return realpathSync(path);
 }
 
 function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId: string): void {
@@ -155,6 +168,8 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
         throw new CompanionError(
           `pattern: write a program and its arguments, such as: git status ** (a word with spaces in double quotes; it is ${change.pattern}).`,
         );
+      if (change.folder !== undefined && change.decision === 'deny')
+        throw new CompanionError('folder: a rule that denies holds in every folder, so leave the folder out.');
       addRule(
         settings,
         {
@@ -162,6 +177,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
           decision: change.decision,
           pattern: change.pattern.trim(),
           exact: null,
+          ...(change.folder === undefined ? {} : { folder: ruleFolder(change.folder) }),
           until: inMinutes(change.minutes, now),
         },
         now,

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProgramRule } from '../../shared/companion/settings.ts';
@@ -12,6 +21,7 @@ import { changeSettings } from './owner-changes.ts';
 import { assertOwnerAllows } from './owner-word.ts';
 import { commandLine, decideProgram, programOf, wordsOf } from './program-rules.ts';
 import { Prompts } from './prompts.ts';
+import { localSettings } from './settings.ts';
 
 let folder: string;
 let data: DataFolder;
@@ -33,12 +43,10 @@ describe('a pattern of a program', () => {
     until: null,
     createdAt: '2026-01-01T00:00:00.000Z',
   });
+  const settingsWith = (rules: ProgramRule[], downloads: string[] = []) =>
+    localSettings.parse({ files: { downloads }, system: { allowed: true, ask: true, rules } });
   const decide = (argv: string[], ...rules: ProgramRule[]) =>
-    decideProgram(
-      { argv },
-      { program: programOf({ argv }), exact: null },
-      { allowed: true, programs: [], ask: true, rules },
-    );
+    decideProgram({ argv }, { program: programOf({ argv }), exact: null }, settingsWith(rules));
 
   test.each([
     ['echo', ['echo'], true],
@@ -75,11 +83,52 @@ describe('a pattern of a program', () => {
   });
 
   test('permits no variables and no input, which it does not show', () => {
-    const permitted = { allowed: true, programs: [], ask: true, rules: [rule('allow', 'echo **')] };
+    const permitted = settingsWith([rule('allow', 'echo **')]);
     const facts = { program: '/usr/bin/echo', exact: null };
     expect(decideProgram({ argv: ['echo'] }, facts, permitted)).toBe('allow');
     expect(decideProgram({ argv: ['echo'], env: { A: '1' } }, facts, permitted)).toBe('ask');
     expect(decideProgram({ argv: ['echo'], stdin: '' }, facts, permitted)).toBe('ask');
+  });
+
+  test('permits in the home folder, or in the folder that the owner names, and never where downloads arrive', () => {
+    const [project, inbox] = [join(folder, 'project'), join(folder, 'project', 'inbox')];
+    mkdirSync(join(inbox, 'sub'), { recursive: true });
+    mkdirSync(join(project, 'src'));
+    symlinkSync(inbox, join(folder, 'link'));
+    const facts = { program: '/usr/bin/echo', exact: null };
+    const anywhere = rule('allow', 'echo **');
+    const named = { ...rule('allow', 'echo **'), folder: project };
+    const decideIn = (cwd: string | undefined, one: ProgramRule, downloads = [inbox]) =>
+      decideProgram({ argv: ['echo'], ...(cwd === undefined ? {} : { cwd }) }, facts, settingsWith([one], downloads));
+    expect(decideIn(undefined, anywhere)).toBe('allow');
+    expect(decideIn(homedir(), anywhere)).toBe('allow');
+    expect(decideIn(undefined, anywhere, [homedir()])).toBe('ask');
+    for (const cwd of [project, '/', join(folder, 'none')]) expect(decideIn(cwd, anywhere), cwd).toBe('ask');
+    for (const cwd of [project, join(project, 'src')]) expect(decideIn(cwd, named), cwd).toBe('allow');
+    for (const cwd of [undefined, folder, inbox, join(inbox, 'sub'), join(folder, 'link')])
+      expect(decideIn(cwd, named), cwd).toBe('ask');
+    expect(decideIn(project, rule('deny', 'echo **'))).toBe('deny');
+  });
+
+  test('has the folder that the owner names, and none when it denies', async () => {
+    const add = (decision: 'allow' | 'deny', path: string) =>
+      changeSettings(data, { change: 'add_rule', decision, pattern: 'echo', folder: path });
+    const link = join(folder, 'link');
+    symlinkSync(folder, link);
+    expect((await add('allow', link)).system.rules).toMatchObject([{ folder: realpathSync(folder) }]);
+    await expect(add('allow', join(folder, 'none'))).rejects.toThrow('is not a folder');
+    await expect(add('deny', folder)).rejects.toThrow('holds in every folder');
+  });
+
+  test('that permits in another folder is named in the prompt', async () => {
+    await changeSettings(data, { change: 'ask', ask: true });
+    await changeSettings(data, { change: 'add_rule', decision: 'allow', pattern: 'echo' });
+    const prompts = new Prompts(20_000, () => undefined);
+    const command = { ...asked(['echo']), input: { argv: ['echo'], cwd: folder } };
+    const allowed = assertOwnerAllows(command, { folder: data, prompts, signal: never, onAnswer: () => undefined });
+    await expect.poll(() => prompts.waiting).toMatchObject([{ reason: 'other_folder', cwd: realpathSync(folder) }]);
+    prompts.answer(prompts.waiting[0]?.id as string, 'once');
+    await allowed;
   });
 
   test('judges no program that is another one for whoever starts it', () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { homedir } from 'node:os';
 import type { z } from 'zod';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import type { systemRun } from '../../shared/commands/system.ts';
@@ -13,6 +12,8 @@ import { addRule } from './owner-changes.ts';
 import {
   commandLine,
   decideProgram,
+  folderOf,
+  isAllowedElsewhere,
   needsFacts,
   programFacts,
   programOf,
@@ -59,15 +60,16 @@ export async function assertOwnerAllows(
   { commandId, input, approvedBy, origin, endsInMs }: AskedCommand,
   { folder, prompts, signal, onAsk, onAnswer }: OwnerWordDependencies,
 ): Promise<void> {
-  const cwd = input.cwd ?? homedir();
-  const { system } = folder.settingsInForce();
+  const cwd = folderOf(input);
+  const settings = folder.settingsInForce();
+  const { system } = settings;
   if (!needsFacts(system)) {
-    if (decideProgram(input, { program: programOf(input), exact: null }, system) === 'deny')
+    if (decideProgram(input, { program: programOf(input), exact: null }, settings) === 'deny')
       throw denied(refusedForGood);
     return;
   }
   const facts = await programFacts(input, cwd, signal);
-  const decision = decideProgram(input, facts, system);
+  const decision = decideProgram(input, facts, settings);
   if (decision === 'deny') throw denied(refusedForGood);
   if (decision === 'ask') {
     if (prompts === undefined)
@@ -86,7 +88,11 @@ export async function assertOwnerAllows(
         timeoutMs,
         approvedBy,
         origin,
-        reason: wasAllowedForAnother(input.argv, facts, system) ? 'program_changed' : 'no_rule',
+        reason: wasAllowedForAnother(input.argv, facts, system)
+          ? 'program_changed'
+          : isAllowedElsewhere(input, facts.program, system)
+            ? 'other_folder'
+            : 'no_rule',
       },
       // What is left after the answer must do for the program.
       { key: facts.exact, signal, ...(endsInMs === undefined ? {} : { endsInMs: endsInMs - timeoutMs }) },
@@ -101,23 +107,24 @@ export async function assertOwnerAllows(
       throw denied('The owner of this machine was asked, and said no.', 'owner_said_no');
   }
   // While they read, and while it was looked up, somebody may have put another file there.
-  if ((await programFacts(input, cwd, signal)).exact !== facts.exact)
+  if ((await programFacts(input, folderOf(input), signal)).exact !== facts.exact)
     throw denied(`${facts.program} changed while the owner of this machine was asked about it.`);
 }
 
 /** Why a program that is under way has to end, because a rule of the owner's refuses it now; null when none does. */
-export async function refusalOf(type: string, input: unknown, { system }: LocalSettings): Promise<CommandError | null> {
+export async function refusalOf(type: string, input: unknown, settings: LocalSettings): Promise<CommandError | null> {
+  const { system } = settings;
   if (type !== definition.type || !system.rules.some(({ decision }) => decision === 'deny')) return null;
   const run = definition.input.parse(input);
   try {
     const facts = needsFacts(system)
-      ? await programFacts(run, run.cwd ?? homedir(), AbortSignal.timeout(lookDeadlineMs))
+      ? await programFacts(run, folderOf(run), AbortSignal.timeout(lookDeadlineMs))
       : { program: programOf(run), exact: null };
-    return decideProgram(run, facts, system) === 'deny' ? denied(refusedForGood) : null;
+    return decideProgram(run, facts, settings) === 'deny' ? denied(refusedForGood) : null;
   } catch {
     // Its file is gone, or too large to be read in time: then its name has to do.
     const program = run.argv[0] as string;
-    return decideProgram(run, { program, exact: null }, system) === 'deny' ? denied(refusedForGood) : null;
+    return decideProgram(run, { program, exact: null }, settings) === 'deny' ? denied(refusedForGood) : null;
   }
 }
 

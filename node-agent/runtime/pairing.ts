@@ -56,7 +56,10 @@ export async function pair(
   };
   await secrets.keep(folder, identity, request.secretInFile);
   const place = paired === null ? '' : `, in the place of ${paired.hub} as node ${paired.nodeId}`;
-  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`);
+  audit.note('owner.change', `pair with ${hub} as node ${body.nodeId}${place}`, {
+    pairing: { hub, nodeId: body.nodeId },
+  });
+  folder.held?.trustPairing();
   return { nodeId: body.nodeId, hub };
 }
 
@@ -96,7 +99,11 @@ export function keepHubAddress(folder: DataFolder, hub: string, audit = new Audi
   const pairing = folder.readPairing();
   if (pairing === null) throw new CompanionError('This machine is not paired any more.');
   folder.writePairing({ ...pairing, hub });
-  audit.note('owner.change', `hub set ${hub}, in the place of ${pairing.hub}`);
+  const summary = `hub set ${hub}, in the place of ${pairing.hub}`;
+  const { nodeId } = pairing;
+  // A pairing that is not the recorded one stays so at another address.
+  if (folder.pairingChange(pairing) !== null) audit.note('owner.change', summary);
+  else audit.note('owner.change', summary, { pairing: { hub, nodeId } });
 }
 
 /** Forgets the hub, after it was told where it can be reached: then it knows that this machine left. */
@@ -127,7 +134,9 @@ export async function unpair(
   audit.note(
     'owner.change',
     `unpair from ${pairing.hub} as node ${pairing.nodeId}${hubKnows ? '' : ', which could not be told'}`,
+    { pairing: null },
   );
+  folder.held?.trustPairing();
   return { nodeId: pairing.nodeId, hubKnows };
 }
 

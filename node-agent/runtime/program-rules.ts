@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, realpathSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
 import { matchesGlob } from '../../shared/glob.ts';
 import { canonicalJson } from '../../shared/json.ts';
+import { isInside } from './commands/files.ts';
 import { findProgram, waysTo } from './commands/find-program.ts';
 
 type RunInput = z.output<typeof systemRun.input>;
@@ -53,26 +55,55 @@ export async function programFacts(input: RunInput, cwd: string, signal: AbortSi
 /** The path of what an input would run. @throws CommandError when there is no such program. */
 export const programOf = ({ argv }: Pick<RunInput, 'argv'>): string => realpathSync(findProgram(argv[0] as string));
 
+/** The real path of the folder in which a program would run; as it is given when there is none. */
+export function folderOf({ cwd = homedir() }: Pick<RunInput, 'cwd'>): string {
+  try {
+    return realpathSync(cwd);
+  } catch {
+    return cwd;
+  }
+}
+
 /** Whether an owner's word depends on more than the command line: then the bytes of the program are read. */
 export const needsFacts = ({ ask, rules }: LocalSettings['system']): boolean =>
   ask || rules.some(({ exact }) => exact !== null);
 
 /** Refusals count before permissions; without a rule the owner is asked, or, where they do not want that, their list of programs decides alone. */
 export function decideProgram(
-  { argv, env = {}, stdin }: Pick<RunInput, 'argv' | 'env' | 'stdin'>,
+  input: Pick<RunInput, 'argv' | 'cwd' | 'env' | 'stdin'>,
   { program, exact }: { program: string; exact: string | null },
-  { ask, rules }: LocalSettings['system'],
+  { system: { ask, rules }, files }: Pick<LocalSettings, 'system' | 'files'>,
 ): ProgramDecision {
+  const { argv, env = {}, stdin } = input;
   const matching = rules.filter((rule) =>
     rule.exact === null
-      ? // What a pattern does not show, variables and input, it does not permit.
-        (rule.decision === 'deny' || (Object.keys(env).length === 0 && stdin === undefined)) &&
+      ? // What a pattern does not show, variables, input and another folder, it does not permit.
+        (rule.decision === 'deny' ||
+          (Object.keys(env).length === 0 && stdin === undefined && permitsFolder(rule, folderOf(input), files))) &&
         matchesCommandLine(rule, argv, program)
       : exact !== null && rule.exact === exact,
   );
   if (matching.some(({ decision }) => decision === 'deny')) return 'deny';
   if (matching.some(({ decision }) => decision === 'allow')) return 'allow';
   return ask ? 'ask' : 'allow';
+}
+
+/** Whether a pattern permits in a folder. Never in one that receives downloads: a workflow could put the program's configuration there. */
+function permitsFolder({ folder }: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
+  if (downloads.some((one) => isInside(folderOf({ cwd: one }), real))) return false;
+  return folder === undefined ? real === folderOf({}) : isInside(folderOf({ cwd: folder }), real);
+}
+
+/** Whether a pattern of the owner permits this command line, but in another folder. */
+export function isAllowedElsewhere(
+  { argv, env = {}, stdin }: Pick<RunInput, 'argv' | 'env' | 'stdin'>,
+  program: string,
+  { rules }: LocalSettings['system'],
+): boolean {
+  if (Object.keys(env).length > 0 || stdin !== undefined) return false;
+  return rules.some(
+    (rule) => rule.decision === 'allow' && rule.exact === null && matchesCommandLine(rule, argv, program),
+  );
 }
 
 /** Whether the owner once allowed this very command line for other bytes of its program. */

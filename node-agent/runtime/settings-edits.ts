@@ -15,7 +15,7 @@ export const allowsNoMore = (settings: LocalSettings, than: LocalSettings): bool
   textOf(stricterOf(than, settings)) === textOf(settings);
 
 /** Where settings come from that allow more than the companion accepts. */
-export type EditSource = 'running' | 'stopped' | 'log';
+export type EditSource = 'running' | 'stopped' | 'log' | 'pairing';
 
 const mismatch =
   'settings.json does not match the log: it was changed while the companion did not run, or the disk was full.';
@@ -25,6 +25,8 @@ export const editDetails: Record<EditSource, string> = {
   running: `Another program changed settings.json. ${needsAccept} A restart of the companion discards it.`,
   stopped: `${mismatch} ${needsAccept}`,
   log: 'The log was cut, changed or removed, so the companion cannot tell which settings are yours. Everything is denied until you accept settings.json, or allow each permission again. Your own changes apply also to what you can accept. To replace the log: outrigger-companion audit set-aside',
+  pairing:
+    'identity.json pairs this machine with a hub or node that the log did not record: another program may have replaced the file or removed the log. Everything is denied until you accept the pairing with the settings. To refuse it, pair again: outrigger-companion pair CODE --force --hub URL',
 };
 
 /** Each edit as the log names it. */
@@ -32,10 +34,12 @@ export const editSummaries: Record<EditSource, string> = {
   running: 'settings.json was changed by another program',
   stopped: 'settings.json does not match the log',
   log: 'the log was changed or cut',
+  pairing: 'the pairing is not the one that the log recorded',
 };
 export const harmlessEditDetail = `${mismatch} The change allows nothing in addition, and is in force.`;
 
-const maxChanges = 50;
+/** Changes that are shown of an edit. */
+export const maxChanges = 50;
 const maxValueLength = 200;
 
 /** Names each setting that differs, with both values. */

@@ -1,18 +1,21 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { CompanionState } from '../../shared/companion/state.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { AuditLog } from './audit.ts';
 import { askCompanion, ControlClient } from './control/client.ts';
 import { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import type { HostPort } from './host-port.ts';
-import { pair, unpair } from './pairing.ts';
+import { changeSettings } from './owner-changes.ts';
+import { keepHubAddress, pair, unpair } from './pairing.ts';
+import { hashOfSettings } from './settings-edits.ts';
 import { Supervisor } from './supervisor.ts';
 
 let folder: string;
@@ -257,4 +260,108 @@ test('a change is in force although another came in the same instant', async () 
     expect((await state())?.settings).toMatchObject({ paused: true, capture: { screen: true } });
     await askCompanion(data, 'change', { change: 'resume' });
   }
+});
+
+/** Runs a companion on the data folder until the work with it is done. */
+async function withCompanion<Result>(work: () => Promise<Result>): Promise<Result> {
+  const stop = new AbortController();
+  const running = new Supervisor({
+    folder: new DataFolder(data.path),
+    host: null,
+    staysUnpaired: true,
+    channel: false,
+    signal: stop.signal,
+    onEvent: () => undefined,
+  }).run();
+  try {
+    await answers();
+    return await work();
+  } finally {
+    stop.abort();
+    await running;
+  }
+}
+const allowsCamera = async () => (await state())?.settings.capture.camera;
+const claim = (hub: string, force = false) =>
+  pair(data, new DeviceSecrets(null), { code: 'ABCD-EFGH', hub, force, insecure: false, secretInFile: true });
+const identity = () => JSON.parse(readFileSync(join(data.path, 'identity.json'), 'utf8')) as Record<string, string>;
+const replaceIdentity = (changes: Record<string, string>) =>
+  writeFileSync(join(data.path, 'identity.json'), JSON.stringify({ ...identity(), ...changes }));
+
+test.each([
+  ['another hub', async () => replaceIdentity({ hub: 'http://127.0.0.1:9' })],
+  ['another node', async () => replaceIdentity({ nodeId: randomUUID() })],
+  [
+    'the same pairing without the log and the copy of the settings',
+    async () => {
+      for (const name of ['audit.jsonl', 'settings.recorded.json']) rmSync(join(data.path, name), { force: true });
+    },
+  ],
+])('a start with %s denies everything until the owner accepts it', async (_name, attack) => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  expect(await withCompanion(allowsCamera)).toBe(true);
+  await attack();
+  for (let round = 0; round < 2; round += 1)
+    await withCompanion(async () => {
+      const { settings, edited } = (await state()) as CompanionState;
+      expect(settings.capture.camera).toBe(false);
+      expect(settings.files.allowed).toBe(false);
+      expect(edited).toMatchObject({ needsConsent: true, detail: expect.stringContaining('identity.json') as string });
+      expect(edited?.changes).toContain('capture.camera: false → true');
+      expect(edited?.changes[0]).toContain(`→ ${identity()['hub']} (node ${identity()['nodeId']})`);
+      const allow = askCompanion(data, 'change', { change: 'allow', power: 'screen' });
+      await expect(allow).rejects.toThrow('is not the one that the log recorded');
+      const stale = askCompanion(data, 'change', { change: 'accept_settings', seen: hashOfSettings(settings) });
+      await expect(stale).rejects.toThrow('Look at the changes again');
+      await askCompanion(data, 'change', { change: 'deny', power: 'audio' });
+    });
+  await withCompanion(async () => {
+    const seen = (await state())?.edited?.hash as string;
+    await askCompanion(data, 'change', { change: 'accept_settings', seen });
+    expect(await allowsCamera()).toBe(true);
+  });
+  await withCompanion(async () => {
+    expect(await allowsCamera()).toBe(true);
+    expect((await state())?.edited).toBeNull();
+  });
+});
+
+test('a pairing that another program writes while this machine is not paired is denied everything', async () => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  const before = identity();
+  await withCompanion(async () => {
+    await askCompanion(data, 'unpair', {}, { timeoutMs: 30_000 });
+    expect(await allowsCamera()).toBe(true);
+    writeFileSync(join(data.path, 'identity.json'), JSON.stringify(before));
+    await expect.poll(async () => (await state())?.edited?.needsConsent).toBe(true);
+    expect(await allowsCamera()).toBe(false);
+    await pairWith(hub.url, true);
+    expect((await state())?.edited?.changes).toEqual(expect.not.arrayContaining([expect.stringContaining('pairing')]));
+  });
+});
+
+test('pairing again, another address of the hub, and an earlier version of the companion need no accept', async () => {
+  const [first, second] = [await startHub(), await startHub()];
+  await claim(first.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  await claim(second.url, true);
+  expect(await withCompanion(allowsCamera)).toBe(true);
+  keepHubAddress(data, first.url);
+  expect(await withCompanion(allowsCamera)).toBe(true);
+  // An earlier version has the pairing in the summary of the entry only.
+  const earlier = new AuditLog(data.audit).read(100).filter(({ type }) => type === 'owner.change');
+  rmSync(data.audit);
+  for (const { pairing: _pairing, seq: _seq, prev: _prev, ...line } of earlier) new AuditLog(data.audit).append(line);
+  await withCompanion(async () => {
+    expect(await allowsCamera()).toBe(true);
+    expect((await state())?.edited).toBeNull();
+  });
+  expect(new AuditLog(data.audit).read(100).at(-1)).toMatchObject({
+    type: 'settings.recorded',
+    pairing: { hub: first.url, nodeId: identity()['nodeId'] },
+  });
 });

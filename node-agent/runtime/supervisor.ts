@@ -99,10 +99,11 @@ export class Supervisor {
       recorded,
       onEdit: () => this.#noteEdit(),
     });
-    if (recorded === undefined && folder.stampOf('settings.json') !== null)
+    if (recorded === undefined && held.pairingChange === null && folder.stampOf('settings.json') !== null)
       this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
     if (!this.#audit.verify().ok) held.distrust();
     else if (held.needsRecord) this.#noteEdit();
+    this.#recordPairing(held.pairingChange === null);
     using _pictures = this.#pictures;
     folder.emptyTemporary();
     try {
@@ -112,6 +113,16 @@ export class Supervisor {
       // What the hub has is written here, too.
       await this.#pairing;
     }
+  }
+
+  /** Records a pairing of an earlier version, whose log has it in words only. */
+  #recordPairing(isTrusted: boolean): void {
+    const { pairing } = readOwnFiles(this.#options.folder);
+    if (!isTrusted || pairing === null || this.#audit.hasPairing) return;
+    const { hub, nodeId } = pairing;
+    this.#audit.note('settings.recorded', `recorded the pairing with ${hub} as node ${nodeId}`, {
+      pairing: { hub, nodeId },
+    });
   }
 
   /** Records the settings in force after another program changed the file or the log. */
@@ -137,6 +148,8 @@ export class Supervisor {
       const pairing = folder.readPairing();
       if (pairing === null)
         throw new CompanionError('This machine is not paired; pair it with: outrigger-companion pair CODE --hub URL');
+      const change = folder.pairingChange(pairing);
+      if (change !== null) folder.held?.doubtPairing(change);
       const identity = await this.#secrets.open(folder, pairing, ends);
       this.#problem = null;
       if (ends.aborted) return;

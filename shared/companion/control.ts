@@ -54,6 +54,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     change: z.literal('add_rule'),
     decision: z.enum(['allow', 'deny']),
     pattern: z.string().min(1).max(2_000),
+    /** With `allow`: the folder in which it permits, with the folders below it; the home folder itself when left out. */
+    folder: z.string().min(1).max(4_096).optional(),
     minutes: z.int().min(1).max(525_600).optional(),
   }),
   z.strictObject({ change: z.literal('remove_rule'), id: z.uuid() }),
@@ -202,7 +204,13 @@ export const controlProof = z.object({
 });
 export const controlWelcome = z.object({ proof: z.string().length(64) });
 
-export const controlRequest = z.object({ id: z.int().min(0), method: z.string(), params: z.unknown() });
+export const controlRequest = z.object({
+  id: z.int().min(0),
+  method: z.string(),
+  params: z.unknown(),
+  /** When the client stops waiting, in milliseconds of the machine's monotonic clock: a request that arrives later is refused. */
+  deadline: z.number(),
+});
 export const controlAnswer = z.object({
   id: z.int().min(0),
   result: z.unknown().optional(),

@@ -24,6 +24,8 @@ export const programRule = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
     .default(null),
+  /** With an allowing pattern: it permits in this folder and below it. Without a folder it permits in the home folder itself only. */
+  folder: z.string().min(1).max(4_096).optional(),
   /** When it ends; null for good. */
   until: timestamp.nullable().default(null),
   createdAt: timestamp,

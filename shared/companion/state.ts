@@ -56,8 +56,8 @@ export const prompt = z.object({
     .nullable()
     .default(null)
     .describe('Where the command comes from; null when the hub states nothing'),
-  /** Why nothing decides it: no rule does, or one did for other bytes of the same program. */
-  reason: z.enum(['no_rule', 'program_changed']),
+  /** Why nothing decides it: no rule does, one did for other bytes of the same program, or one permits the same command line in another folder. */
+  reason: z.enum(['no_rule', 'program_changed', 'other_folder']),
   askedAt: timestamp,
   expiresAt: timestamp.describe('When it is refused by itself'),
 });

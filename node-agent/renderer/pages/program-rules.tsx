@@ -25,10 +25,13 @@ function AddRule() {
   const [pattern, setPattern] = useState('');
   const [decision, setDecision] = useState<ProgramRule['decision']>('allow');
   const [minutes, setMinutes] = useState('');
+  const [folder, setFolder] = useState('');
   const text = pattern.trim();
   const add = async () => {
     const limit = minutes === '' ? {} : { minutes: Number(minutes) };
-    if (await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...limit }))) setPattern('');
+    const place = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
+    if (await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...place, ...limit })))
+      setPattern('');
   };
   return (
     <form
@@ -44,6 +47,14 @@ function AddRule() {
         value={pattern}
         onChange={(event) => setPattern(event.target.value)}
       />
+      {decision === 'allow' && (
+        <Field
+          label="Folder in which it is allowed, with the folders below it"
+          placeholder="Your home folder itself"
+          value={folder}
+          onChange={(event) => setFolder(event.target.value)}
+        />
+      )}
       <div className="inline-form">
         <Choice
           label="Decision"
@@ -61,7 +72,7 @@ function AddRule() {
         <p>
           Write the words of a command line. <code>*</code> stands for any part of one word, and a last word{' '}
           <code>**</code> for any further words. Words with spaces in them stand in double quotes. Rules that never
-          allow come first.
+          allow come first. A rule that allows counts in its folder only, and never in a folder that receives downloads.
         </p>
         <dl>
           <dt>
@@ -107,6 +118,9 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
         </div>
         <div className="details">
           {rule.exact !== null && <span>exactly what a prompt showed</span>}
+          {rule.exact === null && rule.decision === 'allow' && (
+            <span>{rule.folder === undefined ? 'in your home folder' : <Line text={`in ${rule.folder}`} />}</span>
+          )}
           <span>{rule.until === null ? 'for good' : `until ${momentOf(rule.until, now)}`}</span>
         </div>
         <ActionError action={action} />

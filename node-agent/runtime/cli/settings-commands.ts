@@ -193,14 +193,23 @@ function addRules({ program, dataFolder, print }: CliContext): void {
         'words of a command line; * is any part of a word, a last word ** any further words, and double quotes hold a word with spaces',
       )
       .option('--for <time>', 'only for so long, such as 30m, 8h or 2d')
+      .option(
+        '--in <folder>',
+        'with allow: permit in this folder and below it, except in folders that receive downloads; your home folder itself when left out',
+      )
       .addOption(json())
       .action(
-        async (pattern: string, _given: unknown, command: { optsWithGlobals(): { json?: boolean; for?: string } }) => {
+        async (
+          pattern: string,
+          _given: unknown,
+          command: { optsWithGlobals(): { json?: boolean; for?: string; in?: string } },
+        ) => {
           const options = command.optsWithGlobals();
           const settings = await change(dataFolder(), {
             change: 'add_rule',
             decision,
             pattern,
+            ...(options.in === undefined ? {} : { folder: resolve(options.in) }),
             ...(options.for === undefined ? {} : { minutes: parseMinutes(options.for) }),
           });
           print(settings.system, options.json, describeRule(settings.system.rules.at(-1) as ProgramRule));
@@ -236,8 +245,8 @@ function addRules({ program, dataFolder, print }: CliContext): void {
   addHosts({ program, dataFolder, print });
 }
 
-const describeRule = ({ id, decision, pattern, exact, until }: ProgramRule) =>
-  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact === null ? 'pattern' : 'exactly this'}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
+const describeRule = ({ id, decision, pattern, exact, folder, until }: ProgramRule) =>
+  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact !== null ? 'exactly this' : decision === 'deny' ? 'pattern' : `pattern, in ${folder === undefined ? 'your home folder' : visibleLine(folder)}`}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
 
 /** What a command that needs a running companion says without one. */
 export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

@@ -19,6 +19,7 @@ import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
+import { machineTime } from './machine-time.ts';
 import { processKeys, showFingerprint, standingOf } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
 import type { Agreement, SealedLines } from './sealed-lines.ts';
@@ -167,7 +168,10 @@ export class ControlClient implements Disposable {
     const onAbort = () => answered.reject(signal?.reason as Error);
     signal?.addEventListener('abort', onAbort, { once: true });
     if (this.#socket.destroyed) answered.reject(gone());
-    else this.#socket.write(`${JSON.stringify(this.#lines?.seal({ id, method, params }))}\n`);
+    else {
+      const deadline = machineTime() + timeoutMs;
+      this.#socket.write(`${JSON.stringify(this.#lines?.seal({ id, method, params, deadline }))}\n`);
+    }
     try {
       return controlMethods[method].result.parse(await answered.promise) as ControlResult<Name>;
     } finally {

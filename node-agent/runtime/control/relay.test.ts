@@ -11,7 +11,7 @@ import { runCompanionCli } from '../../../test/fixtures/companion.ts';
 import { until } from '../../../test/fixtures/until.ts';
 import { DataFolder } from '../data-folder.ts';
 import { markedStart } from '../process-guard.ts';
-import { askCompanion } from './client.ts';
+import { askCompanion, ControlClient } from './client.ts';
 
 const cli = resolve('node-agent/runtime/cli.ts');
 const module_ = (name: string) => JSON.stringify(resolve('node-agent/runtime', name));
@@ -103,6 +103,38 @@ test('a relay between the command line and the companion cannot add a request', 
   rmSync(socketPath(), { force: true });
   renameSync(join(data.path, 'moved.sock'), socketPath());
   expect((await stateOf())?.settings.capture.camera).toBe(false);
+});
+
+test('a request that a relay delivers after its client stopped waiting is refused', async () => {
+  await startCompanion();
+  const moved = join(data.path, 'moved.sock');
+  renameSync(socketPath(), moved);
+  const late: { deliver?: () => void } = {};
+  const answered = Promise.withResolvers<void>();
+  const relay = createServer((client) => {
+    const companion = connect(moved);
+    let isProven = false;
+    for (const socket of [client, companion]) socket.on('error', () => undefined);
+    companion.on('data', (chunk: Buffer) => {
+      client.write(chunk);
+      if (late.deliver !== undefined) answered.resolve();
+    });
+    client.on('data', (chunk: Buffer) => {
+      if (isProven) late.deliver = () => companion.write(chunk);
+      else companion.write(chunk);
+      isProven = true;
+    });
+    client.on('close', () => companion.destroy());
+  });
+  relay.listen(socketPath());
+  await once(relay, 'listening');
+  onTestFinished(() => void relay.close());
+  using client = (await ControlClient.open(data)) as ControlClient;
+  const call = client.call('change', { change: 'allow', power: 'camera' }, { timeoutMs: 100 });
+  await expect(call).rejects.toThrow('did not answer');
+  late.deliver?.();
+  await answered.promise;
+  expect(data.readSettings().capture.camera).toBe(false);
 });
 
 test('a companion listens anew when another program moved its socket, and records it', async () => {

@@ -24,6 +24,7 @@ import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
 import { readLines } from './lines.ts';
+import { machineTime } from './machine-time.ts';
 import { processKeys, showFingerprint, standingOf } from './peer.ts';
 import type { Standing } from './peer.ts';
 import { sealedLines } from './sealed-lines.ts';
@@ -278,10 +279,12 @@ export class ControlServer implements AsyncDisposable {
   }
 
   async #answer(
-    { method, params }: { method: string; params?: unknown },
+    { method, params, deadline }: z.output<typeof controlRequest>,
     connection: ControlConnection,
     standing: Standing,
   ): Promise<{ result: unknown } | { error: ControlError }> {
+    // Its client reported a failure already, and the owner may have decided otherwise since.
+    if (machineTime() >= deadline) return { error: tooLate };
     if (!Object.hasOwn(controlMethods, method))
       return {
         error: { code: 'unknown_method', message: `This companion does not know ${method.slice(0, 100)}; update it.` },
@@ -306,6 +309,10 @@ const showing: readonly ControlMethodName[] = ['state', 'subscribe', 'history', 
 export const refusedToProgram =
   'A program that this companion runs for a workflow may not change or read what its owner decides; use the app, or a terminal that no workflow started.';
 const fromProgram: ControlError = { code: 'refused_to_program', message: refusedToProgram };
+const tooLate: ControlError = {
+  code: 'too_late',
+  message: 'The request arrived after its client stopped waiting, so nothing was done. Try again.',
+};
 const whileProgramRuns: ControlError = {
   code: 'program_runs',
   message:

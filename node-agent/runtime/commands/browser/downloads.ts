@@ -9,6 +9,8 @@ const maxHeldBytes = 512 * 1024 * 1024;
 /** Downloads of one run that no command has handed over yet. */
 export const maxHeldDownloads = 20;
 const watchEveryMs = 100;
+/** Consecutive looks that may find too large files without a download: the browser reports a download shortly after its file begins. */
+const maxOverflows = 10;
 /** Answers of which the content type is kept for a download that comes of them. */
 const maxKnownTypes = 50;
 
@@ -43,13 +45,21 @@ const contentTypes: Record<string, string> = {
 export class Downloads implements Disposable {
   readonly folder: string;
   readonly #running = new Set<Download>();
+  /** The file of each download, until the file is removed. */
+  readonly #files = new Map<Download, string | undefined>();
   readonly #types = new Map<string, string>();
-  #watch: NodeJS.Timeout | undefined;
+  readonly #watch: NodeJS.Timeout;
+  readonly #onOverflow: () => void;
+  #overflows = 0;
 
-  constructor(folder: string) {
+  /** @param onOverflow Called when files of downloads that the browser does not report are too large: only the end of the browser ends such downloads. */
+  constructor(folder: string, onOverflow: () => void) {
     this.folder = folder;
+    this.#onOverflow = onOverflow;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#watch = setInterval(() => this.#assertBounds(), watchEveryMs);
+    this.#watch.unref();
   }
 
   /** Remembers the content types of a page's answers, which its downloads do not tell. */
@@ -79,14 +89,27 @@ export class Downloads implements Disposable {
       saveAs: (path) => download.saveAs(path),
       discard: async () => {
         await download.cancel().catch(() => undefined);
-        await download.delete().catch(() => undefined);
+        await this.#remove(download);
       },
     };
+    this.#files.set(download, fileOf(download));
     this.#running.add(download);
-    this.#watch ??= setInterval(() => this.#assertBounds(), watchEveryMs);
-    this.#watch.unref();
     void this.#end(download, held);
     return held;
+  }
+
+  /** Cancels a download that no command may hand over. */
+  refuse(download: Download): void {
+    this.#files.set(download, fileOf(download));
+    void download
+      .cancel()
+      .catch(() => undefined)
+      .then(() => this.#remove(download));
+  }
+
+  async #remove(download: Download): Promise<void> {
+    await download.delete().catch(() => undefined);
+    this.#files.delete(download);
   }
 
   async #end(download: Download, held: HeldDownload): Promise<void> {
@@ -102,37 +125,59 @@ export class Downloads implements Disposable {
             0,
             1000,
           );
-      await download.delete().catch(() => undefined);
+      await this.#remove(download);
     } finally {
       this.#running.delete(download);
-      if (this.#running.size === 0) {
-        clearInterval(this.#watch);
-        this.#watch = undefined;
-      }
     }
   }
 
   readonly #tooLarge = new WeakSet<Download>();
 
-  /** Which file belongs to which download the browser does not tell, so that one which is too large ends all that run. */
+  /** Cancels a download that is too large, and the largest one while all of them are too large together. */
   #assertBounds(): void {
-    let total = 0;
-    let largest = 0;
-    for (const name of readdirSync(this.folder)) {
-      const size = statSync(join(this.folder, name), { throwIfNoEntry: false })?.size ?? 0;
-      total += size;
-      largest = Math.max(largest, size);
-    }
-    if (largest <= maxDownloadBytes && total <= maxHeldBytes) return;
-    for (const download of this.#running) {
+    const sizes = this.#sizes();
+    const known = new Map([...this.#files].map(([download, path]) => [download, sizes.get(path ?? '') ?? 0]));
+    const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    const unknown = total - [...known.values()].reduce((sum, size) => sum + size, 0);
+    const running = [...this.#running]
+      .filter((download) => !this.#tooLarge.has(download))
+      .toSorted((one, other) => (known.get(other) ?? 0) - (known.get(one) ?? 0));
+    for (const [index, download] of running.entries()) {
+      const isTooLarge = (known.get(download) ?? 0) > maxDownloadBytes || (index === 0 && total > maxHeldBytes);
+      if (!isTooLarge) break;
       this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
+    // The browser also writes downloads that it does not report, for example of a window whose opener is closed.
+    this.#overflows = unknown > maxDownloadBytes ? this.#overflows + 1 : 0;
+    if (this.#overflows > maxOverflows) this.#onOverflow();
+  }
+
+  /** The bytes of each file; Chromium adds .crdownload to its name while the download runs. */
+  #sizes(): Map<string, number> {
+    const sizes = new Map<string, number>();
+    try {
+      for (const name of readdirSync(this.folder)) {
+        const { size = 0 } = statSync(join(this.folder, name), { throwIfNoEntry: false }) ?? {};
+        const path = join(this.folder, name.replace(/\.crdownload$/, ''));
+        sizes.set(path, (sizes.get(path) ?? 0) + size);
+      }
+    } catch {
+      // Another program removed the folder.
+    }
+    return sizes;
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#watch);
-    this.#watch = undefined;
-    rmSync(this.folder, { recursive: true, force: true });
+    try {
+      rmSync(this.folder, { recursive: true, force: true });
+    } catch {
+      // The next start of the browser removes the folder.
+    }
   }
 }
+
+/** The file that a download is written to. Playwright has no public name for it before the download ends. */
+const fileOf = (download: Download): string | undefined =>
+  (download as { _artifact?: { _initializer?: { absolutePath?: string } } })._artifact?._initializer?.absolutePath;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createTcpServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { localSettings } from '../../settings.ts';
@@ -146,4 +146,30 @@ test("the browser's traffic goes through the owner's proxy, except to this machi
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   answer.resume();
   expect(proxy.seen).toEqual([`CONNECT far.example:443 ${authorization}`, 'GET http://far.example/page']);
+});
+
+test.each([
+  ['a status code below 100', 'HTTP/1.1 042 Hi\r\nContent-Length: 2\r\n\r\nhi'],
+  ['the status code 000', 'HTTP/1.1 000 Hi\r\nContent-Length: 2\r\n\r\nhi'],
+  ['an upgrade that nobody requested', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi'],
+  ['no status line', 'hi\r\n\r\n'],
+  ['a control character in a header', 'HTTP/1.1 200 OK\r\nX-A: a\u0001b\r\nContent-Length: 2\r\n\r\nhi'],
+  ['a header without a name', 'HTTP/1.1 200 OK\r\n: a\r\nContent-Length: 2\r\n\r\nhi'],
+  ['an invalid trailer', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX y\u0000: z\r\n\r\n'],
+  ['an invalid chunk', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nzz\r\n'],
+  ['an end before the announced length', 'HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhi'],
+])('the filter closes the connection of the browser when a server sends %s', async (_name, bytes) => {
+  const far = createTcpServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.end(bytes, 'latin1'));
+  });
+  await new Promise<void>((done) => far.listen(0, '127.0.0.1', done));
+  onTestFinished(() => void far.close());
+  await using filter = await HostFilter.listen(() => open);
+  const browser = connect(Number(new URL(filter.url).port), '127.0.0.1');
+  browser.on('error', () => undefined).resume();
+  browser.write(`GET http://127.0.0.1:${(far.address() as AddressInfo).port}/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  await once(browser, 'close');
+  const near = await listen();
+  expect(await tunnel(filter, `127.0.0.1:${near.port}`)).toContain('reached');
 });

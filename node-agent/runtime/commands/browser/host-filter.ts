@@ -82,15 +82,15 @@ export class HostFilter implements AsyncDisposable {
     this.#rules = rules;
     this.#resolve = resolve;
     this.#server.on('connection', (socket: Socket) => this.#hold(socket, null));
-    this.#server.on(
-      'request',
-      (request: IncomingMessage, response: ServerResponse) => void this.#forward(request, response),
-    );
-    this.#server.on(
-      'connect',
-      (request: IncomingMessage, socket: Duplex, head: Buffer) => void this.#tunnel(request, socket, head),
-    );
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#forward(request, response).catch(() => request.socket.destroy());
+    });
+    this.#server.on('connect', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      this.#tunnel(request, socket, head).catch(() => socket.destroy());
+    });
     this.#server.on('clientError', (_error, socket) => socket.destroy());
+    // The server emits an error for each connection that it cannot accept, for example without free file handles.
+    this.#server.on('error', () => undefined);
   }
 
   /** Listens on a free port of the loopback; `rules` is called for every request. */
@@ -181,10 +181,16 @@ export class HostFilter implements AsyncDisposable {
       response.on('close', () => request.socket.destroyed || this.#hold(request.socket, null));
       const send = 'proxy' in route && route.proxy.isSecure ? httpsRequest : httpRequest;
       const upstream = send(requestOptions(url, route, request.method, headers), (answer) => {
-        this.#problems.delete(keyOf(destination));
-        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
-        response.writeHead(answer.statusCode ?? 502, kept);
         answer.on('error', end);
+        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => !hopHeaders.has(name)));
+        try {
+          response.writeHead(answer.statusCode ?? 502, kept);
+        } catch (error) {
+          // The parser accepts status codes that `writeHead` refuses, such as 042.
+          upstream.destroy(error as Error);
+          return;
+        }
+        this.#problems.delete(keyOf(destination));
         answer.pipe(response);
       });
       upstream.on('socket', (socket) => {
@@ -204,7 +210,9 @@ export class HostFilter implements AsyncDisposable {
         this.#failed(destination, error);
         end();
       });
-      response.on('close', () => upstream.destroy());
+      // An upgrade that the browser did not request ends without an answer and without an error.
+      upstream.on('close', () => response.headersSent || end());
+      response.on('error', end).on('close', () => upstream.destroy());
       request.pipe(upstream);
     } catch (error) {
       this.#failed(destination, error);

@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,11 +56,18 @@ const pages: Record<string, string> = {
     <button onclick="out.textContent = 'confirm ' + confirm('Delete it?')">Delete</button>
     <button onclick="out.textContent = 'prompt ' + prompt('Name?')">Name</button>
     <button onclick="alert('Saved')">Save</button>`,
+  '/orphan': `<title>Orphan</title><button onclick="window.open('/orphan-opener')">Popup</button>
+    <button onclick="window.open('/orphan-opener?/large.bin')">Download</button>
+    <button onclick="setInterval(() => window.open('/orphan-window'), 20)">Endless</button>`,
+  '/orphan-opener': `<script>window.open(location.search.slice(1) || '/orphan-window'); window.close();</script>`,
+  '/orphan-window': `<script>fetch('/orphan-seen')</script>`,
   '/unload': `<title>Unload</title><button onclick="window.touched = true">Touch me</button>
     <script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; })</script>`,
+  '/long-message': `<title>Long</title><button onclick="console.log(String.fromCharCode(1).repeat(95e6))">Log</button>`,
   '/endless': '<title>Endless</title><button onclick="for(;;)alert(1)">Trap</button>',
   '/endless-load': '<title>Endless</title><script>for(;;)alert(1)</script>',
   '/downloads': `<title>Downloads</title><a href="/report.csv" download>Report</a><a href="/slow.bin">Slow</a>
+    <a href="/large.bin">Large</a>
     <a href="/report.csv" target="_blank">Blank report</a>`,
   '/form': `<title>Form</title><label>Color <select id="color"><option value="r">Red</option><option value="g">Green</option></select></label>
     <select multiple aria-label="Sizes"><option>S</option><option>M</option><option>L</option></select>
@@ -71,6 +88,7 @@ const pages: Record<string, string> = {
 describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edge or Chromium)', () => {
   const gates: (() => void)[] = [];
   const requests: string[] = [];
+  const large: ServerResponse[] = [];
   // Listens on every loopback address, so that only the filter keeps a page from one.
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
@@ -88,6 +106,17 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       );
       response.write('slow');
       gates.push(() => response.end());
+      return;
+    }
+    if (pathname === '/large.bin') {
+      response.writeHead(200, { 'content-disposition': 'attachment', 'content-type': 'application/x-large' });
+      large.push(response);
+      const part = Buffer.alloc(1024 * 1024);
+      const write = () => {
+        while (!response.destroyed && response.write(part));
+      };
+      response.on('drain', write);
+      write();
       return;
     }
     if (pathname === '/report.csv') {
@@ -440,6 +469,25 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(run, 'content')).output).toMatchObject({ pageId });
     });
 
+    test('a popup whose opener closes itself at once is closed, and so are its windows', async () => {
+      const run = runOf();
+      await open(run, '/orphan');
+      await send(run, 'click', { target: { text: 'Popup' } });
+      await expect.poll(() => requests.includes('/orphan-window')).toBe(true);
+      await expect.poll(() => session.unownedPages()).toEqual([]);
+    });
+
+    test('a page that opens windows while its run ends leaves none of them', async () => {
+      const [run, other] = [runOf(), runOf()];
+      await open(other, '/');
+      await open(run, '/orphan');
+      await send(run, 'click', { target: { text: 'Endless' } });
+      await expect.poll(() => session.pagesOf({ key: `run ${run.run?.id}`, runId: null }).open.size).toBeGreaterThan(5);
+      await dispatcher.endRuns([run.run?.id as string]);
+      await expect.poll(() => session.unownedPages(), { timeout: 20_000 }).toEqual([]);
+      expect(dispatcher.browserRuns).toEqual([other.run?.id]);
+    });
+
     test('dialogs are answered as the command says, and never silently', async () => {
       const run = runOf();
       await open(run, '/dialogs');
@@ -490,6 +538,18 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       },
     );
 
+    test('a console message that is too long to read ends the browser only', async () => {
+      const run = runOf();
+      await open(run, '/long-message');
+      await send(run, 'click', { target: { text: 'Log' }, timeoutMs: 30_000 });
+      await expect.poll(() => dispatcher.browserRuns, { timeout: 60_000 }).toEqual([]);
+      expect(await send(run, 'content')).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('the browser failed') as string,
+      });
+      expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
+    }, 120_000);
+
     test('downloads become artefacts with name and type, by a click and by their address', async () => {
       const run = runOf();
       await open(run, '/downloads');
@@ -515,6 +575,33 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           { name: 'download-1-Report_1.csv', contentType: 'text/csv', content: 'a,b\n1,2\n' },
         ]);
       }
+    });
+
+    test('a download that is too large fails alone', async () => {
+      const [run, other] = [runOf(), runOf()];
+      await open(other, '/downloads');
+      await send(other, 'click', { target: { text: 'Slow' }, timeoutMs: 3_000 });
+      await open(run, '/downloads');
+      let failed = await send(run, 'click', { target: { text: 'Large' }, timeoutMs: 3_000 });
+      if (failed.output['downloads'][0]?.state !== 'failed')
+        failed = await send(run, 'wait_for', { download: true, timeoutMs: 60_000 });
+      expect(failed.output['downloads']).toMatchObject([
+        { state: 'failed', error: expect.stringContaining('268435456 bytes') as string },
+      ]);
+      for (const release of gates.splice(0)) release();
+      const waited = await send(other, 'wait_for', { download: true });
+      expect(waited.output['downloads']).toMatchObject([{ state: 'saved', bytes: 4 }]);
+    });
+
+    test('an endless download of a page without a run ends', async () => {
+      const run = runOf();
+      await open(run, '/orphan');
+      await send(run, 'click', { target: { text: 'Download' } });
+      await expect.poll(() => requests.includes('/large.bin')).toBe(true);
+      const downloads = `${folder.browserProfile}-downloads`;
+      const bytes = () => readdirSync(downloads).map((name) => statSync(join(downloads, name)).size);
+      await expect.poll(() => large.every(({ destroyed }) => destroyed), { timeout: 60_000 }).toBe(true);
+      await expect.poll(bytes).toEqual([]);
     });
 
     test('a download that takes longer than its command is handed over by a later one', async () => {

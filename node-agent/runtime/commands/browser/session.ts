@@ -3,6 +3,7 @@ import type { BrowserContext, Dialog, Download, Page, Request } from 'playwright
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { Downloads, maxHeldDownloads } from './downloads.ts';
+import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
 import { navigationProblem } from './host-rules.ts';
@@ -34,6 +35,10 @@ interface RunningBrowser {
   context: BrowserContext;
   filter: HostFilter;
   downloads: Downloads;
+  /** The empty page that a browser starts with; headed browsers end without a page. */
+  startPage: Page | undefined;
+  /** Ends the handling of errors that the browser driver throws. */
+  guard: Disposable;
 }
 
 /**
@@ -50,8 +55,8 @@ export class BrowserSession implements AsyncDisposable {
   #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
   #reaper: NodeJS.Timeout | undefined;
-  /** Pages that are being opened. */
-  #opening = 0;
+  /** Pages that commands open now. */
+  readonly #openings = new Set<Promise<OpenPage>>();
   #usedAt = 0;
   #freeing: Promise<void> | undefined;
   /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
@@ -187,30 +192,37 @@ export class BrowserSession implements AsyncDisposable {
     }
     const problem = this.#limitProblem(pages, settings.maxPages);
     if (problem !== null) throw new CommandError('too_many_pages', problem);
-    this.#opening += 1;
+    const opening = this.#openPage(settings, pages.owner);
+    this.#openings.add(opening);
     try {
-      for (let attempt = 1; ; attempt += 1) {
-        const opening = this.#open(settings);
-        const running = this.#running;
-        const browser = await opening;
-        try {
-          return this.#adopt(browser, await browser.context.newPage(), pages, null);
-        } catch (error) {
-          // A browser that is just ending takes no further page.
-          if (attempt === 2 || !/has been closed/.test((error as Error).message)) throw error;
-          if (this.#running === running) await this.#stop('the browser ended');
-        }
-      }
+      return await opening;
     } finally {
-      this.#opening -= 1;
+      this.#openings.delete(opening);
       this.#usedAt = performance.now();
+    }
+  }
+
+  async #openPage(settings: BrowserSettings, owner: PageOwner): Promise<OpenPage> {
+    for (let attempt = 1; ; attempt += 1) {
+      const opening = this.#open(settings);
+      const running = this.#running;
+      const browser = await opening;
+      try {
+        const page = await browser.context.newPage();
+        // The run may have ended meanwhile: then the next heartbeat closes the page.
+        return this.#adopt(browser, page, this.#pagesOf(owner), null);
+      } catch (error) {
+        // A browser that is just ending takes no further page.
+        if (attempt === 2 || !/has been closed/.test((error as Error).message)) throw error;
+        if (this.#running === running) await this.#stop('the browser ended');
+      }
     }
   }
 
   #limitProblem(pages: RunPages, maxPages: number): string | null {
     if (pages.open.size >= maxPagesOfRun)
       return `This run has ${maxPagesOfRun} pages open, which is the most; close one with browser.close.`;
-    if (this.#entries().length + this.#opening < maxPages) return null;
+    if (this.#entries().length + this.#openings.size < maxPages) return null;
     return `${maxPages} pages of all runs are open, which is the most that the owner of this machine allows; they are closed when their runs end. Retry later, or raise browser.maxPages in settings.json.`;
   }
 
@@ -241,7 +253,10 @@ export class BrowserSession implements AsyncDisposable {
     const executablePath = usableBrowser(settings);
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
-    const downloads = new Downloads(`${this.#profile}-downloads`);
+    const downloads = new Downloads(
+      `${this.#profile}-downloads`,
+      () => void this.#stop('its pages downloaded more than the browser may keep'),
+    );
     let context: BrowserContext;
     try {
       context = await launchBrowser(this.#profile, executablePath, settings, {
@@ -254,13 +269,38 @@ export class BrowserSession implements AsyncDisposable {
       throw error;
     }
     this.#filter = filter;
-    const browser: RunningBrowser = { context, filter, downloads };
+    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`));
+    const browser: RunningBrowser = { context, filter, downloads, startPage: context.pages()[0], guard };
     context.on('close', () => void this.#ended(browser));
     context.on('requestfailed', (request) => this.#noteRefusal(request));
+    context.on('page', (page) => {
+      page.on('download', (download) => this.#isOfRun(page) || downloads.refuse(download));
+      void this.#closeUnowned(browser, page);
+    });
     clearInterval(this.#reaper);
-    this.#reaper = setInterval(() => void this.#reap(), reapEveryMs);
+    this.#reaper = setInterval(() => void this.#reap(browser), reapEveryMs);
     this.#reaper.unref();
     return browser;
+  }
+
+  /** Addresses of pages that belong to no run. */
+  async unownedPages(): Promise<string[]> {
+    const browser = await this.#running?.catch(() => undefined);
+    return (browser?.context.pages() ?? [])
+      .filter((page) => page !== browser?.startPage && !this.#isOfRun(page))
+      .map((page) => page.url());
+  }
+
+  #isOfRun(page: Page): boolean {
+    return this.#entries().some((entry) => entry.page === page);
+  }
+
+  /** Closes a page that belongs to no run, such as a popup whose opener closed itself. */
+  async #closeUnowned(browser: RunningBrowser, page: Page): Promise<void> {
+    // Until then the page can be one that a command opens; a popup gets its run in the same event as it appears.
+    await Promise.allSettled(this.#openings);
+    if (page === browser.startPage || page.isClosed() || this.#isOfRun(page)) return;
+    await page.close({ runBeforeUnload: false }).catch(() => undefined);
   }
 
   #adopt(browser: RunningBrowser, page: Page, pages: RunPages, opener: OpenPage | null): OpenPage {
@@ -269,7 +309,7 @@ export class BrowserSession implements AsyncDisposable {
     page.on('close', () => pages.remove(entry));
     page.on('crash', () => void this.close(entry, 'it crashed'));
     page.on('dialog', (dialog) => void this.#answer(entry, dialog).catch(() => undefined));
-    page.on('download', (download) => this.#hold(browser, pages, download));
+    page.on('download', (download) => this.#hold(browser, entry, download));
     entry.ready = this.#expectWindows(entry);
     page.on('popup', (popup) => this.#adoptPopup(browser, popup, entry));
     return entry;
@@ -290,7 +330,8 @@ export class BrowserSession implements AsyncDisposable {
 
   #adoptPopup(browser: RunningBrowser, popup: Page, opener: OpenPage): void {
     const { pages } = opener;
-    if (this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null) {
+    const isOfRun = this.#isOfRun(opener.page);
+    if (isOfRun && this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null) {
       pages.noteOpened(this.#adopt(browser, popup, pages, opener), popup.url());
       return;
     }
@@ -298,9 +339,10 @@ export class BrowserSession implements AsyncDisposable {
     void popup.close().catch(() => undefined);
   }
 
-  #hold(browser: RunningBrowser, pages: RunPages, download: Download): void {
+  #hold(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
+    if (!this.#isOfRun(page)) return;
     if (pages.downloads.length >= maxHeldDownloads) {
-      void download.cancel().catch(() => undefined);
+      browser.downloads.refuse(download);
       return;
     }
     pages.downloads.push(browser.downloads.hold(download));
@@ -386,11 +428,13 @@ export class BrowserSession implements AsyncDisposable {
       clearInterval(this.#reaper);
       this.#reaper = undefined;
     }
+    browser.guard[Symbol.dispose]();
     browser.downloads[Symbol.dispose]();
     await browser.filter[Symbol.asyncDispose]();
   }
 
-  async #reap(): Promise<void> {
+  async #reap(browser: RunningBrowser): Promise<void> {
+    for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
     const limitMs = ({ pages }: OpenPage) => (pages.owner.runId === null ? idleSeconds * 1000 : maxRunPageIdleMs);
@@ -402,7 +446,7 @@ export class BrowserSession implements AsyncDisposable {
       if (pages.open.size === 0 && now - pages.touchedAt > idleSeconds * 1000)
         for (const download of pages.downloads.splice(0)) void download.discard();
     if (idle.length > 0) this.#usedAt = now;
-    const isEmpty = this.#entries().length === 0 && this.#opening === 0;
+    const isEmpty = this.#entries().length === 0 && this.#openings.size === 0;
     if (!isEmpty) this.#usedAt = now;
     else if (now - this.#usedAt > idleSeconds * 1000) await this.#stop('the browser was idle');
   }
