@@ -257,6 +257,45 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     }
   });
 
+  test.each([
+    { way: 'begins its conversation', isAnswered: true },
+    { way: 'begins none', isAnswered: false },
+  ])('a first message that is pending at the sign-in arrives, when its request $way', async ({ way, isAnswered }) => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    const [pending, decided] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/widget/v1/token', async (route) => {
+      if ((route.request().postDataJSON() as { token?: string }).token === undefined) {
+        pending.resolve();
+        await decided.promise;
+        if (!isAnswered) return route.abort();
+      }
+      return route.continue();
+    });
+    await page.goto(`${site.origin}/`);
+    await launcher(page).click();
+    const text = `Pending, and its request ${way}`;
+    await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).fill(text);
+    await frameOf(page).getByRole('button', { name: 'Start chat' }).click();
+    await pending.promise;
+    const externalId = `customer whose request ${way}`;
+    const { token } = await scene.mint(externalId);
+    await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
+    decided.resolve();
+    const params = { tenantId: scene.tenantId };
+    const senders = async () => {
+      const { data } = await scene.workspace.session.call('listInboxConversations', { params, query: { view: 'all' } });
+      const found = data.filter(({ lastMessage }) => lastMessage?.content === text);
+      const read = ({ id }: { id: string }) =>
+        scene.workspace.session.call('getInboxConversation', { params: { ...params, id } });
+      return (await Promise.all(found.map(read))).map(({ visitor }) => visitor?.external_id);
+    };
+    await expect.poll(senders).toEqual([externalId]);
+    await expect.poll(() => said(page)).toEqual([text]);
+    expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
+  });
+
   test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
     await using site = await shop();
     await using context = await newContext();
