@@ -296,6 +296,25 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
   });
 
+  test('an anonymous visitor beyond a limit reads when to try again, in the language of the page, and the page gets an error', async () => {
+    await using limitedHub = await startHub({ ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '1' });
+    const { siteKey, set } = await chatScene(limitedHub);
+    await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
+    await set({ allowedOrigins: [site.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
+    await limitedHub.client().call('openVisitorSession', { body: { siteKey } });
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/?lang=de`);
+    await page.getByRole('button', { name: 'Chat öffnen' }).click();
+    await frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).fill('Zu spät');
+    await frameOf(page).getByRole('button', { name: 'Chat beginnen' }).click();
+    await expect
+      .poll(() => frameOf(page).getByRole('alert').textContent())
+      .toMatch(/^Gerade beginnen zu viele .* versuchen Sie es in \d+ Minuten? erneut\.$/);
+    expect(await frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).inputValue()).toBe('Zu spät');
+    expect(await heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
+  });
+
   test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
     await using site = await shop();
     await using context = await newContext();

@@ -122,6 +122,7 @@ export class Chat {
         return;
       }
       if (!(error instanceof HubError)) throw error;
+      if (error.isPassing) this.#tellError(error);
       if (error.isPassing || error.code === 'validation_failed') throw error;
       this.#refused(error);
     }
@@ -344,9 +345,12 @@ export class Chat {
     const isKnown = this.#isKnown();
     const problem = problemOf(error, { hasAny: isKnown || this.#open !== null, isKnown });
     if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
-    if (problem !== 'needed')
-      this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
+    if (problem !== 'needed') this.#tellError(error);
     this.#fail(problem);
+  }
+
+  #tellError(error: HubError): void {
+    this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
   }
 
   #fail(problem: Problem): void {
