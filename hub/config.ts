@@ -180,6 +180,17 @@ const settings = {
     description:
       'Sign-ins and sign-ups a minute from one address (a /64 of IPv6), and sign-ins to one account from one address in 15 minutes (from all together ten times as many; then only addresses go on from which its owner signed in before)',
   },
+  ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: {
+    schema: wholeNumber(1, 10_000_000),
+    default: '120',
+    description:
+      'Anonymous visitors an hour who can start a chat of one workspace from one address (a /64 of IPv6); further ones are refused with 429',
+  },
+  ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR: {
+    schema: wholeNumber(1, 10_000_000),
+    default: '3000',
+    description: 'Anonymous visitors an hour who can start a chat of one workspace, from all addresses',
+  },
   STREAMS_PER_WORKSPACE: {
     schema: wholeNumber(1, 100_000),
     default: '200',
@@ -510,7 +521,13 @@ export interface Config {
     metricsToken: string | null;
     shutdownMs: number;
   };
-  limits: { perKey: number; hook: number; device: number; signIn: number };
+  limits: {
+    perKey: number;
+    hook: number;
+    device: number;
+    signIn: number;
+    anonymousVisitors: { perAddress: number; perWorkspace: number };
+  };
   streams: { perWorkspace: number; perKey: number };
   database: { url: string | null; maxConnections: number };
   redisUrl: string | null;
@@ -649,6 +666,10 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       hook: required('HOOK_RATE_LIMIT_PER_MINUTE'),
       device: required('NODE_RATE_LIMIT_PER_MINUTE'),
       signIn: required('SIGN_IN_RATE_LIMIT_PER_MINUTE'),
+      anonymousVisitors: {
+        perAddress: required('ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR'),
+        perWorkspace: required('ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR'),
+      },
     },
     streams: { perWorkspace: required('STREAMS_PER_WORKSPACE'), perKey: required('STREAMS_PER_KEY') },
     database: { url: values.DATABASE_URL ?? null, maxConnections: required('DATABASE_POOL_SIZE') },

@@ -248,18 +248,26 @@ describe('an anonymous visitor', () => {
     expect(row).toEqual({ display_name: null, email: 'ann@example.org' });
   });
 
-  test('is limited by address and site key', async () => {
-    await forgetLimits();
-    const [own, other] = [await chatScene(hub), await chatScene(hub)];
+  test('is limited by address and site key, as the operator sets, and the log names TRUSTED_PROXIES once', async () => {
+    const logged: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) });
+    const limits = { ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '5', ANONYMOUS_VISITORS_PER_WORKSPACE_PER_HOUR: '8' };
+    await using limitedHub = await startHub({ ...limits, TRUSTED_PROXIES: '127.0.0.1' }, undefined, { logger });
+    const [own, other] = [await chatScene(limitedHub), await chatScene(limitedHub)];
     await Promise.all([own.set({ allowAnonymous: true }), other.set({ allowAnonymous: true })]);
-    const answers = await Promise.all(
-      Array.from({ length: 32 }, () => send(hub.url, 'POST', '/widget/v1/token', { body: { siteKey: own.siteKey } })),
-    );
+    const begin = (siteKey: string, address: string) =>
+      send(limitedHub.url, 'POST', '/widget/v1/token', { headers: { 'x-forwarded-for': address }, body: { siteKey } });
+    const answers = await Promise.all(Array.from({ length: 7 }, () => begin(own.siteKey, '203.0.113.1')));
     const limited = answers.filter(({ status }) => status === 429);
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(30);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
     expect(limited).toHaveLength(2);
     expect(Number(limited[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
-    await open(other.siteKey);
+    expect((await begin(other.siteKey, '203.0.113.1')).status).toBe(200);
+    expect(logged.filter((line) => line.includes('TRUSTED_PROXIES'))).toHaveLength(1);
+    // From all addresses.
+    const later: number[] = [];
+    for (let n = 2; n < 6; n += 1) later.push((await begin(own.siteKey, `203.0.113.${n}`)).status);
+    expect(later).toEqual([200, 200, 200, 429]);
   });
 });
 

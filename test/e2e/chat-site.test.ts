@@ -257,6 +257,64 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     }
   });
 
+  test.each([
+    { way: 'begins its conversation', isAnswered: true },
+    { way: 'begins none', isAnswered: false },
+  ])('a first message that is pending at the sign-in arrives, when its request $way', async ({ way, isAnswered }) => {
+    await using site = await shop();
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    const [pending, decided] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route('**/widget/v1/token', async (route) => {
+      if ((route.request().postDataJSON() as { token?: string }).token === undefined) {
+        pending.resolve();
+        await decided.promise;
+        if (!isAnswered) return route.abort();
+      }
+      return route.continue();
+    });
+    await page.goto(`${site.origin}/`);
+    await launcher(page).click();
+    const text = `Pending, and its request ${way}`;
+    await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).fill(text);
+    await frameOf(page).getByRole('button', { name: 'Start chat' }).click();
+    await pending.promise;
+    const externalId = `customer whose request ${way}`;
+    const { token } = await scene.mint(externalId);
+    await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(token)} })`);
+    decided.resolve();
+    const params = { tenantId: scene.tenantId };
+    const senders = async () => {
+      const { data } = await scene.workspace.session.call('listInboxConversations', { params, query: { view: 'all' } });
+      const found = data.filter(({ lastMessage }) => lastMessage?.content === text);
+      const read = ({ id }: { id: string }) =>
+        scene.workspace.session.call('getInboxConversation', { params: { ...params, id } });
+      return (await Promise.all(found.map(read))).map(({ visitor }) => visitor?.external_id);
+    };
+    await expect.poll(senders).toEqual([externalId]);
+    await expect.poll(() => said(page)).toEqual([text]);
+    expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
+  });
+
+  test('an anonymous visitor beyond a limit reads when to try again, in the language of the page, and the page gets an error', async () => {
+    await using limitedHub = await startHub({ ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR: '1' });
+    const { siteKey, set } = await chatScene(limitedHub);
+    await using site = await startShop({ hubUrl: limitedHub.url, siteKey });
+    await set({ allowedOrigins: [site.origin], allowAnonymous: true, preChat: { name: 'off', email: 'off' } });
+    await limitedHub.client().call('openVisitorSession', { body: { siteKey } });
+    await using context = await newContext();
+    const { page } = await openTab(context);
+    await page.goto(`${site.origin}/?lang=de`);
+    await page.getByRole('button', { name: 'Chat öffnen' }).click();
+    await frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).fill('Zu spät');
+    await frameOf(page).getByRole('button', { name: 'Chat beginnen' }).click();
+    await expect
+      .poll(() => frameOf(page).getByRole('alert').textContent())
+      .toMatch(/^Gerade beginnen zu viele .* versuchen Sie es in \d+ Minuten? erneut\.$/);
+    expect(await frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).inputValue()).toBe('Zu spät');
+    expect(await heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
+  });
+
   test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
     await using site = await shop();
     await using context = await newContext();

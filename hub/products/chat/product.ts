@@ -30,6 +30,7 @@ import {
   visitorPageRoutes,
   VisitorSessions,
 } from './visitor-page/index.ts';
+import type { AnonymousVisitorLimits } from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
@@ -55,6 +56,7 @@ export interface ChatWriters {
 
 export interface ChatConfig {
   artifacts: { maxWorkspaceBytes: number };
+  limits: { anonymousVisitors: AnonymousVisitorLimits };
 }
 
 /**
@@ -64,7 +66,7 @@ export interface ChatConfig {
 export function createChat(
   stack: AsyncDisposableStack,
   { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents, logger }: Platform,
-  { artifacts: { maxWorkspaceBytes } }: ChatConfig,
+  { artifacts: { maxWorkspaceBytes }, limits: { anonymousVisitors: anonymousVisitorLimits } }: ChatConfig,
   { limits }: { limits: WorkspaceLimits },
   { followers, erasers }: { followers: readonly ChatEventFollower[]; erasers: readonly ConversationEraser[] },
 ): Chat {
@@ -81,6 +83,8 @@ export function createChat(
   const entry = new VisitorEntry({
     db,
     rateLimiter,
+    logger,
+    anonymousVisitorLimits,
     openings: new SessionOpenings(rateLimiter),
     sessions: visitors,
     conversationWriter,

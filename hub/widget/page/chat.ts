@@ -38,6 +38,8 @@ export class Chat {
   #left: { visitorId: string; uploads: readonly Upload[] } | null = null;
   /** Which beginning is under way: of two at once the later one counts, and the first one stops where it is. */
   #turn = 0;
+  /** The pending start of an anonymous conversation. */
+  #introducing: Promise<void> | null = null;
   readonly askForPerson = () => this.#open?.conversation.askForPerson();
 
   constructor(options: ChatOptions) {
@@ -97,8 +99,16 @@ export class Chat {
     }
   }
 
-  /** Begins as nobody. @throws HubError when it may succeed later, or another address is needed. */
-  async introduce({ content, ...who }: Introduction): Promise<void> {
+  /** Begins an anonymous conversation. @throws HubError when it may succeed later, or another address is needed. */
+  introduce(introduction: Introduction): Promise<void> {
+    const introducing = this.#introduce(introduction).finally(() => {
+      if (this.#introducing === introducing) this.#introducing = null;
+    });
+    this.#introducing = introducing;
+    return introducing;
+  }
+
+  async #introduce({ content, ...who }: Introduction): Promise<void> {
     const body = { siteKey: this.#options.address.siteKey, ...who };
     const turn = this.#begin();
     try {
@@ -106,14 +116,22 @@ export class Chat {
       if (turn === this.#turn) this.#open?.conversation.send(content, []);
     } catch (error) {
       if (turn !== this.#turn) return;
-      if (error instanceof HubError && (error.isPassing || error.code === 'validation_failed')) throw error;
+      if (this.#token !== null) {
+        // The visitor has signed in meanwhile: the text is sent in the session of the token.
+        this.#waiting.push(content);
+        return;
+      }
+      if (!(error instanceof HubError)) throw error;
+      if (error.isPassing) this.#tellError(error);
+      if (error.isPassing || error.code === 'validation_failed') throw error;
       this.#refused(error);
     }
   }
 
-  /** A newer token of the host's. */
+  /** A newer token of the host's. A pending anonymous conversation begins first, so that the token's visitor gets its message. */
   async renewToken(token: string): Promise<void> {
     this.#token = token;
+    await this.#introducing?.catch(() => undefined);
     await this.start();
   }
 
@@ -327,9 +345,12 @@ export class Chat {
     const isKnown = this.#isKnown();
     const problem = problemOf(error, { hasAny: isKnown || this.#open !== null, isKnown });
     if (problem === 'expired') this.#options.tellHost({ type: 'token-expired' });
-    if (problem !== 'needed')
-      this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
+    if (problem !== 'needed') this.#tellError(error);
     this.#fail(problem);
+  }
+
+  #tellError(error: HubError): void {
+    this.#options.tellHost({ type: 'error', code: error.code, message: forDevelopers(error) });
   }
 
   #fail(problem: Problem): void {

@@ -26,6 +26,8 @@ export interface Language {
   /** Of a day as seen from now. */
   day: (at: Date, now: Date) => string;
   moment: (at: Date) => string;
+  /** How long until something, such as "in 5 minutes"; at least a minute. */
+  inMinutes: (ms: number) => string;
 }
 
 export function languageOf(locale: ChatLocale, words: Words, wanted: readonly string[]): Language {
@@ -36,6 +38,7 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
   const days = new Intl.DateTimeFormat(variant, { weekday: 'long', day: 'numeric', month: 'long' });
   const daysOfOtherYears = new Intl.DateTimeFormat(variant, { day: 'numeric', month: 'long', year: 'numeric' });
   const moments = new Intl.DateTimeFormat(variant, { dateStyle: 'full', timeStyle: 'short' });
+  const relative = new Intl.RelativeTimeFormat(variant);
   const unit = (value: number, name: string, digits: number) =>
     new Intl.NumberFormat(variant, {
       style: 'unit',
@@ -67,6 +70,7 @@ export function languageOf(locale: ChatLocale, words: Words, wanted: readonly st
       return (at.getFullYear() === now.getFullYear() ? days : daysOfOtherYears).format(at);
     },
     moment: (at) => moments.format(at),
+    inMinutes: (ms) => relative.format(Math.max(1, Math.ceil(ms / 60_000)), 'minute'),
   };
 }
 

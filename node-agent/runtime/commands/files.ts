@@ -45,7 +45,7 @@ async function list(input: ListInput, context: CommandContext): Promise<CommandR
   const opened = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : folder;
   for await (const entry of await opendir(opened)) {
     context.signal.throwIfAborted();
-    if (!hides || !isProtected(entry.name)) consider(entry.name);
+    if (!hides || !isProtectedPath(join(folder, entry.name))) consider(entry.name);
   }
   return await pageOf(names.sorted(), limit, async (name) => {
     context.signal.throwIfAborted();
@@ -208,10 +208,33 @@ export function isOfCompanion(real: string): boolean {
   }
 }
 
-/** Names that begin with a dot hold most key stores and profiles; these hold others. */
+/** Names that begin with a dot hold most key stores and browser profiles; these hold others. */
 const protectedNames =
-  /^(?:\.|id_(?:rsa|ecdsa|ed25519|dsa)|keychains$|appdata$|keystore$|.*\.(?:kdbx?|keychain(?:-db)?|p12|pfx|pem|key|jks|ppk)$)/i;
+  /^(?:\.|id_(?:rsa|ecdsa|ed25519|dsa)|keychains$|appdata$|keystore$|.*\.(?:kdbx?|keychain(?:-db)?|p12|pfx|pem|key|jks|ppk)$|login data|logins\.json$|key[34]\.db$|cookies\.sqlite$)/i;
 export const isProtected = (name: string): boolean => protectedNames.test(name);
+
+/** Browser profiles whose path has no name that is protected by itself: of snaps, macOS, and of Windows outside of AppData. */
+const browserProfiles = new RegExp(
+  `/(?:${[
+    'snap/(?:chromium|firefox|brave|opera[^/]*|vivaldi|microsoft-edge|librewolf|thunderbird)',
+    'snap/[^/]+/[^/]+/(?:chromium|google-chrome|firefox|mozilla)',
+    'library/(?:cookies|safari|containers/com\\.apple\\.safari)',
+    'library/application support/(?:google/chrome[^/]*|chromium|firefox|bravesoftware|microsoft edge[^/]*|vivaldi|arc|librewolf|thunderbird|com\\.operasoftware\\.[^/]*)',
+    '(?:google/chrome[^/]*|chromium|bravesoftware/[^/]+|microsoft/edge[^/]*|vivaldi)/user data',
+    'mozilla/firefox/profiles',
+  ].join('|')})$`,
+  'i',
+);
+
+/** Whether a real path is hidden, a key store or a browser profile. What lies in such a folder has to be looked at by its folder. */
+const isProtectedPath = (real: string): boolean =>
+  isProtected(basename(real)) || browserProfiles.test(real.replaceAll('\\', '/'));
+
+/** Whether a real path is protected, or lies in a protected folder, below a folder around it. */
+function isProtectedBelow(folder: string, real: string): boolean {
+  for (let at = real; at !== folder && at !== dirname(at); at = dirname(at)) if (isProtectedPath(at)) return true;
+  return false;
+}
 
 /** Whether a real path lies in a shared folder of which its owner shares hidden files, too. */
 async function showsHidden(real: string, shared: readonly string[], { files }: LocalSettings): Promise<boolean> {
@@ -219,7 +242,7 @@ async function showsHidden(real: string, shared: readonly string[], { files }: L
   return named.some((folder) => shared.includes(folder) && isInside(folder, real));
 }
 
-/** Refuses what is hidden or a key store below a shared folder; a folder that is itself shared is what its owner named. */
+/** Refuses what is hidden, a key store or a browser profile below a shared folder; a folder that is itself shared is what its owner named. */
 async function assertNotHidden(
   real: string,
   path: string,
@@ -227,19 +250,11 @@ async function assertNotHidden(
   settings: LocalSettings,
 ): Promise<void> {
   const around = shared.filter((folder) => isInside(folder, real));
-  if (
-    around.some(
-      (folder) =>
-        !relative(folder, real)
-          .split(sep)
-          .some((name) => name !== '' && isProtected(name)),
-    )
-  )
-    return;
+  if (around.some((folder) => !isProtectedBelow(folder, real))) return;
   if (await showsHidden(real, shared, settings)) return;
   throw new CommandError(
     'protected_path',
-    `${path} is hidden or a key store, which sharing a folder does not include; the owner of this machine shares it with: outrigger-companion share FOLDER --include-hidden`,
+    `${path} is hidden, a key store or a browser profile, which sharing a folder does not include; the owner of this machine shares it with: outrigger-companion share FOLDER --include-hidden`,
   );
 }
 

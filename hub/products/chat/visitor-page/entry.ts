@@ -7,6 +7,7 @@ import { withoutLastPart } from '../../../platform/anonymous-address.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/principal.ts';
 import { newId } from '../../../platform/ids.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
@@ -22,14 +23,19 @@ import { presentPage, readVisitorView } from './view.ts';
 
 type OpenBody = z.output<typeof resource.openVisitorSession.body>;
 
-/** Anonymous visitors that begin at one workspace: from one address, and from all, within an hour. */
-const fromOneAddress = { limit: 30, windowSeconds: 3_600 };
-const fromAll = { limit: 3_000, windowSeconds: 3_600 };
 /** How long a session holds beside the one that it was renewed by, in seconds. */
 const overlapSeconds = 60;
 
+/** Anonymous visitors who can start a chat of one workspace in an hour, from one address and from all. */
+export interface AnonymousVisitorLimits {
+  perAddress: number;
+  perWorkspace: number;
+}
+
 export interface VisitorEntryDependencies {
   db: Database;
+  logger: Logger;
+  anonymousVisitorLimits: AnonymousVisitorLimits;
   rateLimiter: RateLimiter;
   openings: SessionOpenings;
   sessions: VisitorSessions;
@@ -60,6 +66,8 @@ interface Link extends Site {
  */
 export class VisitorEntry {
   readonly #deps: VisitorEntryDependencies;
+  /** Whether this process has logged that an address reached its limit. */
+  #hasLoggedLimit = false;
 
   constructor(dependencies: VisitorEntryDependencies) {
     this.#deps = dependencies;
@@ -255,10 +263,23 @@ export class VisitorEntry {
   }
 
   async #limitNobody(tenantId: string, address: string): Promise<void> {
-    const { rateLimiter } = this.#deps;
-    const ofAddress = await rateLimiter.take(`chat-nobody:${tenantId}:${addressBlock(address)}`, fromOneAddress);
+    const { rateLimiter, anonymousVisitorLimits, logger } = this.#deps;
+    const anHour = (limit: number) => ({ limit, windowSeconds: 3_600 });
+    const ofAddress = await rateLimiter.take(
+      `chat-nobody:${tenantId}:${addressBlock(address)}`,
+      anHour(anonymousVisitorLimits.perAddress),
+    );
+    if (!ofAddress.allowed && !this.#hasLoggedLimit) {
+      this.#hasLoggedLimit = true;
+      logger.warn(
+        { tenantId, address: withoutLastPart(address), limit: ofAddress.limit },
+        'an address reached its limit of anonymous chat visitors an hour (ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR); if the hub is behind a proxy, name the proxy in TRUSTED_PROXIES',
+      );
+    }
     // Whoever is refused takes nothing from the others.
-    const full = ofAddress.allowed ? await rateLimiter.take(`chat-nobody:${tenantId}`, fromAll) : ofAddress;
+    const full = ofAddress.allowed
+      ? await rateLimiter.take(`chat-nobody:${tenantId}`, anHour(anonymousVisitorLimits.perWorkspace))
+      : ofAddress;
     if (full.allowed) return;
     const retryAfterSeconds = Math.max(1, Math.ceil((full.resetAt.getTime() - Date.now()) / 1000));
     throw new AppError(

@@ -1,4 +1,5 @@
 export { VisitorEntry } from './entry.ts';
+export type { AnonymousVisitorLimits } from './entry.ts';
 export { visitorPageRoutes } from './routes.ts';
 export { SessionOpenings } from './session-openings.ts';
 export { VisitorSessions } from './sessions.ts';

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { HubError } from '../api.ts';
+import type { Language } from '../language.ts';
 import type { PartProps } from './part-props.ts';
 
 /** Begins a conversation of somebody whom no token names: what they ask, and who they say they are. */
@@ -27,7 +28,7 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
       });
       chat.setDraft('');
     } catch (error) {
-      setFailure(error instanceof HubError && error.code === 'validation_failed' ? error.message : words.failed);
+      setFailure(failureOf(error, language));
     } finally {
       setBusy(false);
     }
@@ -91,4 +92,12 @@ export function StartForm({ chat, state: { settings, language, draft } }: PartPr
       </form>
     </main>
   );
+}
+
+function failureOf(error: unknown, { words, say, inMinutes }: Language): string {
+  if (!(error instanceof HubError)) return words.failed;
+  if (error.code === 'validation_failed') return error.message;
+  if (error.code === 'rate_limited' && error.retryAfterMs > 0)
+    return say(words.busy, { when: inMinutes(error.retryAfterMs) });
+  return words.failed;
 }

@@ -49,6 +49,7 @@ export const english = {
   question: 'How can we help?',
   start: 'Start chat',
   failed: 'That did not work. Please try again.',
+  busy: 'Too many people are starting a chat right now. Please try again {when}.',
   invalidTitle: 'This chat link does not work',
   invalidText: 'It was changed, withdrawn, or belongs to another site. Ask whoever gave it to you for a new one.',
   expiredTitle: 'This chat has expired',

@@ -50,6 +50,7 @@ export const french: Words = {
   question: 'Comment pouvons-nous vous aider ?',
   start: 'Démarrer la discussion',
   failed: 'Cela n’a pas fonctionné. Veuillez réessayer.',
+  busy: 'Trop de personnes démarrent une discussion en ce moment. Veuillez réessayer {when}.',
   invalidTitle: 'Ce lien de discussion ne fonctionne pas',
   invalidText: 'Il a été modifié, retiré, ou appartient à un autre site. Demandez-en un nouveau.',
   expiredTitle: 'Cette discussion a expiré',

@@ -50,6 +50,7 @@ export const german: Words = {
   question: 'Wie können wir helfen?',
   start: 'Chat beginnen',
   failed: 'Das hat nicht geklappt. Bitte versuchen Sie es erneut.',
+  busy: 'Gerade beginnen zu viele Menschen einen Chat. Bitte versuchen Sie es {when} erneut.',
   invalidTitle: 'Dieser Chat-Link funktioniert nicht',
   invalidText: 'Er wurde verändert, zurückgezogen oder gehört zu einer anderen Seite. Bitten Sie um einen neuen.',
   expiredTitle: 'Dieser Chat ist abgelaufen',

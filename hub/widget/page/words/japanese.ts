@@ -50,6 +50,7 @@ export const japanese: Words = {
   question: 'どのようなご用件でしょうか？',
   start: 'チャットを開始',
   failed: 'うまくいきませんでした。もう一度お試しください。',
+  busy: '現在、チャットを開始する人が多すぎます。{when}にもう一度お試しください。',
   invalidTitle: 'このチャットリンクは無効です',
   invalidText: '変更されたか、取り消されたか、別のサイトのものです。新しいリンクを依頼してください。',
   expiredTitle: 'このチャットは期限切れです',

@@ -50,6 +50,7 @@ export const spanish: Words = {
   question: '¿En qué podemos ayudarte?',
   start: 'Iniciar chat',
   failed: 'No ha funcionado. Inténtalo de nuevo.',
+  busy: 'Demasiadas personas están iniciando un chat. Inténtalo de nuevo {when}.',
   invalidTitle: 'Este enlace de chat no funciona',
   invalidText: 'Se modificó, se retiró o pertenece a otro sitio. Pide uno nuevo a quien te lo dio.',
   expiredTitle: 'Este chat ha caducado',
