@@ -136,6 +136,7 @@ program
       ...(running?.edited
         ? [
             `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept. Discard it: outrigger-companion settings discard' : ''}`,
+            ...running.edited.changes.map((line) => `           ${visibleLine(line)}`),
           ]
         : []),
       ...(running?.audit.problem ? [`LOG        ${running.audit.problem}`] : []),

@@ -1,3 +1,5 @@
+import { readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import type { BrowserContext } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
@@ -79,5 +81,15 @@ export async function launchBrowser(
         : `The browser did not start: ${text.split('\n')[0]?.slice(0, 300)}`,
       { cause: error },
     );
+  }
+}
+
+/** Kills the browser that uses a profile, on systems where Chromium names its process in the profile (Linux and macOS). */
+export function killBrowser(profile: string): void {
+  try {
+    const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1] ?? 0);
+    if (pid > 1 && pid !== process.pid) process.kill(pid, 'SIGKILL');
+  } catch {
+    // The browser ended already, or it is closed in the ordinary way.
   }
 }

@@ -7,7 +7,7 @@ import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
 import { navigationProblem } from './host-rules.ts';
-import { launchBrowser, usableBrowser } from './launch.ts';
+import { killBrowser, launchBrowser, usableBrowser } from './launch.ts';
 import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
 
@@ -59,6 +59,8 @@ export class BrowserSession implements AsyncDisposable {
   readonly #openings = new Set<Promise<OpenPage>>();
   #usedAt = 0;
   #freeing: Promise<void> | undefined;
+  /** Resolves when browsers that were stopped have ended: two browsers cannot use one profile. */
+  #stopped: Promise<unknown> = Promise.resolve();
   /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
   onFull: () => Promise<void> = async () => undefined;
 
@@ -251,11 +253,12 @@ export class BrowserSession implements AsyncDisposable {
 
   async #launch(settings: BrowserSettings): Promise<RunningBrowser> {
     const executablePath = usableBrowser(settings);
+    await this.#stopped;
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
     const downloads = new Downloads(
       `${this.#profile}-downloads`,
-      () => void this.#stop('its pages downloaded more than the browser may keep'),
+      () => void this.#stop('its pages downloaded more than the browser may keep', true),
     );
     let context: BrowserContext;
     try {
@@ -269,7 +272,7 @@ export class BrowserSession implements AsyncDisposable {
       throw error;
     }
     this.#filter = filter;
-    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`));
+    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, true));
     const browser: RunningBrowser = { context, filter, downloads, startPage: context.pages()[0], guard };
     context.on('close', () => void this.#ended(browser));
     context.on('requestfailed', (request) => this.#noteRefusal(request));
@@ -395,12 +398,19 @@ export class BrowserSession implements AsyncDisposable {
     ]);
   }
 
-  async #stop(why: string): Promise<void> {
+  /** @param kills Whether the browser is killed: one that fails or downloads without end can take 30 s to end by itself. */
+  async #stop(why: string, kills = false): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    const browser = await running?.catch(() => undefined);
+    if (running !== undefined) this.#stopped = Promise.all([this.#stopped, this.#close(running, why, kills)]);
+    await this.#stopped;
+  }
+
+  async #close(running: Promise<RunningBrowser>, why: string, kills: boolean): Promise<void> {
+    const browser = await running.catch(() => undefined);
     if (browser === undefined) return;
     this.#forgetPages(why);
+    if (kills) killBrowser(this.#profile);
     await browser.context.close().catch(() => undefined);
     await this.#release(browser);
   }
