@@ -16,8 +16,10 @@ export interface CallSite {
   timeoutSeconds: number | undefined;
   /** The approval that was given for it, if it needed one. */
   approval?: Approval;
-  /** What the step has done so far, to be kept with whatever is written. */
-  state: JsonObject | null;
+  /** Returns what the step has done so far, to be kept with whatever is written. */
+  state: () => JsonObject | null;
+  /** Reserves heap, in bytes, for the result that the call waited for, before that is read. @throws StepFailure `out_of_memory`. */
+  reserve: (heapBytes: number) => Promise<void>;
 }
 
 /** What a call waits for without a worker. */

@@ -120,7 +120,7 @@ async function declareEffect(
 ): Promise<void> {
   const beganAt = performance.now();
   const step = {
-    record: stepUnderWay(index, attempt, { state }),
+    record: stepUnderWay(index, attempt, { state: state() }),
     called: held.called?.index === index ? held.called : null,
     beganAt,
     endedAt: beganAt,

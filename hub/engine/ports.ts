@@ -93,6 +93,8 @@ export interface CommandRequest {
 export interface CommandOutcome {
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
   output: JsonValue | null;
+  /** Length of an output that was left out, as JSON, in bytes; null or missing otherwise. */
+  omittedBytes?: number | null;
   error: { code: string; message: string } | null;
   type: string;
   nodeId: string;
@@ -123,7 +125,8 @@ export interface NodePort {
   takeBack(tx: Transaction, commandId: string): Promise<void>;
   /** Has a node look for commands; after the commit of what it should find. */
   announce(nodeId: string): void;
-  readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
+  /** How a command stands. An output of more than `maxOutputBytes` as JSON is left out. */
+  readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;
 }
