@@ -27,6 +27,7 @@ export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts'
 export {
   countRuns,
   insertRetries,
+  isCallOfStep,
   isLatestAttempt,
   lockForRetry,
   lockRuns,
