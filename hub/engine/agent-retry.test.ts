@@ -232,6 +232,56 @@ test('a late result of a node command continues the agent that waits for its nex
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 1 });
 });
 
+test('a tool call of an earlier attempt keeps the number of the attempt that its step is in', async () => {
+  const attempts: unknown[] = [];
+  let hangs = true;
+  const keyed = defineSkill({
+    id: 'test.keyed',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'keyed',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    async execute(_input, { runId: id, attempt }) {
+      attempts.push([attempt, (await stepOf(id))?.attempts]);
+      if (hangs) await new Promise(() => undefined);
+      return { output: null };
+    },
+  });
+  const runId = await accept();
+  const died = new AbortController();
+  const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.keyed|{}'];
+  const first = engineOf([large, keyed], answers)
+    .execute(runId, died.signal)
+    .catch(() => undefined);
+  await until(
+    () => attempts.length === 1,
+    () => 'the tool was not called',
+  );
+  hangs = false;
+  await database.query('update runs set fence = fence + 1, lease_expires_at = null, wake_at = now() where id = $1', [
+    runId,
+  ]);
+  died.abort(new Error('gone'));
+  await first;
+  const memory = newMemory();
+  const second = engineOf([large, keyed], answers, memory);
+  {
+    using _full = fill(memory);
+    await second.execute(runId, never);
+  }
+  expect(await stepOf(runId)).toMatchObject({ error: { code: 'out_of_memory' } });
+  await wake(runId);
+  await second.execute(runId, never);
+  expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
+  // The call keeps the attempt in its key.
+  expect(attempts).toEqual([
+    [1, 1],
+    [1, 2],
+  ]);
+});
+
 test('a once tool whose result could not be written is in doubt for the next try, and not carried out again', async () => {
   const { seen, skill } = countingSkill();
   const runId = await accept();

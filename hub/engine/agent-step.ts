@@ -220,6 +220,7 @@ class AgentLoop {
     const site: CallSite = {
       index: this.#index,
       attempt,
+      stepAttempt: this.#attempt,
       call: call.call,
       label: undefined,
       timeoutSeconds: remainingSeconds(this.#step, this.#state),

@@ -8,7 +8,10 @@ import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 /** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
 export interface CallSite {
   index: number;
+  /** The attempt that the call counts as, also in its key: of a tool call, the attempt of the step in which the model requested it. */
   attempt: number;
+  /** The attempt that the step is in. */
+  stepAttempt: number;
   /** 0 for the step itself. */
   call: number;
   /** What people call it, in an approval. */

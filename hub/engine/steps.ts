@@ -117,6 +117,7 @@ async function runSkillStep(
   const site: CallSite = {
     index,
     attempt,
+    stepAttempt: attempt,
     call: 0,
     label: step.name,
     timeoutSeconds: step.timeoutSeconds,
@@ -180,6 +181,7 @@ async function runApprovalStep(
   const site: CallSite = {
     index,
     attempt,
+    stepAttempt: attempt,
     call: 0,
     label: step.name,
     timeoutSeconds: undefined,
