@@ -15,6 +15,7 @@ export type {
   ApprovalPort,
   CommandRequest,
   CommandOutcome,
+  ConversationMessage,
   ConversationPort,
   EnginePorts,
   ModelAnswer,

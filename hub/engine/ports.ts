@@ -177,8 +177,21 @@ export interface ConversationMessage {
 
 export interface ConversationPort {
   find(tx: Transaction, tenantId: string, id: string): Promise<Conversation | null>;
-  /** The messages that the summary does not cover yet, oldest first. */
-  readUnsummarised(tx: Transaction, conversation: Conversation): Promise<ConversationMessage[]>;
+  /**
+   * The newest messages that the summary does not cover, oldest first: without system messages and without those of one run, and of at most
+   * `maxCharacters` together.
+   */
+  readNewest(
+    tx: Transaction,
+    conversation: Conversation,
+    bounds: { exceptRunId: string; maxCharacters: number },
+  ): Promise<ConversationMessage[]>;
+  /** The oldest messages that the summary does not cover, oldest first: 500 at most, and the first `maxCharacters` of each. */
+  readOldest(
+    tx: Transaction,
+    conversation: Conversation,
+    bounds: { maxCharacters: number },
+  ): Promise<ConversationMessage[]>;
   append(tx: Transaction, tenantId: string, id: string, message: Omit<ConversationMessage, 'id'>): Promise<void>;
   /** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
   writeSummary(tx: Transaction, conversation: Conversation, summary: string, throughId: string): Promise<void>;
