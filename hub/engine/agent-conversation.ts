@@ -11,6 +11,8 @@ const summariseAfterMessages = 40;
 /** How many stay word for word then. */
 const keptMessages = 20;
 const maxHistoryCharacters = 60_000;
+/** Characters of each message that a summary is made from. */
+const maxSummarisedCharacters = 2_000;
 
 /** What stands for a conversation up to one of its messages. */
 interface Summary {
@@ -25,16 +27,11 @@ export async function readHistory(
   held: HeldRun,
   session: Conversation,
 ): Promise<SaidMessage[]> {
-  const said = await deps.agents.conversations.readUnsummarised(tx, session);
-  const history: SaidMessage[] = [];
-  let room = maxHistoryCharacters;
-  const newestFirst = said.filter((message) => message.runId !== held.runId && message.role !== 'system').toReversed();
-  for (const { role, content } of newestFirst) {
-    room -= content.length;
-    if (room < 0) break;
-    history.unshift({ role: role === 'assistant' ? 'assistant' : 'user', content });
-  }
-  return history;
+  const messages = await deps.agents.conversations.readNewest(tx, session, {
+    exceptRunId: held.runId,
+    maxCharacters: maxHistoryCharacters,
+  });
+  return messages.map(({ role, content }) => ({ role: role === 'assistant' ? 'assistant' : 'user', content }));
 }
 
 /** Sums up the older part of a long transcript; null when it is short, or no model answers now. */
@@ -45,10 +42,12 @@ export async function summarise(
   session: Conversation,
 ): Promise<Summary | null> {
   const { tenant_id: tenantId } = held.run;
-  const said = await held.read((tx) => deps.agents.conversations.readUnsummarised(tx, session));
+  const said = await held.read((tx) =>
+    deps.agents.conversations.readOldest(tx, session, { maxCharacters: maxSummarisedCharacters }),
+  );
   if (said.length < summariseAfterMessages) return null;
   const older = said.slice(0, said.length - keptMessages);
-  const lines = older.map(({ role, content }) => `${role}: ${content.slice(0, 2000)}`).join('\n');
+  const lines = older.map(({ role, content }) => `${role}: ${content}`).join('\n');
   const quotation = new Quotation();
   try {
     const { text } = await held.place.outside(() =>

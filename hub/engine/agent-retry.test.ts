@@ -12,6 +12,9 @@ import { Database } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/memory-budget.ts';
+import { lockCommand } from '../products/nodes/command-rows.ts';
+import { extendLeases } from '../products/nodes/hand-out.ts';
+import { takeLateResult } from '../products/nodes/late-result.ts';
 import { nodeSkills } from '../products/nodes/skills.ts';
 import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
@@ -140,18 +143,45 @@ function countingSkill() {
   return { seen, skill };
 }
 
-test('a retried agent takes the answer of the node command that it waited for, and sends no second one', async () => {
+async function addNode(): Promise<string> {
   const nodeId = newId();
   await database.query(
-    `insert into nodes (id, tenant_id, name, allow_system, allow_browser, paired_at, last_seen_at, online) values ($1, $2, 'n', false, true, now(), now(), true)`,
-    [nodeId, tenantId],
+    `insert into nodes (id, tenant_id, name, allow_system, allow_browser, paired_at, last_seen_at, online) values ($1, $2, $3, false, true, now(), now(), true)`,
+    [nodeId, tenantId, nodeId],
   );
+  return nodeId;
+}
+
+/** A run of an agent step whose state is large, and which waits for a command that acts. */
+async function waitForCommand() {
+  const nodeId = await addNode();
   const runId = await accept();
   const memory = newMemory();
   const navigate = `TOOL_CALL:browser.navigate|${JSON.stringify({ nodeId, url: 'https://example.org/pay' })}`;
   const engine = engineOf([large, ...nodeSkills()], ['TOOL_CALL:test.large|{}', navigate], memory);
   await engine.execute(runId, never);
   expect(await stepOf(runId)).toMatchObject({ wait: { kind: 'node_command' } });
+  const [command] = await database.query<{ id: string }>('select id from node_commands where run_id = $1', [runId]);
+  return { nodeId, runId, memory, engine, commandId: command?.id as string };
+}
+
+/** Ends a command as the sweep does when its device is silent. */
+const giveUp = (commandId: string) =>
+  database.query(
+    `update node_commands set status = 'failed', overdue = true, error = '{"code":"outcome_unknown","message":"silent"}',
+       handed_out_at = now(), finished_at = now() where id = $1`,
+    [commandId],
+  );
+
+const takeLate = (nodeId: string, commandId: string) =>
+  db.workspace(tenantId, async (tx) => {
+    const row = await lockCommand(tx, nodeId, commandId);
+    if (row === null) throw new Error('there is no such command');
+    await takeLateResult(tx, row, 'succeeded', { output: { ok: true } });
+  });
+
+test('a retried agent takes the answer of the node command that it waited for, and sends no second one', async () => {
+  const { runId, memory, engine } = await waitForCommand();
   await database.query(
     `update node_commands set status = 'succeeded', output = '{"ok":true}', finished_at = now() where run_id = $1`,
     [runId],
@@ -168,6 +198,88 @@ test('a retried agent takes the answer of the node command that it waited for, a
     { status: 'succeeded' },
   ]);
   expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
+});
+
+test('a late result of a node command reopens the run whose retried agent failed for want of it', async () => {
+  const { nodeId, runId, memory, engine, commandId } = await waitForCommand();
+  await giveUp(commandId);
+  {
+    using _full = fill(memory);
+    await wake(runId);
+    await engine.execute(runId, never);
+  }
+  expect(await stepOf(runId)).toMatchObject({ attempts: 1, wait: { kind: 'retry' } });
+  await wake(runId);
+  await engine.execute(runId, never);
+  expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 2, error: { code: 'outcome_unknown' } });
+  expect(await db.workspace(tenantId, (tx) => extendLeases(tx, nodeId, [commandId]))).toEqual([]);
+  await takeLate(nodeId, commandId);
+  await engine.execute(runId, never);
+  expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
+});
+
+test('a late result of a node command continues the agent that waits for its next attempt', async () => {
+  const { nodeId, runId, memory, engine, commandId } = await waitForCommand();
+  await giveUp(commandId);
+  {
+    using _full = fill(memory);
+    await wake(runId);
+    await engine.execute(runId, never);
+  }
+  expect(await stepOf(runId)).toMatchObject({ wait: { kind: 'retry', of: { kind: 'node_command' } } });
+  await takeLate(nodeId, commandId);
+  await engine.execute(runId, never);
+  expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 1 });
+});
+
+test('a tool call of an earlier attempt keeps the number of the attempt that its step is in', async () => {
+  const attempts: unknown[] = [];
+  let hangs = true;
+  const keyed = defineSkill({
+    id: 'test.keyed',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'keyed',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    async execute(_input, { runId: id, attempt }) {
+      attempts.push([attempt, (await stepOf(id))?.attempts]);
+      if (hangs) await new Promise(() => undefined);
+      return { output: null };
+    },
+  });
+  const runId = await accept();
+  const died = new AbortController();
+  const answers = ['TOOL_CALL:test.large|{}', 'TOOL_CALL:test.keyed|{}'];
+  const first = engineOf([large, keyed], answers)
+    .execute(runId, died.signal)
+    .catch(() => undefined);
+  await until(
+    () => attempts.length === 1,
+    () => 'the tool was not called',
+  );
+  hangs = false;
+  await database.query('update runs set fence = fence + 1, lease_expires_at = null, wake_at = now() where id = $1', [
+    runId,
+  ]);
+  died.abort(new Error('gone'));
+  await first;
+  const memory = newMemory();
+  const second = engineOf([large, keyed], answers, memory);
+  {
+    using _full = fill(memory);
+    await second.execute(runId, never);
+  }
+  expect(await stepOf(runId)).toMatchObject({ error: { code: 'out_of_memory' } });
+  await wake(runId);
+  await second.execute(runId, never);
+  expect(await stepOf(runId)).toMatchObject({ status: 'succeeded', attempts: 2 });
+  // The call keeps the attempt in its key.
+  expect(attempts).toEqual([
+    [1, 1],
+    [1, 2],
+  ]);
 });
 
 test('a once tool whose result could not be written is in doubt for the next try, and not carried out again', async () => {

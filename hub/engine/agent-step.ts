@@ -101,18 +101,21 @@ class AgentLoop {
     for (;;) {
       this.#held.signal.throwIfAborted();
       await this.#reserveMemory();
-      const last = this.#state.turns.at(-1);
-      const open = last?.calls.find((call) => call.status === 'pending');
-      if (open !== undefined) {
-        const outcome = await this.#callTool(open, waiting);
+      if (this.#openCall() !== undefined) {
+        const outcome = await this.#callTool(waiting);
         waiting = null;
         if (outcome !== null) return outcome;
         continue;
       }
-      if (last?.final !== undefined) return this.#finish(last.final);
+      const final = this.#state.turns.at(-1)?.final;
+      if (final !== undefined) return this.#finish(final);
       assertWithinBudget(this.#step, this.#state);
       await this.#askModel();
     }
+  }
+
+  #openCall(): ToolCall | undefined {
+    return this.#state.turns.at(-1)?.calls.find((call) => call.status === 'pending');
   }
 
   json(): JsonObject {
@@ -120,12 +123,12 @@ class AgentLoop {
   }
 
   /**
-   * Reserves memory for the state and for the request to the model. Where there is no room, or another run has waited long for some, the state is
-   * left in the database until there is.
+   * Reserves memory for the state, for the request to the model, and for a result of so many bytes that comes next. Where there is no room, or
+   * another run has waited long for some, the state is left in the database until there is.
    */
-  async #reserveMemory(): Promise<void> {
+  async #reserveMemory(resultHeap = 0): Promise<void> {
     const { memory, signal } = this.#held;
-    const heap = 2 * this.#stateHeap;
+    const heap = 2 * this.#stateHeap + resultHeap;
     const isWritten = this.#state.turns.length > 0;
     const yields = isWritten && memory.isWanted;
     if (!yields && memory.tryResize(heap)) return;
@@ -209,19 +212,32 @@ class AgentLoop {
     await this.#save((tx) => noteRunAuthors(tx, this.#held.runId, authors));
   }
 
-  /** Carries out a tool call; answers how the step waits for it, or null when its result is written. */
-  async #callTool(call: ToolCall, wait: StepWait | null): Promise<StepOutcome | null> {
+  /** Carries out the open tool call; answers how the step waits for it, or null when its result is written. */
+  async #callTool(wait: StepWait | null): Promise<StepOutcome | null> {
+    let call = this.#openCall() as ToolCall;
     const skill = this.#briefing.tools.find((known) => known.id === call.skillId);
     const attempt = call.attempt ?? this.#attempt;
     const site: CallSite = {
       index: this.#index,
       attempt,
+      stepAttempt: this.#attempt,
       call: call.call,
       label: undefined,
       timeoutSeconds: remainingSeconds(this.#step, this.#state),
-      state: this.json(),
+      state: () => this.json(),
+      reserve: async (heapBytes) => {
+        const waitsSince = performance.now();
+        await this.#reserveMemory(heapBytes).catch((error: unknown) => {
+          memoryFailure = error;
+          throw error;
+        });
+        startedAt += performance.now() - waitsSince;
+        // The state may have been read again.
+        call = this.#openCall() as ToolCall;
+      },
     };
-    const startedAt = performance.now();
+    let memoryFailure: unknown;
+    let startedAt = performance.now();
     let outcome: CallOutcome;
     try {
       if (skill === undefined)
@@ -239,6 +255,8 @@ class AgentLoop {
     } catch (error) {
       if (this.#held.signal.aborted) throw this.#held.signal.reason;
       if (error instanceof LeaseLost) throw error;
+      // The next attempt of the step reads the result, once there is memory for it.
+      if (error === memoryFailure) throw error;
       const failure = toStepFailure(error);
       // Only a person may settle what nobody knows the outcome of.
       if (failure.code === 'outcome_unknown') throw failure;

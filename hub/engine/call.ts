@@ -8,7 +8,10 @@ import type { EffectKind, SkillOutcome, SunkRow } from './skill.ts';
 /** One call of a skill: that of a skill step, or one of an agent's tool calls within its step. */
 export interface CallSite {
   index: number;
+  /** The attempt that the call counts as, also in its key: of a tool call, the attempt of the step in which the model requested it. */
   attempt: number;
+  /** The attempt that the step is in. */
+  stepAttempt: number;
   /** 0 for the step itself. */
   call: number;
   /** What people call it, in an approval. */
@@ -16,8 +19,10 @@ export interface CallSite {
   timeoutSeconds: number | undefined;
   /** The approval that was given for it, if it needed one. */
   approval?: Approval;
-  /** What the step has done so far, to be kept with whatever is written. */
-  state: JsonObject | null;
+  /** Returns what the step has done so far, to be kept with whatever is written. */
+  state: () => JsonObject | null;
+  /** Reserves heap, in bytes, for the result that the call waited for, before that is read. @throws StepFailure `out_of_memory`. */
+  reserve: (heapBytes: number) => Promise<void>;
 }
 
 /** What a call waits for without a worker. */

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
+import { heapOfText } from '../platform/memory-budget.ts';
 import { maxRunDepth } from './accept-runs.ts';
-import type { CallOutcome } from './call.ts';
+import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import { smallOutputBytes } from './run-outputs.ts';
 import { readRunPeople } from './run-people.ts';
 import { lockLimits } from './run-rows.ts';
 import type { SpawnSkill } from './skill.ts';
@@ -69,23 +71,40 @@ export async function beginChild(
   };
 }
 
-/** Goes on once the run that was waited for ended. @throws StepFailure unless it succeeded. */
-export async function resumeChild(held: HeldRun, runId: string): Promise<CallOutcome> {
-  const child = await held.read(async (tx) => {
-    const { rows } = await tx.query<{
-      status: string;
-      error: { code: string; message: string } | null;
-      output: JsonValue;
-      output_text: string | null;
-    }>(
+interface ChildRow {
+  [column: string]: unknown;
+  status: string;
+  error: { code: string; message: string } | null;
+  /** Null also for an output larger than was requested. */
+  output: JsonValue;
+  output_text: string | null;
+  /** What output and text take up, as `outputBytesOf` counts them; null without a step that succeeded. */
+  output_bytes: number | null;
+}
+
+/** Reads a child run, and the output of its last step that succeeded if that has at most `maxOutputBytes`. */
+const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promise<ChildRow | undefined> =>
+  held.read(async (tx) => {
+    const { rows } = await tx.query<ChildRow>(
       'read_child',
-      `SELECT r.status, r.error, s.output, s.output_text FROM runs r
-       LEFT JOIN LATERAL (SELECT output, output_text FROM run_steps WHERE run_id = r.id AND status = 'succeeded' ORDER BY index DESC LIMIT 1) s ON true
+      `SELECT r.status, r.error, s.output_bytes, CASE WHEN s.output_bytes <= $2 THEN s.output END AS output,
+         CASE WHEN s.output_bytes <= $2 THEN s.output_text END AS output_text
+       FROM runs r
+       LEFT JOIN LATERAL (SELECT output, output_text, output_bytes FROM run_steps WHERE run_id = r.id AND status = 'succeeded' ORDER BY index DESC LIMIT 1) s ON true
        WHERE r.id = $1`,
-      [runId],
+      [runId, maxOutputBytes],
     );
     return rows[0];
   });
+
+/** Continues a call once the child run that it waits for has ended. @throws StepFailure unless the child run succeeded. */
+export async function resumeChild(held: HeldRun, site: CallSite, runId: string): Promise<CallOutcome> {
+  let child = await readChild(held, runId, smallOutputBytes);
+  const outputBytes = child?.output_bytes ?? 0;
+  if (child?.status === 'succeeded' && outputBytes > smallOutputBytes) {
+    await site.reserve(heapOfText(outputBytes));
+    child = await readChild(held, runId, outputBytes);
+  }
   switch (child?.status) {
     case 'succeeded':
       return {

@@ -114,13 +114,13 @@ export async function executeDirect(
 /** Writes down that a call is about to reach out, so that whoever comes after a death of this worker knows that it may have. */
 async function declareEffect(
   held: HeldRun,
-  { index, attempt, call, state }: CallSite,
+  { index, attempt, stepAttempt, call, state }: CallSite,
   skillId: string,
   kind: 'keyed' | 'once',
 ): Promise<void> {
   const beganAt = performance.now();
   const step = {
-    record: stepUnderWay(index, attempt, { state }),
+    record: stepUnderWay(index, stepAttempt, { state: state() }),
     called: held.called?.index === index ? held.called : null,
     beganAt,
     endedAt: beganAt,

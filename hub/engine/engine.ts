@@ -25,6 +25,7 @@ import {
   outputOfFailure,
   setAside,
   setAsideInput,
+  smallOutputBytes,
   withOutput,
 } from './run-outputs.ts';
 import { readRunPeople } from './run-people.ts';
@@ -365,7 +366,8 @@ export class Engine {
       repeatable: succeeded?.effect !== 'once',
       durable,
     };
-    if (ends !== null) held.place.release();
+    // A large output is work until it is written: the write makes copies of it.
+    if (ends !== null && outputBytes <= smallOutputBytes) held.place.release();
     let written: WrittenEnding;
     try {
       written = await this.#writeEnding(held, ending);

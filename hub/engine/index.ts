@@ -15,6 +15,7 @@ export type {
   ApprovalPort,
   CommandRequest,
   CommandOutcome,
+  ConversationMessage,
   ConversationPort,
   EnginePorts,
   ModelAnswer,
@@ -27,6 +28,7 @@ export { readSlices, rollUp, sliceSeconds, summarisePeriod } from './rollups.ts'
 export {
   countRuns,
   insertRetries,
+  isCallOfStep,
   isLatestAttempt,
   lockForRetry,
   lockRuns,

@@ -7,11 +7,13 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { newId } from '../platform/ids.ts';
+import { heapOfText } from '../platform/memory-budget.ts';
 import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';
 import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
+import { smallOutputBytes } from './run-outputs.ts';
 import { splitNodeInput } from './skill.ts';
 import type { NodeSkill } from './skill.ts';
 
@@ -140,7 +142,14 @@ export async function resumeCommand(
   site: CallSite,
   commandId: string,
 ): Promise<CallOutcome> {
-  const command = await throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId));
+  const read = (maxOutputBytes: number) =>
+    throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId, maxOutputBytes));
+  let command = await read(smallOutputBytes);
+  const { omittedBytes } = command ?? {};
+  if (omittedBytes !== undefined && omittedBytes !== null) {
+    await site.reserve(heapOfText(omittedBytes));
+    command = await read(omittedBytes);
+  }
   if (command === null) throw new StepFailure('outcome_unknown', 'The command is gone.', { retryable: false });
   if (command.status === 'pending' || command.status === 'leased') {
     return {

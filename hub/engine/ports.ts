@@ -93,6 +93,8 @@ export interface CommandRequest {
 export interface CommandOutcome {
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
   output: JsonValue | null;
+  /** Length of an output that was left out, as JSON, in bytes; null or missing otherwise. */
+  omittedBytes?: number | null;
   error: { code: string; message: string } | null;
   type: string;
   nodeId: string;
@@ -123,7 +125,8 @@ export interface NodePort {
   takeBack(tx: Transaction, commandId: string): Promise<void>;
   /** Has a node look for commands; after the commit of what it should find. */
   announce(nodeId: string): void;
-  readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
+  /** How a command stands. An output of more than `maxOutputBytes` as JSON is left out. */
+  readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;
 }
@@ -174,8 +177,21 @@ export interface ConversationMessage {
 
 export interface ConversationPort {
   find(tx: Transaction, tenantId: string, id: string): Promise<Conversation | null>;
-  /** The messages that the summary does not cover yet, oldest first. */
-  readUnsummarised(tx: Transaction, conversation: Conversation): Promise<ConversationMessage[]>;
+  /**
+   * The newest messages that the summary does not cover, oldest first: without system messages and without those of one run, and of at most
+   * `maxCharacters` together.
+   */
+  readNewest(
+    tx: Transaction,
+    conversation: Conversation,
+    bounds: { exceptRunId: string; maxCharacters: number },
+  ): Promise<ConversationMessage[]>;
+  /** The oldest messages that the summary does not cover, oldest first: 500 at most, and the first `maxCharacters` of each. */
+  readOldest(
+    tx: Transaction,
+    conversation: Conversation,
+    bounds: { maxCharacters: number },
+  ): Promise<ConversationMessage[]>;
   append(tx: Transaction, tenantId: string, id: string, message: Omit<ConversationMessage, 'id'>): Promise<void>;
   /** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
   writeSummary(tx: Transaction, conversation: Conversation, summary: string, throughId: string): Promise<void>;

@@ -14,6 +14,9 @@ export const maxRunOutputBytes = 32 * 1024 * 1024;
 /** Bytes of heap that count as one byte of an output. */
 const heapPerOutputByte = 3;
 
+/** Largest output that is used without a reservation, in bytes as `outputBytesOf` counts them. */
+export const smallOutputBytes = freeBytes / heapOfText(1);
+
 /** How long a step waits for memory, in minutes. */
 const waitMinutes = 15;
 
@@ -149,6 +152,8 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
   const { run, results, uses } = held;
   const needed = neededOutputs(run.steps, uses, results, from);
   const large: number[] = [];
+  // Until the output of the step that has just ended is written, it is in memory, also when no step reads it.
+  const mayBeUnwritten = (results.get(from - 1)?.heap ?? 0) > freeBytes;
   let kept = 0;
   for (const [index, row] of results) {
     if (row.heap === undefined) continue;
@@ -156,17 +161,17 @@ export async function setAside(held: HeldRun, from: number): Promise<void> {
     else if (kept + row.heap <= freeBytes) kept += row.heap;
     else large.push(index);
   }
-  if (large.length > 0) {
-    // What keeps it from being written keeps the next step from it, too, and is dealt with there.
-    const isWritten = await held.writes.catchUp().then(
+  // What keeps it from being written keeps the next step from it, too, and is dealt with there.
+  const isWritten =
+    (large.length === 0 && !mayBeUnwritten) ||
+    (await held.writes.catchUp().then(
       () => true,
       () => false,
-    );
-    for (const index of isWritten ? large : []) results.set(index, withoutOutput(results.get(index) as StepRow));
-  }
+    ));
+  for (const index of isWritten ? large : []) results.set(index, withoutOutput(results.get(index) as StepRow));
   setAsideInput(run);
   if (run.unread_input !== null) run.steps = stepsOf(run);
-  held.memory.tryResize(0);
+  if (isWritten) held.memory.tryResize(0);
 }
 
 /** The state of a step, once there is memory for it; null when the claim brought it, or there is none. @throws StepFailure `out_of_memory`. */
@@ -196,7 +201,11 @@ export async function readState(held: HeldRun, index: number): Promise<JsonObjec
 }
 
 /** Reserves heap for what a step needs. Its place is another run's while it waits. @throws StepFailure `out_of_memory`. */
-export async function reserve({ memory, place, signal }: HeldRun, heapBytes: number): Promise<void> {
+export async function reserve(
+  { memory, place, signal }: HeldRun,
+  heapBytes: number,
+  { retryable = true }: { retryable?: boolean } = {},
+): Promise<void> {
   if (memory.tryResize(heapBytes)) return;
   try {
     await place.outside(() => memory.resize(heapBytes, signal));
@@ -205,7 +214,7 @@ export async function reserve({ memory, place, signal }: HeldRun, heapBytes: num
     throw new StepFailure(
       'out_of_memory',
       `For ${waitMinutes} minutes the hub had no memory free for what this step reads. Let the step read less, or run fewer runs with large outputs at a time.`,
-      { retryable: true },
+      { retryable },
     );
   }
 }

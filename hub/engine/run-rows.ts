@@ -226,6 +226,13 @@ export async function isLatestAttempt(tx: Transaction, flowId: string, runId: st
 }
 
 /**
+ * Whether a node command belongs to the step as it stands, as SQL: `s` is the row of `run_steps`, `c` names the command's `call` and
+ * `attempt`. A later attempt of an agent step continues with the open tool call of an earlier one.
+ */
+export const isCallOfStep = `(s.attempts = c.attempt OR c.call > 0 AND coalesce(
+  s.state->'turns'->-1->'calls' @> jsonb_build_array(jsonb_build_object('call', c.call, 'attempt', c.attempt, 'status', 'pending')), false))`;
+
+/**
  * Lets a run go on at a step that is to look again at what it waited for, whether the run waits there or failed there. Whoever
  * works on it loses its fence, so that nothing it concluded from before is written. The caller holds the run's lock.
  */

@@ -114,7 +114,7 @@ export async function resumeCall(
     case 'node_command':
       return asPromised(deps, skill, await resumeCommand(deps, held, site, wait.commandId));
     case 'run':
-      return asPromised(deps, skill, await resumeChild(held, wait.runId));
+      return asPromised(deps, skill, await resumeChild(held, site, wait.runId));
     case 'approval': {
       const approval = await settledApproval(deps, held, site);
       if (approval === null) return again();

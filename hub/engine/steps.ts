@@ -9,7 +9,7 @@ import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
-import { readInputs } from './run-outputs.ts';
+import { readInputs, reserve } from './run-outputs.ts';
 import { scopeOf } from './scope.ts';
 import { askOnce, assertGranted, assertNotInDoubt, beginCall, resumeCall, skillOf } from './skill-call.ts';
 import { isSkillRun } from './skill-run.ts';
@@ -26,7 +26,7 @@ export async function runStep(deps: EngineDependencies, held: HeldRun, index: nu
   if (isNew && step.delaySeconds !== undefined && step.delaySeconds > 0)
     return { kind: 'delayed', attempt, seconds: step.delaySeconds };
   try {
-    // What a node or a child answers to a skill is taken as it is: no template is rendered.
+    // A result of a node or a child run needs no templates. `resumeCall` reserves memory for the result.
     const hasAnswer = row?.wait?.kind === 'node_command' || row?.wait?.kind === 'run';
     if (step.type === 'agent' || !hasAnswer) await readInputs(held, index);
     if (
@@ -117,10 +117,13 @@ async function runSkillStep(
   const site: CallSite = {
     index,
     attempt,
+    stepAttempt: attempt,
     call: 0,
     label: step.name,
     timeoutSeconds: step.timeoutSeconds,
-    state: null,
+    state: () => null,
+    // A retry would repeat what the step has waited for.
+    reserve: (heapBytes) => reserve(held, heapBytes, { retryable: false }),
   };
   const missing = skill.requires.find((entitlement) => !held.run.entitlements[entitlement]);
   if (missing !== undefined) throw notEntitled(skill.id, missing);
@@ -175,7 +178,16 @@ async function runApprovalStep(
   attempt: number,
   row: StepRow | undefined,
 ): Promise<StepOutcome> {
-  const site: CallSite = { index, attempt, call: 0, label: step.name, timeoutSeconds: undefined, state: null };
+  const site: CallSite = {
+    index,
+    attempt,
+    stepAttempt: attempt,
+    call: 0,
+    label: step.name,
+    timeoutSeconds: undefined,
+    state: () => null,
+    reserve: (heapBytes) => reserve(held, heapBytes),
+  };
   const settled = row?.wait?.kind === 'approval' ? await settledApproval(deps, held, site) : null;
   if (settled !== null && 'row' in settled) {
     const { decidedBy, decider, decidedAt, note } = settled.row;

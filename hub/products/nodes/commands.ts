@@ -44,9 +44,10 @@ export interface DispatchRequest {
   origin: CommandRequest['origin'];
 }
 
-/** For how long, and how much of, how commands ended is kept in memory. */
+/** For how long, and how much of, how commands ended is kept in memory. A run reads a larger outcome from the database, once it has memory for it. */
 const rememberMs = 10_000;
 const maxRememberedBytes = 8 * 1024 * 1024;
+const maxRememberedOutcomeBytes = 32 * 1024;
 
 export interface NodeCommandsDependencies {
   db: Database;
@@ -63,6 +64,7 @@ export class NodeCommands {
   readonly #ended = new LRUCache<string, CommandOutcome>({
     max: 1_000,
     maxSize: maxRememberedBytes,
+    maxEntrySize: maxRememberedOutcomeBytes,
     sizeCalculation: (outcome) => JSON.stringify(outcome).length,
     ttl: rememberMs,
   });
@@ -156,15 +158,19 @@ export class NodeCommands {
     this.#ended.set(`${tenantId} ${commandId}`, outcome);
   }
 
-  /** How a command of a run stands: in one round trip at most, for a run that was just woken by it. */
-  async readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null> {
+  /**
+   * How a command of a run stands: in one round trip at most, for a run that was just woken by it. An output of more than `maxOutputBytes`
+   * as JSON is left out.
+   */
+  async readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null> {
     const known = this.#ended.get(`${tenantId} ${commandId}`);
     if (known !== undefined) return known;
     const rows = await this.#deps.db.systemStatement<{ [Column in keyof CommandOutcome]: CommandOutcome[Column] }>(
       'read_command_outcome',
-      `SELECT status, output, error, type, node_id AS "nodeId", created_at AS "createdAt", handed_out_at AS "handedOutAt", finished_at AS "finishedAt"
-       FROM node_commands WHERE id = $1 AND tenant_id = $2`,
-      [commandId, tenantId],
+      `SELECT status, CASE WHEN m.bytes <= $3 THEN output END AS output, CASE WHEN m.bytes > $3 THEN m.bytes END AS "omittedBytes", error, type,
+         node_id AS "nodeId", created_at AS "createdAt", handed_out_at AS "handedOutAt", finished_at AS "finishedAt"
+       FROM node_commands CROSS JOIN LATERAL (SELECT octet_length(output::text) AS bytes) m WHERE id = $1 AND tenant_id = $2`,
+      [commandId, tenantId, maxOutputBytes],
     );
     return rows[0] ?? null;
   }

@@ -20,6 +20,6 @@ export const nodePort = (commands: NodeCommands): NodePort => ({
   },
   takeBack: (tx, commandId) => takeBack(tx, commandId),
   announce: (nodeId) => commands.announce(nodeId),
-  readOutcome: (tenantId, commandId) => commands.readOutcome(tenantId, commandId),
+  readOutcome: (tenantId, commandId, maxOutputBytes) => commands.readOutcome(tenantId, commandId, maxOutputBytes),
   textOf: textOfOutput,
 });

@@ -4,7 +4,7 @@ import { deviceInput } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import { lockRuns } from '../../engine/index.ts';
+import { isCallOfStep, lockRuns } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { inArray } from '../../platform/db/orm.ts';
@@ -199,7 +199,7 @@ export async function extendLeases(tx: Transaction, nodeId: string, running: str
      SELECT id FROM extended
      UNION ALL
      SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
-     WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND r.status <> 'cancelled' AND s.attempts = c.attempt
+     WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND r.status <> 'cancelled' AND ${isCallOfStep}
        AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
     [nodeId, running, leaseSeconds, handOverSeconds],
   );

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../shared/json.ts';
-import { isLatestAttempt, reopenRun } from '../../engine/index.ts';
+import { isCallOfStep, isLatestAttempt, reopenRun } from '../../engine/index.ts';
 import type { PromisedJob } from '../../engine/index.ts';
 import type { RunFailure, StepWait } from '../../engine/schema.ts';
 import type { Transaction } from '../../platform/db/database.ts';
@@ -22,7 +22,8 @@ interface Circumstances {
   failed_of_it: boolean;
   flow_id: string;
   step_status: string | null;
-  step_attempts: number | null;
+  /** Whether the command belongs to the step as it stands, and not to an earlier attempt. */
+  is_current: boolean | null;
   step_wait: StepWait | null;
   step_error: RunFailure | null;
 }
@@ -47,14 +48,13 @@ export async function takeLateResult(
     [commandId, status, json(outcome.output), json(outcome.error)],
   );
   const circumstances = await readCircumstances(tx, row, code);
-  const isWaitedFor =
-    circumstances.step_wait?.kind === 'node_command' &&
-    circumstances.step_wait.commandId === commandId &&
-    !isFinal(circumstances.status);
+  const { step_wait: stepWait } = circumstances;
+  const wait = stepWait?.kind === 'retry' ? stepWait.of : stepWait;
+  const isWaitedFor = wait?.kind === 'node_command' && wait.commandId === commandId && !isFinal(circumstances.status);
   const reopens =
     isWaitedFor ||
     (circumstances.failed_of_it &&
-      circumstances.step_attempts === row.attempt &&
+      circumstances.is_current === true &&
       (await isLatestAttempt(tx, circumstances.flow_id, runId)));
   const details: JsonObject = { commandId, type: row.type, stepIndex, endedBefore: code, status, runGoesOn: reopens };
   await recordAudit(tx, {
@@ -69,7 +69,7 @@ export async function takeLateResult(
   const isStepOfIt =
     row.call === 0 &&
     circumstances.step_status === 'failed' &&
-    circumstances.step_attempts === row.attempt &&
+    circumstances.is_current === true &&
     circumstances.step_error?.code === code;
   if (isStepOfIt) await correctStep(tx, row, status, outcome);
   return [];
@@ -78,15 +78,15 @@ export async function takeLateResult(
 async function readCircumstances(tx: Transaction, row: LockedCommand, code: string | null): Promise<Circumstances> {
   const { rows } = await tx.query<Circumstances>(
     'late_result_circumstances',
-    `SELECT r.status, r.flow_id, s.status AS step_status, s.attempts AS step_attempts, s.wait AS step_wait, s.error AS step_error,
+    `SELECT r.status, r.flow_id, s.status AS step_status, ${isCallOfStep} AS is_current, s.wait AS step_wait, s.error AS step_error,
        (r.status = 'failed' AND r.next_step = $2 AND r.error->>'code' = $3 AND (r.error->>'stepIndex')::int = $2
          AND r.finished_at > now() - make_interval(secs => $5) AND r.parent_run_id IS NULL AND coalesce($4::timestamptz > now(), true)
          AND NOT EXISTS (
            SELECT 1 FROM automation_policies p JOIN runs handler ON handler.tenant_id = r.tenant_id AND handler.workflow_id = p.error_workflow_id AND handler.id > r.id
            WHERE p.tenant_id = r.tenant_id AND handler.trigger->>'type' = 'error' AND handler.trigger->>'runId' = r.id::text
          )) AS failed_of_it
-     FROM runs r LEFT JOIN run_steps s ON s.run_id = r.id AND s.index = $2 WHERE r.id = $1`,
-    [row.runId, row.stepIndex, code, row.deadlineAt, reopenWithinSeconds],
+     FROM runs r LEFT JOIN run_steps s ON s.run_id = r.id AND s.index = $2 CROSS JOIN (SELECT $6::int AS call, $7::int AS attempt) c WHERE r.id = $1`,
+    [row.runId, row.stepIndex, code, row.deadlineAt, reopenWithinSeconds, row.call, row.attempt],
   );
   return rows[0] as Circumstances;
 }

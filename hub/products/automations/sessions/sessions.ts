@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { maxSessionMessages, sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
 import type { SessionScope } from '../../../../shared/contract/automations/sessions.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
-import type { ConversationPort } from '../../../engine/index.ts';
+import type { ConversationMessage, ConversationPort } from '../../../engine/index.ts';
 import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
@@ -84,23 +84,38 @@ export async function appendMessage(
   return row as SessionMessageRow;
 }
 
-/** The messages that a summary does not cover yet, oldest first. */
-async function readUnsummarised(
-  tx: Transaction,
-  session: Pick<SessionRow, 'id' | 'summarisedThrough'>,
-): Promise<SessionMessageRow[]> {
-  return tx
-    .select()
-    .from(sessionMessages)
-    .where(
-      and(
-        eq(sessionMessages.sessionId, session.id),
-        session.summarisedThrough === null ? undefined : gt(sessionMessages.id, session.summarisedThrough),
-      ),
-    )
-    .orderBy(asc(sessionMessages.id))
-    .limit(500);
+/** Messages of a session that one statement reads for an agent. */
+const maxMessagesOfAgent = 500;
+
+interface AgentMessageRow extends ConversationMessage {
+  [column: string]: unknown;
 }
+
+/** Only the database sees the content of messages beyond the bounds: a message has up to 50,000 characters. */
+const readNewest: ConversationPort['readNewest'] = async (tx, session, { exceptRunId, maxCharacters }) => {
+  const { rows } = await tx.query<AgentMessageRow>(
+    'read_newest_session_messages',
+    `SELECT id, role, content, run_id AS "runId" FROM (
+       SELECT id, role, content, run_id, sum(length(content)) OVER (ORDER BY id DESC) AS characters FROM (
+         SELECT id, role, content, run_id FROM session_messages
+         WHERE session_id = $1 AND ($2::uuid IS NULL OR id > $2) AND role <> 'system' AND run_id IS DISTINCT FROM $3
+         ORDER BY id DESC LIMIT $4
+       ) newest
+     ) counted WHERE characters <= $5 ORDER BY id`,
+    [session.id, session.summarisedThrough, exceptRunId, maxMessagesOfAgent, maxCharacters],
+  );
+  return rows;
+};
+
+const readOldest: ConversationPort['readOldest'] = async (tx, session, { maxCharacters }) => {
+  const { rows } = await tx.query<AgentMessageRow>(
+    'read_oldest_session_messages',
+    `SELECT id, role, left(content, $3) AS content, run_id AS "runId" FROM session_messages
+     WHERE session_id = $1 AND ($2::uuid IS NULL OR id > $2) ORDER BY id LIMIT $4`,
+    [session.id, session.summarisedThrough, maxCharacters, maxMessagesOfAgent],
+  );
+  return rows;
+};
 
 /** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
 async function writeSummary(
@@ -260,7 +275,8 @@ function present(row: SessionRow) {
 /** How agents read and add to conversations. */
 export const conversationPort: ConversationPort = {
   find: findSession,
-  readUnsummarised,
+  readNewest,
+  readOldest,
   async append(tx, tenantId, sessionId, message) {
     await appendMessage(tx, tenantId, sessionId, message);
   },
