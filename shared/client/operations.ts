@@ -1886,6 +1886,8 @@ export interface Error {
   code: string;
   /** The run that failed, where it is kept */
   runId?: string;
+  /** With `assignment_conflict`: the user who has the conversation now; null for no one */
+  assignedUserId?: string | null;
   /** One entry for each invalid field; missing for errors without a field */
   details?: {
     /** Location of the field, such as `body.steps[0].input` */
