@@ -135,6 +135,8 @@ export interface AppErrorOptions {
   limit?: number;
   /** The run that failed with this, where it is kept. */
   runId?: string;
+  /** Who has the conversation now, for `assignment_conflict`; null for no assignee. */
+  assignedUserId?: string | null;
   /** Response headers that belong to this error, such as `Allow`. */
   headers?: Record<string, string>;
 }
@@ -147,6 +149,7 @@ export class AppError extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly limit: number | undefined;
   readonly runId: string | undefined;
+  readonly assignedUserId: string | null | undefined;
   readonly headers: Record<string, string> | undefined;
 
   constructor(code: ErrorCode, publicMessage: string, options: AppErrorOptions = {}) {
@@ -158,6 +161,7 @@ export class AppError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.limit = options.limit;
     this.runId = options.runId;
+    this.assignedUserId = options.assignedUserId;
     this.headers = options.headers;
   }
 

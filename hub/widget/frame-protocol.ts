@@ -36,7 +36,8 @@ export type ToFrame =
 /** From the frame to the loader. */
 export type FromFrame =
   | { type: 'look'; colour: string; ink: string; title: string }
-  | { type: 'unread'; count: number }
+  /** How many messages are unread, as a number and in words of the language of the chat. */
+  | { type: 'unread'; count: number; words: string }
   | { type: 'message'; message: ChatMessage }
   | { type: 'close' }
   /** Until when the visitor has a session, in milliseconds since 1970 (0: none), and whether a token of the host led to it. */

@@ -18,7 +18,7 @@ const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   approval_not_signed: ['Refused: not signed', 'warning'],
   permission_needed: ['The system does not permit it', 'warning'],
   approval_required: ['Refused: not approved', 'warning'],
-  protected_path: ['Refused: a hidden file or a key store', 'warning'],
+  protected_path: ['Refused: a hidden file, a key store or a browser profile', 'warning'],
   audit_unavailable: ['Refused: the log can not be written', 'bad'],
   program_runs: ['Refused: a program of a workflow runs', 'warning'],
   not_begun: ['Cut off before it began', 'plain'],

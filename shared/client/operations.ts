@@ -1429,7 +1429,7 @@ export interface CommandOrigin {
 export interface CommandResult {
   /** Whether the command was carried out */
   status: 'succeeded' | 'failed';
-  /** As the command promises */
+  /** The output of the command, as the catalog of skills describes it. Where the catalog has `artifactId`, the device sends `artifact` instead: the name of a file of this result. The other fields, such as `contentType` and `bytes`, are required as in the catalog. The hub replaces `artifact` by `artifactId` */
   output?: unknown;
   /** Why the command failed; only with `failed` */
   error?: {
@@ -1635,9 +1635,9 @@ export interface CronSchedule {
   cron: string;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
   /** What a fire does while a run of the workflow is under way */
   overlap: 'allow' | 'skip' | 'queue';
@@ -1652,9 +1652,9 @@ export interface CronScheduleInput {
   cron: string;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
   /** What a fire does while a run of the workflow is under way */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -1886,6 +1886,8 @@ export interface Error {
   code: string;
   /** The run that failed, where it is kept */
   runId?: string;
+  /** With `assignment_conflict`: the user who has the conversation now; null for no one */
+  assignedUserId?: string | null;
   /** One entry for each invalid field; missing for errors without a field */
   details?: {
     /** Location of the field, such as `body.steps[0].input` */
@@ -1969,6 +1971,8 @@ export interface FlowWithRuns {
   /** First attempt first */
   runs: RunSummary[];
 }
+
+export type GrowthResource = Workflow | Sequence | Agent | ToolProfile | Channel | Node | Session;
 
 export interface HeartbeatTrigger {
   /** Version of the trigger format; 1 is the only one */
@@ -2386,9 +2390,9 @@ export interface IntervalSchedule {
   everySeconds: number;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
   /** What a fire does while a run of the workflow is under way */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2403,9 +2407,9 @@ export interface IntervalScheduleInput {
   everySeconds: number;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
   /** What a fire does while a run of the workflow is under way */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -2898,9 +2902,9 @@ export interface OnceSchedule {
   at: string;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
   /** What a fire does while a run of the workflow is under way */
   overlap: 'allow' | 'skip' | 'queue';
@@ -2915,9 +2919,9 @@ export interface OnceScheduleInput {
   at: string;
   /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down */
+  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for */
+  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
   /** What a fire does while a run of the workflow is under way */
   overlap?: 'allow' | 'skip' | 'queue';
@@ -4285,7 +4289,7 @@ export interface WebhookTrigger {
   webhook: {
     /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
     token?: string;
-    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event` */
     events?: string[];
   };
 }
@@ -4299,7 +4303,7 @@ export interface WebhookTriggerInput {
   webhook: {
     /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
     token?: string;
-    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out */
+    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event` */
     events?: string[];
   };
 }
@@ -6986,7 +6990,7 @@ export interface Operations {
         to?: string;
       };
     };
-    answer: string;
+    answer: CallRecord[];
   };
   /** Follow calls live */
   streamCalls: {
@@ -7328,10 +7332,7 @@ export interface Operations {
       };
       body: Record<string, unknown>;
     };
-    answer: {
-      /** Id of the resource */
-      id: string;
-    };
+    answer: GrowthResource;
   };
   /** Delete a workflow, sequence, agent, tool profile, channel, node or session */
   growthDeleteResource: {

@@ -99,6 +99,11 @@ export const errorBody = named(
     requestId: z.string().describe('Id of the request, as in `X-Request-ID` and in the log of the hub'),
     code: z.string().describe('For programs: stable'),
     runId: z.string().optional().describe('The run that failed, where it is kept'),
+    assignedUserId: z
+      .uuid()
+      .nullable()
+      .optional()
+      .describe('With `assignment_conflict`: the user who has the conversation now; null for no one'),
     details: z
       .array(
         z.object({

@@ -173,6 +173,8 @@ interface OperationShape {
   compressible?: true;
   /** Content type of an answer that is bytes rather than JSON, or those that it may have; the handler writes it. */
   binaryResponse?: string | readonly string[];
+  /** The schema of a `binaryResponse` of type `application/json`. */
+  binaryJson?: z.ZodType;
   /** Whether `Range: bytes=` reads a part of the bytes, answered with 206. */
   ranges?: true;
   /** What the data of each event of a stream holds. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { foldDoneCounts } from '../../hub/products/chat/inbox/done-counts.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
@@ -385,6 +386,11 @@ describe('an assignment', () => {
     const refused = outcomes.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
     expect(refused.reason).toMatchObject({ status: 409, code: 'assignment_conflict' });
     expect(String(refused.reason.message)).toContain(winner.email);
+    const again = await send(hub.url, 'POST', `/tenants/${tenantId}/chat/conversations/${id}/assign`, {
+      headers: { authorization: `Bearer ${workspace.jwt}` },
+      body: { userId: one.id, from: null },
+    });
+    expect(again).toMatchObject({ status: 409, body: { assignedUserId: winner.id } });
     expect((await agents.call('getInboxConversation', { params: inParams(id) })).assignedUserId).toBe(winner.id);
     const theirs = await agents.call('listInboxConversations', {
       params: params(),

@@ -104,6 +104,8 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(asked).toEqual(['/widget.js']);
     expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
     await begin(page, 'By the printed snippet');
+    // Screen readers find the field in the main part of the frame.
+    expect(await frameOf(page).getByRole('main').getByRole('textbox', { name: 'Write a message' }).count()).toBe(1);
     expect(consoled).toEqual([]);
   });
 
@@ -123,6 +125,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await reply(id, 'In five days.');
     await page.goto(`${site.origin}/pay`);
     await expect.poll(() => badge(page).textContent()).toBe('2');
+    expect(await launcher(page).getAttribute('aria-label')).toBe('Open chat (2 new messages)');
     await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
     expect((await heardOf(page, 'unread')).at(-1)).toBe(2);
     expect(await heardOf(page, 'open')).toEqual([]);
@@ -135,6 +138,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => said(page)).toEqual(['Do you ship to Chile?', 'We do.', 'In five days.']);
     await expect.poll(() => badge(page).isHidden()).toBe(true);
     await closer(page).click();
+    expect(await launcher(page).getAttribute('aria-label')).toBe('Open chat');
     await page.reload();
     await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
     expect(await badge(page).isHidden()).toBe(true);

@@ -36,7 +36,7 @@ export interface ErrorAnswer {
 /** What is answered to whoever asked for what failed; what is ours to mend is logged. */
 export function answerToError(error: unknown, requestId: string, logger: Logger): ErrorAnswer {
   const appError = toAppError(error);
-  const { code, message, details, retryAfterSeconds, runId } = appError;
+  const { code, message, details, retryAfterSeconds, runId, assignedUserId } = appError;
   const { status } = errorCodes[code];
   // What is expected, such as a model that is not set, is one line; everything else comes with its stack.
   if (status === 503 && appError.cause === undefined) logger.error({ requestId, code }, `a request failed: ${message}`);
@@ -59,6 +59,7 @@ export function answerToError(error: unknown, requestId: string, logger: Logger)
       requestId,
       code,
       ...(runId === undefined ? {} : { runId }),
+      ...(assignedUserId === undefined ? {} : { assignedUserId }),
       ...(details === undefined ? {} : { details }),
     },
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

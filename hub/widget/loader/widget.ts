@@ -49,6 +49,8 @@ export class Widget {
   readonly #host = document.createElement('outrigger-chat');
   readonly #launcher = document.createElement('button');
   readonly #badge = document.createElement('b');
+  /** Behind the label of the launcher. */
+  #unread = '';
   readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
   readonly #ended = new AbortController();
   #frame: HTMLIFrameElement | null = null;
@@ -194,7 +196,8 @@ export class Widget {
   }
 
   #label(): void {
-    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open;
+    // The label replaces the text of the badge for screen readers.
+    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open + this.#unread;
     this.#launcher.ariaExpanded = String(this.#isOpen);
   }
 
@@ -281,6 +284,8 @@ export class Widget {
       case 'unread':
         this.#badge.hidden = message.count === 0;
         this.#badge.textContent = message.count > 99 ? '99+' : String(message.count);
+        this.#unread = message.count === 0 ? '' : ` (${message.words})`;
+        this.#label();
         tell('unread', message.count);
         break;
       case 'message':

@@ -6,8 +6,8 @@ import type { Store } from './state.ts';
 export function tellUnread(store: Store, tell: (message: FromFrame) => void): void {
   let told = 0;
   store.subscribe(() => {
-    const { unread } = store.state;
-    if (unread !== told) tell({ type: 'unread', count: unread });
+    const { unread, language } = store.state;
+    if (unread !== told) tell({ type: 'unread', count: unread, words: language.unread(unread) });
     told = unread;
   });
 }

@@ -99,7 +99,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .command('share')
     .description('let workflows list and read a folder')
     .argument('<folder>')
-    .option('--include-hidden', 'with its hidden files and key stores')
+    .option('--include-hidden', 'with its hidden files, key stores and browser profiles')
     .option('--receive-downloads', 'and let workflows save downloads of the browser in it')
     .option('--yes', 'confirm a whole home folder or drive without a question')
     .addOption(json())

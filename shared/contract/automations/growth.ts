@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
-import { deleted, id, idParams } from '../common.ts';
+import { deleted, idParams, id, named } from '../common.ts';
 import { defineResource } from '../define.ts';
 import type { Operation, Role } from '../define.ts';
 import { node } from '../nodes/device.ts';
-import { agent, agents } from './agents.ts';
+import { agent, agents, toolProfile } from './agents.ts';
 import { approval, approvals } from './approvals.ts';
-import { channels } from './channels.ts';
+import { channel, channels } from './channels.ts';
 import { slo } from './insight.ts';
 import { policies } from './policies.ts';
 import { runSummary, runs } from './runs.ts';
-import { sequences } from './sequences.ts';
+import { sequence, sequences } from './sequences.ts';
 import { sessionSummary, sessions } from './sessions.ts';
-import { workflows } from './workflows.ts';
+import { workflow, workflows } from './workflows.ts';
 
 const member = { tag: 'Dashboard', callers: ['session'], role: 'agent', entitlement: 'automations' } as const;
 const admin = { ...member, role: 'admin' } as const;
@@ -27,6 +27,10 @@ export const growthResources = [
   'nodes',
   'sessions',
 ] as const;
+const growthResource = named(
+  'GrowthResource',
+  z.union([workflow, sequence, agent, toolProfile, channel, node, sessionSummary]),
+);
 const resourceParams = z.strictObject({
   resource: z.enum(growthResources, `must be one of ${growthResources.join(', ')}`),
   id,
@@ -122,7 +126,7 @@ export const growth = defineResource({
     ifMatch: 'version_conflict',
     params: resourceParams,
     body: jsonObject,
-    response: z.looseObject({ id: id.describe('Id of the resource') }),
+    response: growthResource,
     errors: ['workflow_invalid', 'product_not_entitled', 'role_required', 'workspace_limit_reached'],
   },
   growthDeleteResource: {

@@ -17,13 +17,15 @@ const scheduleOptions = {
   onMissed: z
     .enum(['skip', 'last', 'all'], 'must be skip, last or all')
     .default('last')
-    .describe('What becomes of fires that fell due while the hub was down'),
+    .describe(
+      'What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs',
+    ),
   maxCatchUp: z
     .int()
     .min(1, 'must be from 1 to 100')
     .max(100, 'must be from 1 to 100')
     .default(10)
-    .describe('With onMissed all: the latest so many are made up for'),
+    .describe('With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late'),
   overlap: z
     .enum(['allow', 'skip', 'queue'], 'must be allow, skip or queue')
     .default('allow')
@@ -159,7 +161,7 @@ export const trigger = named(
                     .max(100, 'must name at most 100 events')
                     .optional()
                     .describe(
-                      'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out',
+                      'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event`',
                     ),
                 })
                 .describe('Which calls of the inbound hook start the workflow'),

@@ -225,6 +225,7 @@ export const callRecords = defineResource({
       ...filters,
     }),
     binaryResponse: ['application/json', 'text/csv'],
+    binaryJson: z.array(callRecord),
     response: z.unknown(),
   },
   streamCalls: {

@@ -32,7 +32,7 @@ export const cannedReplies = defineResource({
     path: '/tenants/{tenantId}/chat/canned-replies',
     summary: 'Create a canned reply',
     description:
-      '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (what stands before the @), `{{agent.email}}` and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
+      '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (the display name of the agent; not known without one), `{{agent.email}}` (the whole address, which visitors then read) and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
     params: inWorkspace,
     body: z.strictObject({
       shortcut: shortcut,

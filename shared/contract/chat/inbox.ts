@@ -177,7 +177,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/assign',
     summary: 'Assign a conversation, or take it back',
     description:
-      'With `from` only if it is still assigned so: of two who assign at once one is told `assignment_conflict`, with who has it now.',
+      'With `from` only if it is still assigned so: of two who assign at once one is told `assignment_conflict`, with the present assignee as `assignedUserId` of the error.',
     params: oneInWorkspace,
     body: z.strictObject({ userId, from: userId.optional() }),
     response: inboxConversation,

@@ -50,7 +50,12 @@ export const commandResult = named(
   'CommandResult',
   z.object({
     status: z.enum(['succeeded', 'failed']).describe('Whether the command was carried out'),
-    output: z.unknown().optional().describe('As the command promises'),
+    output: z
+      .unknown()
+      .optional()
+      .describe(
+        'The output of the command, as the catalog of skills describes it. Where the catalog has `artifactId`, the device sends `artifact` instead: the name of a file of this result. The other fields, such as `contentType` and `bytes`, are required as in the catalog. The hub replaces `artifact` by `artifactId`',
+      ),
     error: z
       .object({
         code: z

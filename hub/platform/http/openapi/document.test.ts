@@ -172,6 +172,18 @@ describe('the OpenAPI document', () => {
     },
   );
 
+  test('describes the JSON export of calls as an array of calls, and the answer of each change under /growth', () => {
+    const answerOf = (id: string, type: string) =>
+      described.find(({ operationId }) => operationId === id)?.responses['200']?.content[type]?.schema;
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+    expect(answerOf('exportCalls', 'application/json')).toEqual({ type: 'array', items: ref('CallRecord') });
+    expect(answerOf('exportCalls', 'text/csv')).toEqual({ type: 'string', format: 'binary' });
+    expect(answerOf('growthUpdateResource', 'application/json')).toEqual(ref('GrowthResource'));
+    expect(document.components.schemas['GrowthResource']?.['anyOf']).toEqual(
+      ['Workflow', 'Sequence', 'Agent', 'ToolProfile', 'Channel', 'Node', 'Session'].map(ref),
+    );
+  });
+
   test('has no example that shows the name of a field as if that were its value, and cannot be written with one', () => {
     const echoes: string[] = [];
     const look = (value: unknown, name: string): void => {

@@ -161,7 +161,13 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
       description: `The events, each as the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON as shown here`,
       content: contentOf(types, { schema: components.describe(operation.streamedEvent, 'output') }),
     };
-  if (types.length > 0) return { description: 'The bytes', content: contentOf(types, bytes) };
+  if (types.length > 0) {
+    const json =
+      operation.binaryJson === undefined
+        ? {}
+        : { 'application/json': { schema: components.describe(operation.binaryJson, 'output') } };
+    return { description: 'The bytes', content: { ...contentOf(types, bytes), ...json } };
+  }
   return {
     description: 'OK',
     content: { 'application/json': { schema: components.describe(operation.response, 'output') } },

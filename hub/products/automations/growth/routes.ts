@@ -31,7 +31,9 @@ export interface GrowthServices {
 }
 
 type ResourceName = (typeof growthResources)[number];
-type Change = (request: OperationRequest<typeof growth.growthUpdateResource>) => Promise<{ id: string }>;
+type Change = (
+  request: OperationRequest<typeof growth.growthUpdateResource>,
+) => Promise<z.input<typeof growth.growthUpdateResource.response>>;
 type Removal = (
   request: OperationRequest<typeof growth.growthDeleteResource>,
 ) => Promise<{ id: string; deleted: true }>;

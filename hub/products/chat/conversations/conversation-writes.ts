@@ -165,6 +165,7 @@ export class ConversationWriter {
         before.assigned_user_id === null
           ? `The conversation ${id} is assigned to nobody now.`
           : `The conversation ${id} is assigned to ${(await findMember(tx, before.assigned_user_id))?.email ?? 'somebody else'} (${before.assigned_user_id}) now.`,
+        { assignedUserId: before.assigned_user_id },
       );
     if (before.assigned_user_id === userId && (userId === null || before.owner !== 'ai'))
       return { conversation: before, hasReopened: false, committed: () => undefined };

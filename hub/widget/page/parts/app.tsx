@@ -39,7 +39,7 @@ function Talk({ chat, state }: PartProps) {
   // Looked at while what had the focus is still there.
   const wasWriting = isClosed && document.activeElement?.matches('.composer *') === true;
   return (
-    <>
+    <main class="talk">
       <div class="notices" role="status">
         {!isConnected && <p class="notice lost">{language.words.reconnecting}</p>}
         {isConnected && settings !== null && !settings.open && settings.awayMessage !== '' && (
@@ -51,6 +51,6 @@ function Talk({ chat, state }: PartProps) {
       <MessageList chat={chat} state={state} />
       <Assistant chat={chat} state={state} />
       {isClosed ? <Closed chat={chat} state={state} takesFocus={wasWriting} /> : <Composer chat={chat} state={state} />}
-    </>
+    </main>
   );
 }
