@@ -40,6 +40,10 @@ export const auditLine = z.object({
 });
 export type AuditLine = z.output<typeof auditLine>;
 
+/** The part of an entry that is the same at the beginning and at the end of a command. */
+export const commandFacts = auditLine.pick({ summary: true, script: true, approvedBy: true, origin: true });
+export type CommandFacts = z.output<typeof commandFacts>;
+
 /** Parses one line of a log; null when it is no entry, such as a line that a crash cut off. */
 export function parseAuditLine(text: string): AuditLine | null {
   try {

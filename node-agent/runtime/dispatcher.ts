@@ -274,8 +274,9 @@ export class Dispatcher implements AsyncDisposable {
   #begin(command: ReceivedCommand, entry: Begun): void {
     const { audit, journal } = this.#options;
     try {
-      audit.append({ ...lineOf(command), phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
-      if (!journal.begin(command.id, entry)) throw new CommandError('outcome_unknown', begunBefore);
+      const line = lineOf(command);
+      audit.append({ ...line, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
+      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
     } catch (error) {
       throw error instanceof CommandError
         ? error
@@ -296,7 +297,8 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
-        onAsk: () => this.#options.journal.receive(command.id, { type: command.type, acts: true }),
+        onAsk: () =>
+          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: lineOf(command) }),
         onAnswer: (answer, words) =>
           this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
       });

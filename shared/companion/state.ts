@@ -91,7 +91,9 @@ export const historyEntry = z.object({
     ),
   message: z.string().nullable(),
   reason: z.enum(endReasons).nullable().default(null).catch(null),
-  durationMs: z.number(),
+  durationMs: z
+    .number()
+    .describe('From the beginning to the end; with `outcome_unknown` the most that it can have been'),
   /** Whether it had begun: one that was refused had not. */
   began: z.boolean(),
   /** Whether the picture that was sent is kept, for `picture`. */
