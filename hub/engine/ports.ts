@@ -124,6 +124,14 @@ export interface NodePort {
   /** Has a node look for commands; after the commit of what it should find. */
   announce(nodeId: string): void;
   readOutcome(tenantId: string, commandId: string): Promise<CommandOutcome | null>;
+  /**
+   * The newest command of this type that a step sent in this or an earlier attempt of its flow, that reached its node, and that ended without success after it
+   * began or may have begun; null without one.
+   */
+  findEarlier(
+    tx: Transaction,
+    step: { runId: string; stepIndex: number; type: string },
+  ): Promise<{ code: string; handedOutAt: Date } | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;
 }

@@ -70,7 +70,14 @@ export const promptAnswers = ['deny', ...promptDecisions] as const;
 export type PromptAnswer = (typeof promptAnswers)[number];
 
 /** What an outcome does not tell of why a command did not run, or not to its end. */
-export const endReasons = ['owner_said_no', 'owner_did_not_answer', 'owner_not_asked', 'companion_stopped'] as const;
+export const endReasons = [
+  'owner_said_no',
+  'owner_did_not_answer',
+  'owner_not_asked',
+  'owner_paused',
+  'owner_denied',
+  'companion_stopped',
+] as const;
 export type EndReason = (typeof endReasons)[number];
 
 /** A command that is over, and what became of it; or what the owner did themselves (`owner.change`, `owner.answer`), with what it was as summary. */
