@@ -1,4 +1,4 @@
-import { deviceInput, deviceTimeMs } from '../../shared/commands/define.ts';
+import { deviceInput, deviceTimeMs, limitTimeout } from '../../shared/commands/define.ts';
 import { maxOriginName, maxOriginReason } from '../../shared/commands/origin.ts';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
@@ -24,10 +24,12 @@ export async function beginCommand(
   held: HeldRun,
   site: CallSite,
   skill: NodeSkill,
-  input: Record<string, unknown>,
+  asked: Record<string, unknown>,
 ): Promise<CallOutcome> {
   const { command } = skill;
-  const { nodeId } = splitNodeInput(input);
+  const { nodeId } = splitNodeInput(asked);
+  // The node ends the command itself within the time of the step: the hub could only lose sight of it.
+  const input = site.timeoutSeconds === undefined ? asked : limitTimeout(command, asked, site.timeoutSeconds * 1000);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
   if (command.needsApproval || site.call > 0)
     await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));

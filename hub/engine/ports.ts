@@ -79,7 +79,7 @@ export interface CommandRequest {
   input: JsonObject;
   /** How long it may wait for the device. */
   waitMs: number;
-  /** When the step's own time is over; null without a limit. */
+  /** When the step's own time is over and the node must have ended the command; null without a limit. */
   deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
   /** What only the step knows of the command's origin; its run says the rest. */

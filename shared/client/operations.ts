@@ -1354,7 +1354,7 @@ export interface Command {
   input: JsonObject;
   /** After this the hub no longer wants the answer */
   expiresAt: string;
-  /** The same as a time from now on, whatever the clock of the device says */
+  /** Milliseconds from now in which the device must end the command, whatever its own clock says; at the latest `expiresAt` */
   endsInMs: number;
   /** Seconds until the command is handed out again unless a heartbeat extends the lease */
   leaseSeconds: number;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -107,8 +108,14 @@ describe('a program that its owner ended', () => {
 
 describe('a command of the browser', () => {
   const requested: string[] = [];
-  const server = createServer(({ url = '' }) => {
+  let download: ServerResponse | undefined;
+  const server = createServer(({ url = '' }, response) => {
     requested.push(url);
+    if (url === '/page') response.setHeader('Content-Type', 'text/html').end('<a href="/file" download>Get</a>');
+    if (url !== '/file') return;
+    response.writeHead(200, { 'Content-Disposition': 'attachment; filename="report.csv"', 'Content-Type': 'text/csv' });
+    response.write('1'.repeat(10_000));
+    download = response;
   });
   beforeAll(() => new Promise<void>((done) => server.listen(0, '127.0.0.1', done)));
   afterAll(() => {
@@ -143,6 +150,21 @@ describe('a command of the browser', () => {
     });
     expect(requested.filter((url) => url === '/effect')).toHaveLength(1);
   });
+
+  test('leaves a download that takes longer than the timeoutSeconds of its step to a later step', async () => {
+    const runId = await start([
+      { skillId: 'browser.navigate', input: { url: `${base()}/page` } },
+      { skillId: 'browser.click', input: { target: { text: 'Get' } }, timeoutSeconds: 2 },
+      { skillId: 'browser.wait_for', input: { download: true } },
+    ]);
+    const read = async () => (await workspace.api.call('getAutomationRun', { params: { id: runId } })).stepsResultJson;
+    await expect.poll(async () => (await read())[1]?.status, { timeout: 20_000 }).toBe('succeeded');
+    download?.end('2');
+    expect(await settled(runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{}, {}, { output: { downloads: [{ name: 'report.csv', state: 'saved' }] } }],
+    });
+  });
 });
 
 test('a program that ended with its companion is reported as interrupted', async () => {
@@ -175,4 +197,13 @@ test('the log entry of a program whose companion was killed keeps what the begun
   expect(entry['durationMs']).toBeGreaterThan(0);
   const { stdout } = await companion.cli('audit');
   expect(stdout).toContain(effect('killed'));
+});
+
+test('a program ends within the time of its step, which its approval shows', async () => {
+  const { runId, approval } = await begin(['sleep', '30'], { timeoutSeconds: 2 });
+  expect(approval?.request).toMatchObject({ timeoutMs: 2_000 });
+  expect(await settled(runId)).toMatchObject({
+    status: 'failed',
+    error: { code: 'timeout', message: 'system.run took longer than 2000 ms.' },
+  });
 });
