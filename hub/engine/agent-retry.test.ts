@@ -282,6 +282,26 @@ test('a tool call of an earlier attempt keeps the number of the attempt that its
   ]);
 });
 
+test('an agent whose acting command was interrupted fails, and sends the command no second time', async () => {
+  const nodeId = newId();
+  await database.query(
+    `insert into nodes (id, tenant_id, name, allow_system, allow_browser, paired_at, last_seen_at, online) values ($1, $2, 'interrupted', false, true, now(), now(), true)`,
+    [nodeId, tenantId],
+  );
+  const runId = await accept();
+  const navigate = `TOOL_CALL:browser.navigate|${JSON.stringify({ nodeId, url: 'https://example.org/pay' })}`;
+  const engine = engineOf(nodeSkills(), [navigate, navigate]);
+  await engine.execute(runId, never);
+  await database.query(
+    `update node_commands set status = 'failed', error = '{"code":"interrupted","message":"It was ended after 2.0 s."}', finished_at = now() where run_id = $1`,
+    [runId],
+  );
+  await wake(runId);
+  await engine.execute(runId, never);
+  expect(await database.query('select status from node_commands where run_id = $1', [runId])).toHaveLength(1);
+  expect(await stepOf(runId)).toMatchObject({ status: 'failed', attempts: 1, error: { code: 'interrupted' } });
+});
+
 test('a once tool whose result could not be written is in doubt for the next try, and not carried out again', async () => {
   const { seen, skill } = countingSkill();
   const runId = await accept();

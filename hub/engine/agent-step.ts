@@ -14,7 +14,7 @@ import { messagesOf, newState, toJson } from './agent-state.ts';
 import type { AgentState, AgentStep, ToolCall } from './agent-state.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { untilAborted } from './direct-call.ts';
-import { LeaseLost, StepFailure, toStepFailure } from './failure.ts';
+import { isInDoubt, LeaseLost, StepFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import type { StepOutcome } from './outcome.ts';
 import { writeSunk } from './row-sink.ts';
@@ -258,8 +258,8 @@ class AgentLoop {
       // The next attempt of the step reads the result, once there is memory for it.
       if (error === memoryFailure) throw error;
       const failure = toStepFailure(error);
-      // Only a person may settle what nobody knows the outcome of.
-      if (failure.code === 'outcome_unknown') throw failure;
+      // A model must not repeat a call that may have had an effect.
+      if (isInDoubt(failure)) throw failure;
       if (failure.code === 'internal')
         this.#deps.logger.error(
           { err: error, runId: this.#held.runId, skillId: call.skillId },

@@ -52,11 +52,23 @@ const retryableCommandCodes = new Set([
   'exit_code',
 ]);
 
-/** The failure of a step whose node command failed. */
-export function commandFailure(error: { code: string; message: string } | null, output: JsonValue): StepFailure {
+/**
+ * The failure of a step whose node command failed.
+ * @param acts whether the command changes something on its node. If it does and was ended after it began, only a person may repeat it.
+ */
+export function commandFailure(
+  error: { code: string; message: string } | null,
+  output: JsonValue,
+  acts: boolean,
+): StepFailure {
   const { code, message } = error ?? { code: 'failed', message: 'The node gave no reason.' };
-  return new StepFailure(code, message, { retryable: retryableCommandCodes.has(code), output });
+  const retryable = retryableCommandCodes.has(code) || (code === 'interrupted' && !acts);
+  return new StepFailure(code, message, { retryable, output });
 }
+
+/** Whether a call may have had a part of its effect, so that only a person may repeat it. */
+export const isInDoubt = ({ code, retryable }: StepFailure) =>
+  code === 'outcome_unknown' || (code === 'interrupted' && !retryable);
 
 /** The failure that an error out of a step amounts to; an error of ours that nobody foresaw keeps its text to itself. */
 export function toStepFailure(error: unknown): StepFailure {

@@ -1,4 +1,4 @@
-import { deviceInput, deviceTimeMs } from '../../shared/commands/define.ts';
+import { deviceInput, deviceTimeMs, limitTimeout } from '../../shared/commands/define.ts';
 import { maxOriginName, maxOriginReason } from '../../shared/commands/origin.ts';
 import type { CommandOrigin } from '../../shared/commands/origin.ts';
 import { approvedRequestText, systemRun } from '../../shared/commands/system.ts';
@@ -15,7 +15,7 @@ import { StepFailure, commandFailure, toStepFailure } from './failure.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
 import { smallOutputBytes } from './run-outputs.ts';
 import { splitNodeInput } from './skill.ts';
-import type { NodeSkill } from './skill.ts';
+import type { NodeSkill, Skill } from './skill.ts';
 
 /** After a command's own deadline the sweep ends it; this is when the run looks by itself, in seconds. */
 const commandGraceSeconds = 60;
@@ -26,10 +26,12 @@ export async function beginCommand(
   held: HeldRun,
   site: CallSite,
   skill: NodeSkill,
-  input: Record<string, unknown>,
+  asked: Record<string, unknown>,
 ): Promise<CallOutcome> {
   const { command } = skill;
-  const { nodeId } = splitNodeInput(input);
+  const { nodeId } = splitNodeInput(asked);
+  // The node ends the command itself within the time of the step: the hub could only lose sight of it.
+  const input = site.timeoutSeconds === undefined ? asked : limitTimeout(command, asked, site.timeoutSeconds * 1000);
   // A step's own call is judged in the transaction that sends it; an agent's before, so that its model hears of a refusal.
   if (command.needsApproval || site.call > 0)
     await held.read((tx) => deps.nodes.assertUsable(tx, held.run.tenant_id, nodeId, command));
@@ -42,13 +44,29 @@ export async function beginCommand(
     ...openApproval,
     kind: 'system.run',
     title: `${site.label ?? skill.title}: ${(input['argv'] as string[]).join(' ')}`.slice(0, 500),
-    message: 'A workflow asks to run exactly this on the node.',
+    message: `A workflow asks to run exactly this on the node.${await describeEarlier(deps, held, site, skill)}`,
     request: toStorableJson(input) as JsonObject,
     requestHash: hashOf(text),
     onTimeout: 'reject',
     expiresInSeconds:
       site.timeoutSeconds === undefined ? approvalSeconds : Math.max(1, Math.round(site.timeoutSeconds)),
   });
+}
+
+/** What approvers must know of an earlier try of a step whose command may have had an effect; empty without one. */
+export async function describeEarlier(
+  deps: EngineDependencies,
+  held: HeldRun,
+  site: CallSite,
+  skill: Skill,
+): Promise<string> {
+  if (skill.kind !== 'node' || !skill.command.acts) return '';
+  const { type } = skill.command;
+  const earlier = await held.read((tx) =>
+    deps.nodes.findEarlier(tx, { runId: held.runId, stepIndex: site.index, type }),
+  );
+  if (earlier === null) return '';
+  return ` An earlier try of this step sent ${type} to its node at ${earlier.handedOutAt.toISOString()} and ended with ${earlier.code}. The command may have had an effect already. Look at the machine before you approve.`;
 }
 
 /** Waits for a command, which is written in the transaction that lets the run go. */
@@ -140,7 +158,7 @@ export async function resumeCommand(
   deps: EngineDependencies,
   held: HeldRun,
   site: CallSite,
-  commandId: string,
+  { commandId, acts }: { commandId: string; acts: boolean },
 ): Promise<CallOutcome> {
   const read = (maxOutputBytes: number) =>
     throughOutages(held.signal, () => deps.nodes.readOutcome(held.run.tenant_id, commandId, maxOutputBytes));
@@ -163,7 +181,7 @@ export async function resumeCommand(
   if (command.status !== 'succeeded') {
     throw command.status === 'withdrawn'
       ? new StepFailure('withdrawn', 'The command was withdrawn.', { retryable: false })
-      : commandFailure(command.error, command.output);
+      : commandFailure(command.error, command.output, acts);
   }
   return {
     kind: 'done',

@@ -79,7 +79,7 @@ export interface CommandRequest {
   input: JsonObject;
   /** How long it may wait for the device. */
   waitMs: number;
-  /** When the step's own time is over; null without a limit. */
+  /** When the step's own time is over and the node must have ended the command; null without a limit. */
   deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
   /** What only the step knows of the command's origin; its run says the rest. */
@@ -127,6 +127,14 @@ export interface NodePort {
   announce(nodeId: string): void;
   /** How a command stands. An output of more than `maxOutputBytes` as JSON is left out. */
   readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null>;
+  /**
+   * The newest command of this type that a step sent in this or an earlier attempt of its flow, that reached its node, and that ended without success after it
+   * began or may have begun; null without one.
+   */
+  findEarlier(
+    tx: Transaction,
+    step: { runId: string; stepIndex: number; type: string },
+  ): Promise<{ code: string; handedOutAt: Date } | null>;
   /** What a person would read of a node's answer. */
   textOf(output: JsonValue): string;
 }

@@ -13,7 +13,7 @@ import { executeDirect } from './direct-call.ts';
 import { StepFailure, toStepFailure } from './failure.ts';
 import { beyondGrants } from './grants.ts';
 import type { EngineDependencies, HeldRun } from './held-run.ts';
-import { beginCommand, dispatch, resumeCommand } from './node-call.ts';
+import { beginCommand, describeEarlier, dispatch, resumeCommand } from './node-call.ts';
 import type { Approval } from './ports.ts';
 import type { StepWait } from './schema.ts';
 import { splitNodeInput } from './skill.ts';
@@ -56,9 +56,10 @@ export async function beginCall(
   const isGated = held.run.approvals_required_for?.some((pattern) => matchesGlob(pattern, skill.id)) === true;
   // A node's own gate asks in its own words, for exactly what the device will check.
   if (isGated && !(skill.kind === 'node' && skill.command.needsApproval))
-    return askOnce(deps, held, site, skill, () =>
-      held.working(site.index, () => askForSkill(deps, held, site, skill, rendered)),
-    );
+    return askOnce(deps, held, site, skill, async () => {
+      const earlier = await describeEarlier(deps, held, site, skill);
+      return held.working(site.index, () => askForSkill(deps, held, site, skill, rendered, earlier));
+    });
   return carryOut(deps, held, site, skill, input);
 }
 
@@ -84,11 +85,11 @@ export async function askOnce(
   held: HeldRun,
   site: CallSite,
   skill: Skill,
-  ask: () => Asked,
+  ask: () => Asked | Promise<Asked>,
 ): Promise<CallOutcome> {
   const settled = await settledApproval(deps, held, site);
   if (settled === null) {
-    const waiting = ask();
+    const waiting = await ask();
     // A further try of the very same thing was approved with the first one.
     const earlier =
       site.attempt === 1
@@ -112,7 +113,14 @@ export async function resumeCall(
 ): Promise<CallOutcome> {
   switch (wait.kind) {
     case 'node_command':
-      return asPromised(deps, skill, await resumeCommand(deps, held, site, wait.commandId));
+      return asPromised(
+        deps,
+        skill,
+        await resumeCommand(deps, held, site, {
+          commandId: wait.commandId,
+          acts: skill.kind !== 'node' || skill.command.acts,
+        }),
+      );
     case 'run':
       return asPromised(deps, skill, await resumeChild(held, site, wait.runId));
     case 'approval': {
@@ -140,8 +148,9 @@ function askForSkill(
   site: CallSite,
   skill: Skill,
   rendered: JsonValue,
+  earlier: string,
 ): Asked {
-  const message = `The policy of this workspace asks for an approval before ${skill.id}. What runs is exactly what is shown.`;
+  const message = `The policy of this workspace asks for an approval before ${skill.id}. What runs is exactly what is shown.${earlier}`;
   const request = { skillId: skill.id, input: toStorableJson(rendered) };
   return askApproval(deps, held, site, {
     ...openApproval,

@@ -29,6 +29,12 @@ function Outcome({ entry }: { entry: PastEntry }) {
   return <Badge tone={tone}>{words}</Badge>;
 }
 
+/** How long a command ran. Of a command whose companion was killed, only the longest possible time is known, if at all. */
+function lengthOf({ outcome, durationMs }: PastEntry): string {
+  if (outcome !== 'outcome_unknown') return durationOf(durationMs);
+  return durationMs === 0 ? 'duration unknown' : `at most ${durationOf(durationMs)}`;
+}
+
 /** Where a command came from: who started and who approved it, and why. */
 function Origin({ entry: { origin, approvedBy } }: { entry: PastEntry }) {
   return (
@@ -97,7 +103,7 @@ export const CommandRow = memo(function CommandRow({ entry, isShort = false }: C
         <div className="details">
           <time dateTime={entry.time}>{timeOf(entry.time)}</time>
           {/* What never began took no time worth telling. */}
-          {!isOwn && entry.began !== false && <span>{durationOf(entry.durationMs)}</span>}
+          {!isOwn && entry.began !== false && <span>{lengthOf(entry)}</span>}
           {isShort && entry.origin?.workflow !== undefined && (
             <span>
               workflow <Line text={entry.origin.workflow.name} />

@@ -22,6 +22,7 @@ const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   audit_unavailable: ['Refused: the log can not be written', 'bad'],
   program_runs: ['Refused: a program of a workflow runs', 'warning'],
   not_begun: ['Cut off before it began', 'plain'],
+  interrupted: ['Ended after it began', 'warning'],
   begun: ['Begun: its end is not recorded', 'warning'],
   exit_code: ['The program failed', 'bad'],
   invalid_input: ['Refused: the hub sent something wrong', 'bad'],
@@ -55,6 +56,8 @@ const reasonWords: Record<EndReason, readonly [words: string, tone: Tone]> = {
   owner_said_no: ['You said no', 'warning'],
   owner_did_not_answer: ['Refused: you did not answer in time', 'warning'],
   owner_not_asked: ['Refused: you could not be asked', 'warning'],
+  owner_paused: ['Ended: you paused', 'warning'],
+  owner_denied: ['Ended: no longer allowed', 'warning'],
   companion_stopped: ['Ended: the companion was stopped', 'plain'],
 };
 

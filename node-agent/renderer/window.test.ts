@@ -220,18 +220,45 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
       refused('paused', 'The owner of this machine paused the companion.', 3),
       anEntry({ type: 'owner.change', summary: 'allow screen', outcome: 'done', time: minutesAgo(4) }),
       anEntry({ type: 'system.run', outcome: 'paused', message: null, began: true, time: minutesAgo(5) }),
+      anEntry({
+        type: 'system.run',
+        outcome: 'interrupted',
+        message:
+          'The owner of this machine paused the companion. system.run had begun and was ended after 2.0 s; look at the machine before you retry.',
+        reason: 'owner_paused',
+        durationMs: 2_000,
+        began: true,
+        time: minutesAgo(6),
+      }),
+      anEntry({
+        type: 'system.run',
+        outcome: 'outcome_unknown',
+        message: null,
+        durationMs: 4_000,
+        began: true,
+        time: minutesAgo(7),
+      }),
     ];
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Activity');
     await expect
       .poll(() => page.locator('.command-row .badge').allTextContents())
-      .toEqual(['You said no', 'Refused: you did not answer in time', 'Refused: you had paused', 'Ended: you paused']);
+      .toEqual([
+        'You said no',
+        'Refused: you did not answer in time',
+        'Refused: you had paused',
+        'Ended: you paused',
+        'Ended: you paused',
+        'Cut off: nobody knows how far it got',
+      ]);
+    expect(await page.locator('.command-row').last().textContent()).toContain('at most 4 s');
     expect(await page.locator('.command-row .message').allTextContents()).toEqual([
       'You said no.',
       'You were asked, and did not answer within 120 s.',
       'You paused the companion.',
       'allow screen',
+      'You paused the companion. system.run had begun and was ended after 2.0 s; look at the machine before you retry.',
     ]);
     await page.getByRole('button', { name: 'What you did' }).click();
     await expect.poll(() => page.locator('.command-row').count()).toBe(1);

@@ -44,6 +44,10 @@ export type AuditLine = z.output<typeof auditLine>;
 /** How a machine is paired, as the log records it; null when it is not paired. */
 export type RecordedPairing = NonNullable<AuditLine['pairing']> | null;
 
+/** The part of an entry that is the same at the beginning and at the end of a command. */
+export const commandFacts = auditLine.pick({ summary: true, script: true, approvedBy: true, origin: true });
+export type CommandFacts = z.output<typeof commandFacts>;
+
 /** Parses one line of a log; null when it is no entry, such as a line that a crash cut off. */
 export function parseAuditLine(text: string): AuditLine | null {
   try {

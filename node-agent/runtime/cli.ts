@@ -160,7 +160,7 @@ addServiceCommands(context);
 const audit = program
   .command('audit')
   .description('show what workflows did on this machine, newest last')
-  .option('--limit <number>', 'lines at most', '50')
+  .option('--limit <number>', 'entries at most', '50')
   .addOption(json())
   .action((options: { limit: string; json?: boolean }) => {
     const limit = Number(options.limit);

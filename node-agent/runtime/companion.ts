@@ -211,11 +211,12 @@ export class Companion {
   #recover(): void {
     const { finished, unfinished } = this.#journal.recover();
     for (const result of finished) this.#report(result, true);
-    for (const { commandId, type, began } of unfinished) {
+    for (const { commandId, type, began, since, facts } of unfinished) {
+      const at = since === null ? '' : ` It began at ${since}.`;
       const [code, message] = began
         ? [
             'outcome_unknown',
-            `The companion was killed while ${type} was under way; look at the machine before you retry.`,
+            `The companion was killed while ${type} was under way; look at the machine before you retry.${at}`,
           ]
         : [
             'not_begun',
@@ -226,11 +227,10 @@ export class Companion {
         commandId,
         type,
         phase: 'ended',
-        summary: '',
-        approvedBy: null,
+        ...facts,
         outcome: code,
         message,
-        durationMs: 0,
+        durationMs: began && since !== null ? Math.max(0, Date.now() - Date.parse(since)) : 0,
         began,
       });
       this.#report({ commandId, result: { status: 'failed', error: { code, message } }, artifacts: [] });

@@ -15,9 +15,8 @@ import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
 import { captureHandlers } from './commands/capture.ts';
 import { fileHandlers, whyNotShared } from './commands/files.ts';
-import { CommandError } from './commands/handler.ts';
+import { CommandError, interruption } from './commands/handler.ts';
 import type {
-  Begins,
   Begun,
   CommandContext,
   CommandHandler,
@@ -186,7 +185,7 @@ export class Dispatcher implements AsyncDisposable {
 
   async #execute(command: ReceivedCommand): Promise<FinishedCommand> {
     const definition = isCommandType(command.type) ? (commands[command.type] as CommandDefinition) : undefined;
-    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, began: false, reason: null };
+    const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
     this.#running.set(command.id, {
       type: command.type,
@@ -195,7 +194,7 @@ export class Dispatcher implements AsyncDisposable {
       abort,
     });
     this.#options.onChange();
-    const startedAt = performance.now();
+    const receivedAt = performance.now();
     const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
       this.#running.delete(command.id),
     );
@@ -206,8 +205,8 @@ export class Dispatcher implements AsyncDisposable {
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
       message: result.error?.message ?? null,
       reason: entry.reason,
-      durationMs: Math.round(performance.now() - startedAt),
-      began: entry.began,
+      durationMs: Math.round(performance.now() - (entry.beganAt ?? receivedAt)),
+      began: entry.beganAt !== null,
     };
     try {
       this.#options.audit.appendLater(line);
@@ -247,9 +246,7 @@ export class Dispatcher implements AsyncDisposable {
     const artifacts: ResultArtifact[] = [];
     try {
       if (entry.acts && this.#options.journal.hasBegun(command.id)) return failed('outcome_unknown', begunBefore);
-      const result = await this.#run(command, definition, {
-        onBegin: () => this.#begin(command, entry),
-        onFailure: ({ reason }) => (entry.reason = reason),
+      const result = await this.#run(command, definition, entry, {
         signal,
         temporaryFolder,
         attach: (artifact) => artifacts.push(artifact),
@@ -274,20 +271,22 @@ export class Dispatcher implements AsyncDisposable {
   #begin(command: ReceivedCommand, entry: Begun): void {
     const { audit, journal } = this.#options;
     try {
-      audit.append({ ...lineOf(command), phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
-      if (!journal.begin(command.id, entry)) throw new CommandError('outcome_unknown', begunBefore);
+      const line = lineOf(command);
+      audit.append({ ...line, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
+      if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
     } catch (error) {
       throw error instanceof CommandError
         ? error
         : new CommandError('audit_unavailable', unwritable(error), { cause: error });
     }
-    entry.began = true;
+    entry.beganAt = performance.now();
   }
 
   async #run(
     command: ReceivedCommand,
     known: CommandDefinition | undefined,
-    { onBegin, onFailure, ...owned }: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'> & Begins,
+    entry: Begun,
+    owned: Pick<CommandContext, 'signal' | 'temporaryFolder' | 'attach'>,
   ): Promise<CommandResult> {
     try {
       const { folder, nodeId, prompts } = this.#options;
@@ -296,7 +295,8 @@ export class Dispatcher implements AsyncDisposable {
         nodeId,
         prompts,
         signal: owned.signal,
-        onAsk: () => this.#options.journal.receive(command.id, { type: command.type, acts: true }),
+        onAsk: () =>
+          this.#options.journal.receive(command.id, { type: command.type, acts: true, line: lineOf(command) }),
         onAnswer: (answer, words) =>
           this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
       });
@@ -321,7 +321,7 @@ export class Dispatcher implements AsyncDisposable {
             this.#options.readArtifact(command.id, artifactId, { signal: context.signal, maxBytes }),
         };
         context.signal.throwIfAborted();
-        onBegin();
+        this.#begin(command, entry);
         const handler = this.#handlers[command.type as CommandType] as CommandHandler<CommandType>;
         const output = await untilAborted(handler(input as never, context), context.signal);
         const reply = definition.reply.safeParse(output);
@@ -335,8 +335,13 @@ export class Dispatcher implements AsyncDisposable {
         clearTimeout(timer);
       }
     } catch (error) {
-      const failure = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
-      onFailure(failure);
+      const cause = error instanceof CommandError ? error : new CommandError('failed', (error as Error).message);
+      // What a handler reports after it was told to end follows from that.
+      const failure =
+        entry.beganAt !== null && owned.signal.aborted && cause.code !== 'timeout'
+          ? interruption(entry, owned.signal.reason as CommandError, performance.now() - entry.beganAt)
+          : cause;
+      entry.reason = failure.reason;
       return {
         status: 'failed',
         error: { code: failure.code, message: toStorableText(failure.message).slice(0, 4000) || 'It failed.' },

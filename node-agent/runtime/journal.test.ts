@@ -8,7 +8,8 @@ import { Companion } from './companion.ts';
 import { CompanionError, DataFolder } from './data-folder.ts';
 import { Journal } from './journal.ts';
 
-const entry = { type: 'system.run', acts: true };
+const line = { time: '2026-01-01T00:00:00.000Z', summary: 'sleep 40', approvedBy: 'mate', origin: null };
+const entry = { type: 'system.run', acts: true, line };
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'outrigger-journal-'));
@@ -26,6 +27,26 @@ test('a command that acts is begun once, whatever process asks', () => {
   const id = randomUUID();
   expect(openJournal().begin(id, entry)).toBe(true);
   expect(openJournal().begin(id, entry)).toBe(false);
+});
+
+test('a command that did not end is recovered with what its log entry said at its beginning', () => {
+  const [begun, waiting, earlier] = [randomUUID(), randomUUID(), randomUUID()];
+  const journal = openJournal();
+  journal.receive(begun, entry);
+  journal.begin(begun, entry);
+  journal.receive(waiting, entry);
+  mkdirSync(join(folder, earlier));
+  // As a version of the companion wrote it that kept no facts.
+  writeFileSync(join(folder, earlier, 'started.json'), JSON.stringify({ type: 'system.run', acts: true }));
+  const facts = { summary: 'sleep 40', approvedBy: 'mate', origin: null };
+  const { unfinished } = openJournal().recover();
+  expect(unfinished.toSorted((one, other) => (one.commandId < other.commandId ? -1 : 1))).toEqual(
+    [
+      { commandId: begun, type: 'system.run', began: true, since: line.time, facts },
+      { commandId: waiting, type: 'system.run', began: false, since: line.time, facts },
+      { commandId: earlier, type: 'system.run', began: true, since: null, facts: { summary: '', approvedBy: null } },
+    ].toSorted((one, other) => (one.commandId < other.commandId ? -1 : 1)),
+  );
 });
 
 test('a companion that can not read what was carried out does not run', async () => {

@@ -11,7 +11,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { CommandResult } from '../../shared/contract/nodes/command-result.ts';
+import { commandFacts } from './audit-line.ts';
+import type { CommandFacts } from './audit-line.ts';
 import { CompanionError } from './data-folder.ts';
 import { syncFolder } from './file-lines.ts';
 
@@ -33,14 +36,21 @@ export interface FinishedCommand {
 export interface UnfinishedCommand {
   commandId: string;
   type: string;
-  acts: boolean;
   /** False where it waited for its owner, so that nothing was done. */
   began: boolean;
+  /** When it began, or began to wait; null where an earlier version of the companion received it. */
+  since: string | null;
+  facts: CommandFacts;
 }
 
 interface StartedEntry {
   type: string;
   acts: boolean;
+}
+
+/** A command before it ends, with the facts that the log needs should its companion be killed. */
+interface OpenEntry extends StartedEntry {
+  line: CommandFacts & { time: string };
 }
 
 const maxRemembered = 10_000;
@@ -89,8 +99,8 @@ export class Journal {
   }
 
   /** Enters a command that acts and waits for its owner, so that a companion that dies meanwhile knows that nothing was done. */
-  receive(commandId: string, { type, acts }: StartedEntry): void {
-    if (acts && !this.#seen.has(commandId)) this.#enter(commandId, 'received.json', { type, acts });
+  receive(commandId: string, { type, acts, line }: OpenEntry): void {
+    if (acts && !this.#seen.has(commandId)) this.#enter(commandId, 'received.json', { type, acts, line });
   }
 
   /** Whether a command that acts began before, so that it must not begin again. */
@@ -102,11 +112,11 @@ export class Journal {
    * Enters a command before it begins, one that acts on the disk; false when it acts and was seen before, so that it must not be
    * carried out again.
    */
-  begin(commandId: string, { type, acts }: StartedEntry): boolean {
+  begin(commandId: string, { type, acts, line }: OpenEntry): boolean {
     // A command that only reads may be done again, and is when its lease ran out; only one that acts is worth the disk.
     if (!acts) return true;
     if (this.#seen.has(commandId)) return false;
-    this.#enter(commandId, 'started.json', { type, acts });
+    this.#enter(commandId, 'started.json', { type, acts, line });
     this.#remember(commandId);
     return true;
   }
@@ -129,13 +139,13 @@ export class Journal {
     for (const entry of readdirSync(this.#folder, { withFileTypes: true })) {
       if (!entry.isDirectory()) continue;
       const done = readJson(join(this.#folder, entry.name, 'finished.json')) as FinishedCommand | null;
-      const started = readJson(join(this.#folder, entry.name, 'started.json')) as StartedEntry | null;
-      const received = readJson(join(this.#folder, entry.name, 'received.json')) as StartedEntry | null;
+      const started = readJson(join(this.#folder, entry.name, 'started.json')) as Partial<OpenEntry> | null;
+      const received = readJson(join(this.#folder, entry.name, 'received.json')) as Partial<OpenEntry> | null;
       // Whatever else stands there is no result: sent, it would be refused for ever.
       if (done?.commandId === entry.name && typeof done.result === 'object' && Array.isArray(done.artifacts))
         finished.push(done);
-      else if (started?.acts === true) unfinished.push({ commandId: entry.name, ...started, began: true });
-      else if (received?.acts === true) unfinished.push({ commandId: entry.name, ...received, began: false });
+      else if (started?.acts === true) unfinished.push(unfinishedOf(entry.name, started, true));
+      else if (received?.acts === true) unfinished.push(unfinishedOf(entry.name, received, false));
       else rmSync(join(this.#folder, entry.name), { recursive: true, force: true });
     }
     return { finished, unfinished };
@@ -178,6 +188,12 @@ function readIds(path: string): string[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+}
+
+function unfinishedOf(commandId: string, { type, line }: Partial<OpenEntry>, began: boolean): UnfinishedCommand {
+  const since = z.iso.datetime().safeParse(line?.time).data ?? null;
+  const facts = commandFacts.safeParse(line).data ?? { summary: '', approvedBy: null };
+  return { commandId, type: String(type), began, since, facts };
 }
 
 function readJson(path: string): unknown {

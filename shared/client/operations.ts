@@ -1354,7 +1354,7 @@ export interface Command {
   input: JsonObject;
   /** After this the hub no longer wants the answer */
   expiresAt: string;
-  /** The same as a time from now on, whatever the clock of the device says */
+  /** Milliseconds from now in which the device must end the command, whatever its own clock says; at the latest `expiresAt` */
   endsInMs: number;
   /** Seconds until the command is handed out again unless a heartbeat extends the lease */
   leaseSeconds: number;
@@ -1433,7 +1433,7 @@ export interface CommandResult {
   output?: unknown;
   /** Why the command failed; only with `failed` */
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, interrupted, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     /** What went wrong, for people; at most 4,000 characters */
     message: string;

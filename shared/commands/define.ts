@@ -64,6 +64,20 @@ export function deviceInput<Input extends object>(command: Pick<CommandDefinitio
   return Object.fromEntries(kept) as Input;
 }
 
+/** Shortest `timeoutMs` that commands take. */
+const minTimeoutMs = 100;
+
+/** The input of a command with a `timeoutMs` that is not above a limit; unchanged for commands that take none. */
+export function limitTimeout<Input extends object>(
+  command: Pick<CommandDefinition, 'input' | 'timeoutMs'>,
+  input: Input,
+  limitMs: number,
+): Input {
+  if (!Object.hasOwn(command.input.shape, 'timeoutMs')) return input;
+  const ownMs = (input as { timeoutMs?: number }).timeoutMs ?? command.timeoutMs;
+  return ownMs <= limitMs ? input : { ...input, timeoutMs: Math.max(minTimeoutMs, Math.floor(limitMs)) };
+}
+
 /** How long a device may have a command with this input, in milliseconds: its own time and that of its owner to answer. */
 export function deviceTimeMs(command: CommandDefinition, input: object): number {
   return ((input as { timeoutMs?: number }).timeoutMs ?? command.timeoutMs) + command.promptMs;

@@ -70,7 +70,14 @@ export const promptAnswers = ['deny', ...promptDecisions] as const;
 export type PromptAnswer = (typeof promptAnswers)[number];
 
 /** What an outcome does not tell of why a command did not run, or not to its end. */
-export const endReasons = ['owner_said_no', 'owner_did_not_answer', 'owner_not_asked', 'companion_stopped'] as const;
+export const endReasons = [
+  'owner_said_no',
+  'owner_did_not_answer',
+  'owner_not_asked',
+  'owner_paused',
+  'owner_denied',
+  'companion_stopped',
+] as const;
 export type EndReason = (typeof endReasons)[number];
 
 /** A command that is over, and what became of it; or what the owner did themselves (`owner.change`, `owner.answer`), with what it was as summary. */
@@ -91,7 +98,9 @@ export const historyEntry = z.object({
     ),
   message: z.string().nullable(),
   reason: z.enum(endReasons).nullable().default(null).catch(null),
-  durationMs: z.number(),
+  durationMs: z
+    .number()
+    .describe('From the beginning to the end; with `outcome_unknown` the most that it can have been'),
   /** Whether it had begun: one that was refused had not. */
   began: z.boolean(),
   /** Whether the picture that was sent is kept, for `picture`. */

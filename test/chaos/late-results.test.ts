@@ -115,17 +115,36 @@ describe('a result that comes after its command was given up', () => {
     expect(await report(commandId)).toMatchObject({ status: 'succeeded', recorded: false });
   });
 
-  test('tells why it failed in truth', async () => {
+  test('is recorded at the command and changes no error of the step when it is a failure', async () => {
     const { runId, commandId } = await lost([click(), log]);
     expect((await read(runId)).status).toBe('failed');
     await report(commandId, {
       status: 'failed',
       error: { code: 'denied_by_device', message: 'The owner does not allow it.' },
     });
-    expect(await read(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device', stepIndex: 0 } });
+    expect(await read(runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown', stepIndex: 0 },
+      stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'pending' }],
+    });
+    expect(await commandRow(commandId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+    expect(await audited(runId)).toMatchObject([
+      { endedBefore: 'outcome_unknown', status: 'failed', runGoesOn: false },
+    ]);
   });
 
-  test('changes nothing of a later attempt, and is shown at the step of its own', async () => {
+  test('changes no error of the command when the page was closed because the run had ended', async () => {
+    const { runId, commandId } = await lost([click(), log]);
+    expect((await read(runId)).status).toBe('failed');
+    await report(commandId, {
+      status: 'failed',
+      error: { code: 'page_closed', message: 'The page p1 is not open: its run is over.' },
+    });
+    expect((await read(runId)).stepsResultJson[0]?.error?.code).toBe('outcome_unknown');
+    expect(await commandRow(commandId)).toMatchObject({ error: { code: 'outcome_unknown' }, overdue: false });
+  });
+
+  test('changes nothing of a run that has a later attempt, and nothing of that attempt', async () => {
     const { runId, commandId } = await lost([click(), log]);
     await read(runId);
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
@@ -134,7 +153,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await read(runId)).toMatchObject({
       status: 'failed',
       error: { code: 'outcome_unknown' },
-      stepsResultJson: [{ status: 'succeeded', output: clicked.output }, { status: 'pending' }],
+      stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'pending' }],
     });
     expect((await read(retried.id, 0)).status).toBe('running');
     await report(second.commandId);
@@ -142,7 +161,7 @@ describe('a result that comes after its command was given up', () => {
     expect(await audited(runId)).toMatchObject([{ runGoesOn: false }]);
   });
 
-  test('is shown at a step that the run went on without', async () => {
+  test('changes nothing of a step that the run went on without', async () => {
     const { runId, commandId } = await lost([click({ continueOnError: true }), log]);
     expect(await read(runId)).toMatchObject({
       status: 'succeeded',
@@ -151,15 +170,45 @@ describe('a result that comes after its command was given up', () => {
     await report(commandId);
     expect(await read(runId)).toMatchObject({
       status: 'succeeded',
-      stepsResultJson: [{ status: 'succeeded', output: clicked.output, error: null }, { status: 'succeeded' }],
+      stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'succeeded' }],
     });
-    // And counts among what the run keeps.
-    expect(
-      await database.query(
-        'select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0',
-        [runId],
-      ),
-    ).toEqual([{ counted: true }]);
+    expect(await commandRow(commandId)).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('is in time when the device keeps to the timeoutMs that it got, which is within the time of the step', async () => {
+    const runId = await begin([click({ timeoutSeconds: 5 }), log]);
+    const { commands } = await hub
+      .client(device.secret)
+      .call('pollAutomationNodeCommands', { params: { id: device.nodeId }, query: { wait: 20, max: 1 } });
+    const [command] = commands;
+    expect(command?.input['timeoutMs']).toBeLessThanOrEqual(5_000);
+    expect(command?.endsInMs).toBeLessThanOrEqual(5_000);
+    // The hub waits longer than the device works.
+    const [row] = await database.query<{ isLater: boolean }>(
+      `select expires_at > created_at + interval '10 seconds' as "isLater" from node_commands where id = $1`,
+      [command?.id],
+    );
+    expect(row?.isLater).toBe(true);
+    await report(command?.id as string);
+    expect((await read(runId)).status).toBe('succeeded');
+  });
+
+  test('says that the time of the step was over when the device still works after it', async () => {
+    const { runId, commandId } = await take(await begin([click({ timeoutSeconds: 5 }), log]));
+    await database.query(
+      `update node_commands set deadline_at = now() - interval '1 second', expires_at = now() - interval '1 second' where id = $1`,
+      [commandId],
+    );
+    expect(await read(runId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'outcome_unknown', message: expect.stringContaining('timeoutSeconds of its step') as string },
+    });
+    // The device must end the command.
+    const { withdrawn } = await hub.client(device.secret).call('pollAutomationNodeCommands', {
+      params: { id: device.nodeId },
+      query: { running: commandId, runningIsComplete: 'true' },
+    });
+    expect(withdrawn).toEqual([commandId]);
   });
 
   test("does not undo the end of the step's own time, but a retry goes on after what was done", async () => {
@@ -171,8 +220,16 @@ describe('a result that comes after its command was given up', () => {
     await report(commandId);
     expect(await read(runId)).toMatchObject({
       status: 'failed',
+      error: { code: 'outcome_unknown' },
       stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
     });
+    // The output counts among the bytes that the run keeps.
+    expect(
+      await database.query(
+        'select output_bytes = octet_length(output::text) + octet_length(output_text) as counted from run_steps where run_id = $1 and index = 0',
+        [runId],
+      ),
+    ).toEqual([{ counted: true }]);
     const retried = await api.call('retryAutomationRun', { params: { id: runId } });
     expect(await read(retried.id)).toMatchObject({ status: 'succeeded' });
   });

@@ -487,7 +487,7 @@ describe('the owner', () => {
     await approve(runId);
     await expect.poll(() => processesWith('sleep\u00003434').length).toBe(1);
     expect(await companion.cli('pause')).toMatchObject({ code: 0 });
-    expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
+    expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
     expect(processesWith('sleep\u00003434')).toEqual([]);
     expect(await one('node.ping')).toMatchObject({ error: { code: 'paused' } });
     await companion.cli('resume');
@@ -516,7 +516,7 @@ describe('the owner', () => {
       await approve(runId);
       await expect.poll(() => processesWith(`sleep\u0000${number}`).length).toBe(1);
       writeFileSync(path, JSON.stringify({ ...settings, system: { ...settings.system, ...changes } }));
-      expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+      expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
       expect(processesWith(`sleep\u0000${number}`)).toEqual([]);
       writeFileSync(path, before);
       await companion.cli('settings', 'accept');
@@ -585,7 +585,8 @@ describe('the hub', () => {
     const audit = JSON.parse((await revoked.cli('audit', '--json')).stdout) as { type: string }[];
     expect(audit.at(-1)).toMatchObject({
       type: 'system.run',
-      outcome: 'withdrawn',
+      outcome: 'interrupted',
+      reason: 'companion_stopped',
       approvedBy: expect.any(String) as string,
     });
     expect(await runCompanionCli(['run'], { OUTRIGGER_COMPANION_HOME: revoked.home })).toMatchObject({

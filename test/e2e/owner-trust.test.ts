@@ -272,7 +272,7 @@ test('a companion that is killed while it asks its owner reports that nothing be
   await companion.start();
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'not_begun' } });
   expect(await json<object[]>(companion, 'audit', '--limit', '1')).toMatchObject([
-    { type: 'system.run', outcome: 'not_begun', began: false },
+    { type: 'system.run', outcome: 'not_begun', began: false, summary: expect.stringContaining(file) as string },
   ]);
   expect(readdirSync(companion.shared)).toEqual([]);
 });

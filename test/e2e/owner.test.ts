@@ -157,7 +157,7 @@ test('what is allowed for a time ends with it, also in the middle of a command',
   const near = JSON.parse(readFileSync(settings(), 'utf8')) as { until: { system: string } };
   near.until.system = new Date(Date.now() + 1_500).toISOString();
   writeFileSync(settings(), JSON.stringify(near));
-  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'denied_by_device' } });
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
   expect(processesWith('sleep\u00003471')).toEqual([]);
   expect(await settled(await begin({ argv: ['true'] }))).toMatchObject({ error: { code: 'denied_by_device' } });
   expect(await cli('status')).toContain('allowed    nothing');
@@ -168,7 +168,7 @@ test('a pause ends a program that does not want to end', async () => {
   const runId = await begin({ argv: ['sh', '-c', 'trap "" TERM; while :; do sleep 0.1; : stubborn-3472; done'] });
   await expect.poll(() => processesWith('stubborn-3472').length).toBeGreaterThan(0);
   await cli('pause');
-  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'paused' } });
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
   await expect.poll(() => processesWith('stubborn-3472')).toEqual([]);
 });
 

@@ -149,6 +149,27 @@ export async function endLocked(
   return { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt };
 }
 
+/** Codes of a failed command that began on its node, or may have. */
+const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
+
+/** The newest command of a step, over all attempts of its flow, that ended without success after it began or may have begun. */
+export async function findEarlier(
+  tx: Transaction,
+  { runId, stepIndex, type }: { runId: string; stepIndex: number; type: string },
+): Promise<{ code: string; handedOutAt: Date } | null> {
+  const { rows } = await tx.query<{ code: string; handed_out_at: Date }>(
+    'find_earlier_command',
+    `SELECT CASE WHEN c.status = 'withdrawn' THEN c.status ELSE c.error->>'code' END AS code, c.handed_out_at
+     FROM runs r JOIN runs attempt ON attempt.flow_id = r.flow_id JOIN node_commands c ON c.run_id = attempt.id
+     WHERE r.id = $1 AND c.step_index = $2 AND c.type = $3 AND c.handed_out_at IS NOT NULL
+       AND (c.status = 'withdrawn' OR c.status = 'failed' AND c.error->>'code' = ANY($4))
+     ORDER BY c.handed_out_at DESC LIMIT 1`,
+    [runId, stepIndex, type, codesAfterBegin],
+  );
+  const [found] = rows;
+  return found === undefined ? null : { code: found.code, handedOutAt: found.handed_out_at };
+}
+
 interface EndedRow {
   run_id: string;
   /** As it is stored. */

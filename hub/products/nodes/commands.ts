@@ -38,7 +38,7 @@ export interface DispatchRequest {
   input: JsonObject;
   /** How long to wait for the node to take it, in milliseconds. */
   waitMs: number;
-  /** The end of the step's own time, if it has one. */
+  /** The end of the step's own time, if it has one; the hub waits a little longer for the result. */
   deadlineInSeconds: number | null;
   approval: NodeCommandRow['approval'];
   origin: CommandRequest['origin'];
@@ -112,8 +112,8 @@ export class NodeCommands {
         approval === null ? null : JSON.stringify(approval),
         command.acts,
         deviceTimeMs(command, input),
-        request.deadlineInSeconds,
-        request.waitMs / 1000,
+        request.deadlineInSeconds === null ? null : request.deadlineInSeconds + graceMs / 1000,
+        Math.min(request.waitMs / 1000, request.deadlineInSeconds ?? Infinity),
         poll !== null,
         graceMs,
         leaseSeconds,
@@ -244,6 +244,7 @@ export class NodeCommands {
               .select({
                 row: nodeCommands,
                 isOver: sql<boolean>`${latest} <= now()`,
+                isLate: sql<boolean>`coalesce(${nodeCommands.deadlineAt} <= now(), false)`,
                 isRevoked: sql<boolean>`EXISTS (SELECT FROM nodes WHERE nodes.id = ${nodeCommands.nodeId} AND nodes.revoked_at IS NOT NULL)`,
               })
               .from(nodeCommands)
@@ -251,7 +252,7 @@ export class NodeCommands {
               .orderBy(nodeCommands.id)
               .for('update', { skipLocked: true });
       const ended: string[] = [];
-      for (const { row, isOver, isRevoked } of due) {
+      for (const { row, isOver, isLate, isRevoked } of due) {
         if (row.status === 'leased' && !row.acts && !isOver && !isRevoked) {
           await tx
             .update(nodeCommands)
@@ -264,7 +265,7 @@ export class NodeCommands {
           continue;
         }
         // Remains only if the hub crashed between the two transactions of a revocation.
-        const error = isRevoked ? nodeRevoked : overdueError(row);
+        const error = isRevoked ? nodeRevoked : overdueError(row, isLate);
         const failed = await markEnded(tx, row.id, 'failed', { error, overdue: !isRevoked });
         if (failed !== undefined) ended.push(failed.run_id);
       }
@@ -277,9 +278,19 @@ export class NodeCommands {
   }
 }
 
-function overdueError(row: NodeCommandRow): { code: string; message: string } {
+/** @param isLate whether the time of the step is over, whatever the node reports. */
+function overdueError(row: NodeCommandRow, isLate: boolean): { code: string; message: string } {
   if (row.status === 'pending')
     return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
+  if (isLate) {
+    const message = 'The command took longer than the timeoutSeconds of its step';
+    return row.acts
+      ? {
+          code: 'outcome_unknown',
+          message: `${message}, and the node has not reported its end; look at the machine before you retry.`,
+        }
+      : { code: 'timeout', message: `${message}.` };
+  }
   if (row.acts)
     return {
       code: 'outcome_unknown',

@@ -1,5 +1,6 @@
 import type { NodePort } from '../../engine/index.ts';
 import { assertedText } from '../../platform/db/errors.ts';
+import { findEarlier } from './command-rows.ts';
 import type { NodeCommands } from './commands.ts';
 import { takeBack } from './hand-out.ts';
 import { textOfOutput } from './output-text.ts';
@@ -21,5 +22,6 @@ export const nodePort = (commands: NodeCommands): NodePort => ({
   takeBack: (tx, commandId) => takeBack(tx, commandId),
   announce: (nodeId) => commands.announce(nodeId),
   readOutcome: (tenantId, commandId, maxOutputBytes) => commands.readOutcome(tenantId, commandId, maxOutputBytes),
+  findEarlier,
   textOf: textOfOutput,
 });

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { commands as catalog, isCommandType } from '../../../shared/commands/catalog.ts';
-import { deviceInput } from '../../../shared/commands/define.ts';
+import { deviceInput, limitTimeout } from '../../../shared/commands/define.ts';
 import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import { nodes as resource } from '../../../shared/contract/nodes/nodes.ts';
 import type { JsonObject } from '../../../shared/json.ts';
@@ -146,13 +146,23 @@ export const presentCommand = ({
 }: Pick<NodeCommandRow, 'id' | 'type' | 'input' | 'expiresAt' | 'approval' | 'origin'> & { endsInMs: number }) => ({
   id,
   type,
-  input: isCommandType(type) ? deviceInput(catalog[type] as CommandDefinition, input) : input,
+  input: isCommandType(type) ? inputFor(catalog[type] as CommandDefinition, input, { approval, endsInMs }) : input,
   expiresAt: expiresAt.toISOString(),
   endsInMs: Math.max(0, Math.round(endsInMs)),
   leaseSeconds,
   ...(approval === null ? {} : { approval }),
   ...(origin === null ? {} : { origin }),
 });
+
+/** The input of a command as its device gets it: with the time that is left, unless an approval binds the whole input. */
+function inputFor(
+  command: CommandDefinition,
+  input: JsonObject,
+  { approval, endsInMs }: Pick<NodeCommandRow, 'approval'> & { endsInMs: number },
+): JsonObject {
+  const own = deviceInput(command, input);
+  return approval === null ? limitTimeout(command, own, endsInMs) : own;
+}
 
 /** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
 export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
@@ -184,7 +194,7 @@ export async function takeBack(tx: Transaction, commandId: string): Promise<void
 
 /**
  * Extends the leases of commands that a device holds, running or waiting to be handed over; answers those that it should stop.
- * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth.
+ * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth, unless the time of its step is over.
  */
 export async function extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
   if (running.length === 0) return [];
@@ -199,7 +209,7 @@ export async function extendLeases(tx: Transaction, nodeId: string, running: str
      SELECT id FROM extended
      UNION ALL
      SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
-     WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND r.status <> 'cancelled' AND ${isCallOfStep}
+     WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND coalesce(c.deadline_at > now(), true) AND r.status <> 'cancelled' AND ${isCallOfStep}
        AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
     [nodeId, running, leaseSeconds, handOverSeconds],
   );
@@ -256,8 +266,8 @@ interface LeasedRow {
   origin: NodeCommandRow['origin'];
 }
 
-/** Milliseconds until a command ends, as SQL. */
-export const endsInMs = 'extract(epoch from expires_at - clock_timestamp())::float8 * 1000';
+/** Milliseconds until a device must end a command, as SQL: the deadline of the hub is later, so that the result arrives before it. */
+export const endsInMs = `extract(epoch from least(expires_at, deadline_at - make_interval(secs => ${graceMs / 1000})) - clock_timestamp())::float8 * 1000`;
 
 async function lease(tx: Transaction, nodeId: string, max: number): Promise<LeasedRow[]> {
   if (max === 0) return [];

@@ -15,9 +15,14 @@ interface Outcome {
   error?: NonNullable<NodeCommandRow['error']>;
 }
 
+/** What a device reports of a command whose page or whose run the hub itself ended meanwhile. */
+const codesOfCleanUp = ['page_closed', 'withdrawn'];
+
 interface Circumstances {
   [column: string]: unknown;
   status: string;
+  /** Whether the run failed at this step, so that no later step read its error. */
+  failed_there: boolean;
   /** Whether the run failed at this step, for this error, lately, and nothing came of it. */
   failed_of_it: boolean;
   flow_id: string;
@@ -29,10 +34,11 @@ interface Circumstances {
 }
 
 /**
- * Takes the result of a command that the hub had ended for want of one: its row, the log of changes and the step of its run show
- * what is true. A run that waits for it still, or failed for nothing else, goes on from there as if it had come in time, unless
- * that failure had consequences: a later attempt, a parent or an error workflow that went on with it, or the end of the step's own
- * time. The caller holds the locks of the run and the command.
+ * Records the result of a command that the hub had ended because no result came. The row of the command and the audit log show it. A run that still
+ * waits for the command goes on. A run that failed only because of the missing result goes on if the command succeeded, unless the failure had
+ * consequences: a later attempt, a parent run or an error workflow that used it, or the end of the step's own time.
+ * A step that has ended keeps its status and error. One exception: where a run failed at a step and its command succeeded, the step becomes
+ * succeeded, so that a retry does not repeat the command. The caller holds the locks of the run and the command.
  */
 export async function takeLateResult(
   tx: Transaction,
@@ -42,20 +48,22 @@ export async function takeLateResult(
 ): Promise<PromisedJob[]> {
   const { id: commandId, runId, stepIndex, tenantId, nodeId } = row;
   const code = row.error?.code ?? null;
+  const circumstances = await readCircumstances(tx, row, code);
+  const followsFromCleanUp = isFinal(circumstances.status) && codesOfCleanUp.includes(outcome.error?.code ?? '');
   await tx.query(
     'correct_command',
     'UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = false, finished_at = now() WHERE id = $1',
-    [commandId, status, json(outcome.output), json(outcome.error)],
+    [commandId, status, json(outcome.output), json(followsFromCleanUp ? (row.error ?? undefined) : outcome.error)],
   );
-  const circumstances = await readCircumstances(tx, row, code);
   const { step_wait: stepWait } = circumstances;
   const wait = stepWait?.kind === 'retry' ? stepWait.of : stepWait;
   const isWaitedFor = wait?.kind === 'node_command' && wait.commandId === commandId && !isFinal(circumstances.status);
-  const reopens =
-    isWaitedFor ||
-    (circumstances.failed_of_it &&
-      circumstances.is_current === true &&
-      (await isLatestAttempt(tx, circumstances.flow_id, runId)));
+  const isNeeded =
+    status === 'succeeded' &&
+    circumstances.failed_there &&
+    circumstances.is_current === true &&
+    (await isLatestAttempt(tx, circumstances.flow_id, runId));
+  const reopens = isWaitedFor || (isNeeded && circumstances.failed_of_it);
   const details: JsonObject = { commandId, type: row.type, stepIndex, endedBefore: code, status, runGoesOn: reopens };
   await recordAudit(tx, {
     tenantId,
@@ -67,18 +75,15 @@ export async function takeLateResult(
   });
   if (reopens) return [await reopenRun(tx, { tenantId, runId }, stepIndex, { kind: 'node_command', commandId })];
   const isStepOfIt =
-    row.call === 0 &&
-    circumstances.step_status === 'failed' &&
-    circumstances.is_current === true &&
-    circumstances.step_error?.code === code;
-  if (isStepOfIt) await correctStep(tx, row, status, outcome);
+    row.call === 0 && circumstances.step_status === 'failed' && circumstances.step_error?.code === code;
+  if (isNeeded && isStepOfIt) await completeStep(tx, row, outcome.output ?? null);
   return [];
 }
 
 async function readCircumstances(tx: Transaction, row: LockedCommand, code: string | null): Promise<Circumstances> {
   const { rows } = await tx.query<Circumstances>(
     'late_result_circumstances',
-    `SELECT r.status, r.flow_id, s.status AS step_status, ${isCallOfStep} AS is_current, s.wait AS step_wait, s.error AS step_error,
+    `SELECT r.status, r.flow_id, r.status = 'failed' AND r.next_step = $2 AS failed_there, s.status AS step_status, ${isCallOfStep} AS is_current, s.wait AS step_wait, s.error AS step_error,
        (r.status = 'failed' AND r.next_step = $2 AND r.error->>'code' = $3 AND (r.error->>'stepIndex')::int = $2
          AND r.finished_at > now() - make_interval(secs => $5) AND r.parent_run_id IS NULL AND coalesce($4::timestamptz > now(), true)
          AND NOT EXISTS (
@@ -91,19 +96,12 @@ async function readCircumstances(tx: Transaction, row: LockedCommand, code: stri
   return rows[0] as Circumstances;
 }
 
-/** Shows at a step of a run that went on or stays ended what its command came to: a retry goes on after a step that succeeded. */
-async function correctStep(
-  tx: Transaction,
-  { runId, stepIndex }: LockedCommand,
-  status: 'succeeded' | 'failed',
-  { output, error }: Outcome,
-): Promise<void> {
-  const text = status === 'succeeded' ? textOfOutput(output ?? null).slice(0, 200_000) : null;
-  const failure = error === undefined ? null : { ...error, stepIndex };
+/** Marks the step at which a run failed as succeeded, so that a retry goes on after it. The error of the run stays. */
+async function completeStep(tx: Transaction, { runId, stepIndex }: LockedCommand, output: JsonValue): Promise<void> {
   await tx.query(
-    'correct_step',
-    'UPDATE run_steps SET status = $3, output = $4::jsonb, output_text = $5::text, error = $6, output_bytes = coalesce(octet_length($4::jsonb::text), 0) + coalesce(octet_length($5::text), 0) WHERE run_id = $1 AND index = $2',
-    [runId, stepIndex, status, json(output), text, json(failure)],
+    'complete_step',
+    `UPDATE run_steps SET status = 'succeeded', output = $3::jsonb, output_text = $4::text, error = NULL, output_bytes = coalesce(octet_length($3::jsonb::text), 0) + octet_length($4::text) WHERE run_id = $1 AND index = $2`,
+    [runId, stepIndex, json(output), textOfOutput(output).slice(0, 200_000)],
   );
 }
 

@@ -68,12 +68,30 @@ export class CommandError extends Error {
 export interface Begun {
   type: string;
   acts: boolean;
-  began: boolean;
+  /** When it began, by `performance.now()`; null for a command that did not begin. */
+  beganAt: number | null;
   reason: EndReason | null;
 }
 
-/** Hears when a command begins, and why it did not succeed. */
-export interface Begins {
-  onBegin: () => void;
-  onFailure: (failure: CommandError) => void;
+/**
+ * The failure of a command that was ended after it began: by its owner, by the hub or with the companion. The cause alone reads like the refusal of a
+ * command that never began, and a command that acts must not be repeated as if it was one.
+ */
+export function interruption(
+  { type, acts }: Pick<Begun, 'type' | 'acts'>,
+  cause: CommandError,
+  ranMs: number,
+): CommandError {
+  const isWithdrawnByHub = cause.code === 'withdrawn' && cause.reason === null;
+  const advice = acts ? '; look at the machine before you retry' : '';
+  return new CommandError(
+    isWithdrawnByHub ? 'withdrawn' : 'interrupted',
+    `${cause.message.replace(/\.?$/, '.')} ${type} had begun and was ended after ${(ranMs / 1000).toFixed(1)} s${advice}.`,
+    {
+      cause,
+      ...(isWithdrawnByHub
+        ? {}
+        : { reason: cause.reason ?? (cause.code === 'paused' ? 'owner_paused' : 'owner_denied') }),
+    },
+  );
 }

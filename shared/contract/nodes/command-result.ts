@@ -15,6 +15,7 @@ const commandErrorCodes = [
   'audit_unavailable',
   'protected_path',
   'not_begun',
+  'interrupted',
   'approval_mismatch',
   'invalid_input',
   'not_found',

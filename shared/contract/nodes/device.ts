@@ -238,7 +238,12 @@ export const polledCommand = named(
     type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
     input: z.record(z.string(), z.unknown()).describe('Input of the command; its fields depend on `type`'),
     expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
-    endsInMs: z.int().min(0).describe('The same as a time from now on, whatever the clock of the device says'),
+    endsInMs: z
+      .int()
+      .min(0)
+      .describe(
+        'Milliseconds from now in which the device must end the command, whatever its own clock says; at the latest `expiresAt`',
+      ),
     leaseSeconds: z
       .int()
       .describe('Seconds until the command is handed out again unless a heartbeat extends the lease'),
