@@ -144,10 +144,11 @@ export function createAutomations(
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     hasOwnModel: settings.ai !== null,
   });
-  const memory = new Memory({ db, cursors });
+  const memory = new Memory({ db, cursors, answerMemory });
   const approvals = new Approvals({
     db,
     cursors,
+    answerMemory,
     dispatch,
     untilSettled: (tenantId, runId) => runs.reader.get(tenantId, runId, { waitSeconds: settleSeconds }),
   });
@@ -167,7 +168,14 @@ export function createAutomations(
   const logs = new Logs({ db, cursors, live });
   const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
   const packRules = { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf };
-  const packs = new Packs({ db, workflows, limits, rules: packRules, sdkSkills: () => describeSkills(skills) });
+  const packs = new Packs({
+    db,
+    answerMemory,
+    workflows,
+    limits,
+    rules: packRules,
+    sdkSkills: () => describeSkills(skills),
+  });
   const hubPacks = new HubPacks({ db, cursors, rules: packRules });
   const routes: Route[] = [
     ...workflowRoutes(workflows),

@@ -35,6 +35,9 @@ export interface LinkedApproval {
   state: 'open' | 'voted' | 'approved' | 'rejected' | 'over';
 }
 
+/** What of an approval a mail needs. */
+type MailedApproval = Pick<ApprovalRow, 'id' | 'tenantId' | 'title' | 'message'>;
+
 const mailDeadlineMs = 30_000;
 /** A mail that is on its way for so long was in the hands of a process that died, in seconds. */
 const abandonedSeconds = 120;
@@ -152,7 +155,12 @@ export class ApprovalLinks {
     const due = await db.system(
       (tx) =>
         tx
-          .select()
+          .select({
+            id: approvals.id,
+            tenantId: approvals.tenantId,
+            title: approvals.title,
+            message: approvals.message,
+          })
           .from(approvals)
           .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
           .orderBy(approvals.mailDueAt)
@@ -162,7 +170,7 @@ export class ApprovalLinks {
     for (const row of due) await this.#mailLinks(row, publicUrl);
   }
 
-  async #mailLinks(row: ApprovalRow, publicUrl: string): Promise<void> {
+  async #mailLinks(row: MailedApproval, publicUrl: string): Promise<void> {
     const { email, logger } = this.#deps;
     const later: string[] = [];
     for (
@@ -216,7 +224,7 @@ export class ApprovalLinks {
    * @param later whose mail failed just now, and is tried again after a while.
    */
   #beginMail(
-    { id, tenantId }: ApprovalRow,
+    { id, tenantId }: MailedApproval,
     publicUrl: string,
     later: readonly string[],
   ): Promise<{ approver: string; url: string } | null> {
@@ -253,7 +261,7 @@ export class ApprovalLinks {
     });
   }
 
-  async #settleMail(row: ApprovalRow, approver: string): Promise<void> {
+  async #settleMail(row: MailedApproval, approver: string): Promise<void> {
     await this.#deps.db.workspace(row.tenantId, (tx) =>
       tx
         .update(approvalLinks)
