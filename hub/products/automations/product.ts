@@ -116,6 +116,7 @@ export function createAutomations(
   const workflows = new Workflows({
     db,
     cursors,
+    answerMemory,
     secrets,
     runs,
     logger,
@@ -163,7 +164,7 @@ export function createAutomations(
   const agents = new Agents({ db, cursors, limits });
   const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
   const policies = new Policies({ db, isKnownSkill, dispatch });
-  const sequences = new Sequences({ db, cursors, workflows, runs, limits });
+  const sequences = new Sequences({ db, cursors, answerMemory, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
   const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
@@ -176,7 +177,7 @@ export function createAutomations(
     rules: packRules,
     sdkSkills: () => describeSkills(skills),
   });
-  const hubPacks = new HubPacks({ db, cursors, rules: packRules });
+  const hubPacks = new HubPacks({ db, cursors, answerMemory, rules: packRules });
   const routes: Route[] = [
     ...workflowRoutes(workflows),
     ...sequenceRoutes(sequences),

@@ -12,8 +12,7 @@ import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
 import { assertMayMakeLinks, eligibleApprovers, readApprovers } from './deciders.ts';
-import { approvalLinks, approvalVotes } from './schema.ts';
-import { approvals } from './schema.ts';
+import { approvalLinks, approvals, approvalVotes } from './schema.ts';
 import type { Approvals } from './service.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -36,7 +35,8 @@ export interface LinkedApproval {
 }
 
 /** What of an approval a mail needs. */
-type MailedApproval = Pick<ApprovalRow, 'id' | 'tenantId' | 'title' | 'message'>;
+const mailedColumns = (({ id, tenantId, title, message }) => ({ id, tenantId, title, message }))(approvals);
+type MailedApproval = Pick<ApprovalRow, keyof typeof mailedColumns>;
 
 const mailDeadlineMs = 30_000;
 /** A mail that is on its way for so long was in the hands of a process that died, in seconds. */
@@ -155,12 +155,7 @@ export class ApprovalLinks {
     const due = await db.system(
       (tx) =>
         tx
-          .select({
-            id: approvals.id,
-            tenantId: approvals.tenantId,
-            title: approvals.title,
-            message: approvals.message,
-          })
+          .select(mailedColumns)
           .from(approvals)
           .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
           .orderBy(approvals.mailDueAt)
