@@ -1,4 +1,6 @@
 import { canonicalJson } from '../../shared/json.ts';
+import type { JsonObject } from '../../shared/json.ts';
+import { heapOf } from '../platform/memory-budget.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallSite, Waiting } from './call.ts';
 import { StepFailure } from './failure.ts';
@@ -11,7 +13,28 @@ export const openApproval = { approvers: [], required: 1, escalateAfterSeconds: 
 /** How long an approval that no step words itself waits, in seconds. */
 export const approvalSeconds = 86_400;
 
-/** Asks for an approval, once for each call. */
+/** The longest request of an approval, as JSON in UTF-8, in bytes: what a person can't read is no request. */
+const maxRequestBytes = 256 * 1024;
+/** The heap that it may use, in bytes: lists show many at a time. */
+const maxRequestHeap = 2 * 1024 * 1024;
+
+/** @throws StepFailure `approval_too_large` that names size and limit. */
+function assertReadable(request: JsonObject, text: string): void {
+  const bytes = Buffer.byteLength(text);
+  const heap = heapOf(request);
+  if (bytes <= maxRequestBytes && heap <= maxRequestHeap) return;
+  const size =
+    bytes > maxRequestBytes
+      ? `has ${bytes} bytes, and the limit is ${maxRequestBytes}`
+      : `has so many values that it uses ${heap} bytes of memory, and the limit is ${maxRequestHeap}`;
+  throw new StepFailure(
+    'approval_too_large',
+    `What a person would approve ${size}. Let the step take less, such as one field instead of the whole payload.`,
+    { retryable: false },
+  );
+}
+
+/** Asks for an approval, once for each call. @throws StepFailure `approval_too_large`. */
 export function askApproval(
   deps: Pick<EngineDependencies, 'approvals'>,
   held: HeldRun,
@@ -20,11 +43,13 @@ export function askApproval(
 ): Asked {
   const { run } = held;
   const { index: stepIndex, attempt, call } = site;
+  const text = canonicalJson(approval.request);
+  assertReadable(approval.request, text);
   return {
     kind: 'waiting',
     status: 'waiting_approval',
     wakeInSeconds: null,
-    requestHash: approval.requestHash ?? hashOf(canonicalJson(approval.request)),
+    requestHash: approval.requestHash ?? hashOf(text),
     begin: async (tx) => ({
       kind: 'approval',
       approvalId: await deps.approvals.create(tx, {

@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { Batches } from '../platform/db/batches.ts';
 import type { Database } from '../platform/db/database.ts';
+import { memorySize } from '../platform/db/memory-size.ts';
+import { throughOutages } from '../platform/db/outage.ts';
 import { workspaceTopic } from '../platform/events/workspace-topic.ts';
 import { isGated, termColumns } from './definitions.ts';
 import { claimColumns, heldText, leaseSeconds, resultsOfClaimed } from './store.ts';
@@ -9,6 +11,8 @@ import type { ClaimedRun } from './store.ts';
 
 /** Who begins was decided before, so all workspaces share a line. */
 const line = 'claims';
+/** Largest steps that are read with many other runs, in bytes as PostgreSQL keeps them in memory. */
+const claimedStepsBytes = 64 * 1024;
 /** How long to wait before a run that somebody has locked is tried again, in milliseconds: twice as long each time, and not beyond the second of these. */
 const [firstPauseMs, lastPauseMs] = [5, 320];
 
@@ -22,24 +26,34 @@ class SharedSteps {
     if (this.#byVersion.get(version)?.deref() === undefined) this.#byVersion.delete(version);
   });
 
-  share(run: ClaimedRun): void {
-    const version = `${run.workflow_id} ${String(run['workflow_version'])}`;
-    const known = this.#byVersion.get(version)?.deref();
-    if (known !== undefined) {
-      run.steps = known;
-      return;
-    }
+  /** Gives a run the steps that another run of its version has; false when there is none. */
+  find(run: ClaimedRun): boolean {
+    const known = this.#byVersion.get(versionOf(run))?.deref();
+    if (known === undefined) return false;
+    run.steps = known;
+    return true;
+  }
+
+  keep(run: ClaimedRun): void {
+    const version = versionOf(run);
     this.#byVersion.set(version, new WeakRef(run.steps));
     this.#forget.register(run.steps, version);
   }
 }
 
+const versionOf = (run: ClaimedRun) => `${run.workflow_id} ${String(run['workflow_version'])}`;
+
 /** Takes runs that want a worker, those that are wanted in one moment by one statement. */
 export class Claims {
+  readonly #db: Database;
   readonly #batches: Batches<string, ClaimedRun | 'locked' | null>;
   readonly #steps = new SharedSteps();
 
+  /** The latest read of large steps: one begins after the other, so that few are in memory twice. */
+  #reading: Promise<unknown> = Promise.resolve();
+
   constructor(db: Database) {
+    this.#db = db;
     this.#batches = new Batches({
       flush: (_line, runIds) => claimRuns(db, runIds),
       bytesOf: (runId) => runId.length,
@@ -56,13 +70,42 @@ export class Claims {
     for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
       const claimed = await this.#batches.add(line, runId);
       if (claimed !== 'locked') {
-        if (claimed !== null) this.#steps.share(claimed);
-        return claimed;
+        return claimed === null ? null : await this.#withSteps(claimed);
       }
       if (pauseMs > lastPauseMs) return null;
       await sleep(pauseMs);
     }
   }
+
+  /** The same run with the steps of its version, which runs in this process share. Large ones (null) were not read with the claim. */
+  async #withSteps(run: ClaimedRun): Promise<ClaimedRun> {
+    if (this.#steps.find(run)) return run;
+    if ((run.steps as Step[] | null) === null) {
+      const read = this.#reading.then(async () => {
+        if (this.#steps.find(run)) return;
+        // A run that waits longer loses its lease.
+        const signal = AbortSignal.timeout((leaseSeconds * 1_000) / 2);
+        run.steps = await throughOutages(signal, () => readSteps(this.#db, run));
+        this.#steps.keep(run);
+      });
+      this.#reading = read.catch(() => undefined);
+      await read;
+      return run;
+    }
+    this.#steps.keep(run);
+    return run;
+  }
+}
+
+/** Reads the steps of the version that a run has. */
+async function readSteps(db: Database, run: ClaimedRun): Promise<Step[]> {
+  const [row] = await db.systemStatement<{ steps: Step[] }>(
+    'read_large_steps',
+    'SELECT steps FROM workflow_versions WHERE workflow_id = $1 AND version = $2',
+    [run.workflow_id, run['workflow_version']],
+  );
+  if (row === undefined) throw new Error(`the version that run ${run.id} has was removed`);
+  return row.steps;
 }
 
 /**
@@ -89,7 +132,7 @@ async function claimRuns(db: Database, runIds: readonly string[]): Promise<(Clai
        WHERE runs.id = ANY(ARRAY(SELECT id FROM free)) AND g.gate_id = runs.workflow_id
        RETURNING ${claimColumns}
      )
-     SELECT due.id AS due_id, claimed.*, v.steps, ${resultsOfClaimed} AS results
+     SELECT due.id AS due_id, claimed.*, CASE WHEN ${memorySize('v.steps', '[]')} <= ${claimedStepsBytes} THEN v.steps END AS steps, ${resultsOfClaimed} AS results
      FROM due LEFT JOIN claimed ON claimed.id = due.id LEFT JOIN workflow_versions v ON v.workflow_id = claimed.workflow_id AND v.version = claimed.workflow_version`,
     [JSON.stringify(runIds), leaseSeconds],
   );

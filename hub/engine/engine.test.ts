@@ -412,6 +412,35 @@ test('runs that are claimed in one moment are each had once, and one that somebo
   expect((await late).map((run) => run?.id ?? null)).toEqual([...others.map(() => null), locked]);
 });
 
+test('large steps are read once for all runs of their version, and not with the claim', async () => {
+  const runIds = [await accept('test.none'), await accept('test.none')];
+  const steps = [{ type: 'log', message: 'x'.repeat(100_000) }];
+  const [{ workflow_id: workflowId }] = (await database.query<{ workflow_id: string }>(
+    'select workflow_id from runs where id = $1',
+    [runIds[0]],
+  )) as [{ workflow_id: string }];
+  await database.query('update runs set workflow_id = $2 where id = $1', [runIds[1], workflowId]);
+  await database.query('update workflow_versions set steps = $2 where workflow_id = $1', [
+    workflowId,
+    JSON.stringify(steps),
+  ]);
+  const read: string[] = [];
+  const spied = new Proxy(db, {
+    get: (target, name) =>
+      name === 'systemStatement'
+        ? (label: string, ...rest: [string, unknown[]]) => {
+            read.push(label);
+            return target.systemStatement(label, ...rest);
+          }
+        : ((Reflect.get(target, name) as (...args: unknown[]) => unknown).bind?.(target) ?? Reflect.get(target, name)),
+  });
+  const claims = new Claims(spied);
+  const claimed = await Promise.all(runIds.map((id) => claims.claim(id)));
+  expect(claimed.map((run) => run?.steps)).toEqual([steps, steps]);
+  expect(claimed[0]?.steps).toBe(claimed[1]?.steps);
+  expect(read.filter((label) => label === 'read_large_steps')).toHaveLength(1);
+});
+
 test('a claim whose commit was lost with the server gives its fence to no later holder', async () => {
   const runId = await accept('test.none');
   // What the server has after a crash: the row as it was before the claim.

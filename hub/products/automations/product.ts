@@ -116,6 +116,7 @@ export function createAutomations(
   const workflows = new Workflows({
     db,
     cursors,
+    answerMemory,
     secrets,
     runs,
     logger,
@@ -144,10 +145,11 @@ export function createAutomations(
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
     hasOwnModel: settings.ai !== null,
   });
-  const memory = new Memory({ db, cursors });
+  const memory = new Memory({ db, cursors, answerMemory });
   const approvals = new Approvals({
     db,
     cursors,
+    answerMemory,
     dispatch,
     untilSettled: (tenantId, runId) => runs.reader.get(tenantId, runId, { waitSeconds: settleSeconds }),
   });
@@ -162,13 +164,20 @@ export function createAutomations(
   const agents = new Agents({ db, cursors, limits });
   const toolProfiles = new ToolProfiles({ db, cursors, limits, isKnownSkill });
   const policies = new Policies({ db, isKnownSkill, dispatch });
-  const sequences = new Sequences({ db, cursors, workflows, runs, limits });
+  const sequences = new Sequences({ db, cursors, answerMemory, workflows, runs, limits });
   const sessions = new Sessions({ db, cursors, limits });
   const logs = new Logs({ db, cursors, live });
   const schedules = new Schedules({ db, logger, dispatch, runs, intake, validateSteps: checkSteps });
   const packRules = { skills: () => describeSkills(skills), validateSteps: checkSteps, callOf };
-  const packs = new Packs({ db, workflows, limits, rules: packRules, sdkSkills: () => describeSkills(skills) });
-  const hubPacks = new HubPacks({ db, cursors, rules: packRules });
+  const packs = new Packs({
+    db,
+    answerMemory,
+    workflows,
+    limits,
+    rules: packRules,
+    sdkSkills: () => describeSkills(skills),
+  });
+  const hubPacks = new HubPacks({ db, cursors, answerMemory, rules: packRules });
   const routes: Route[] = [
     ...workflowRoutes(workflows),
     ...sequenceRoutes(sequences),

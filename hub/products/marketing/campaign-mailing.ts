@@ -7,7 +7,7 @@ import type { Mailer } from '../../platform/mail/mail.ts';
 import type { EmailContext, EmailOutcome } from '../automations/email/index.ts';
 import { messageRecords } from '../automations/logs/index.ts';
 import { personalise } from './personalise.ts';
-import { claimMail, listCampaigns, listUnmailed, releaseMail, settleMail } from './store.ts';
+import { claimMail, listUnmailed, mailCounts, readCampaigns, releaseMail, settleMail } from './store.ts';
 import type { CampaignRow, ContactRow } from './store.ts';
 import type { UnsubscribeLinks } from './unsubscribe-links.ts';
 
@@ -32,9 +32,8 @@ export class CampaignMailing {
   async send(campaignId: string, context: EmailContext): Promise<EmailOutcome> {
     const { db, mailer } = this.#deps;
     const { tenantId, workflowId, runId, stepIndex, environment } = context;
-    const [found] = await db.read(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
-    if (found === undefined) throw notFound('campaign', campaignId);
-    const campaign = found.row;
+    const [campaign] = await db.read(tenantId, (tx) => readCampaigns(tx, tenantId, [campaignId]));
+    if (campaign === undefined) throw notFound('campaign', campaignId);
     if (mailer === null && environment === 'live')
       throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
     const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
@@ -50,8 +49,8 @@ export class CampaignMailing {
       }
       if (batch.length < batchSize) break;
     }
-    const [now] = await db.read(tenantId, (tx) => listCampaigns(tx, tenantId, 1, undefined, campaignId));
-    const output = { campaignId, ...counts, total: { ...(now as NonNullable<typeof now>).mails } };
+    const [now] = await db.read(tenantId, (tx) => readCampaigns(tx, tenantId, [campaignId]));
+    const output = { campaignId, ...counts, total: { ...mailCounts(now as CampaignRow) } };
     return {
       output,
       outputText: `${counts.sent + counts.simulated} mails of ${campaign.name}`,

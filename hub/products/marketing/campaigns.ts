@@ -1,34 +1,46 @@
 import type { z } from 'zod';
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
 import { AppError, notFound } from '../../../shared/errors.ts';
-import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database } from '../../platform/db/database.ts';
 import { and, eq, sql } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
+import { readLargePage } from '../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../platform/memory-budget.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { assertList } from './contact-lists.ts';
 import { campaigns } from './schema.ts';
-import { dated, listCampaigns, mailCounts } from './store.ts';
+import { dated, mailCounts, measureCampaigns, readCampaigns } from './store.ts';
 import type { CampaignRow } from './store.ts';
 
 type ListQuery = z.output<typeof resource.listCampaigns.query>;
 type CreateBody = z.output<typeof resource.createCampaign.body>;
 type UpdateBody = z.output<typeof resource.updateCampaign.body>;
 
+export interface CampaignsDependencies {
+  db: Database;
+  cursors: Cursors;
+  /** Memory for answers that show long mails. */
+  answerMemory: MemoryBudget;
+  limits: WorkspaceLimits;
+}
+
 /** Campaigns: what is mailed to which list. */
 export class Campaigns {
-  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
+  readonly #deps: CampaignsDependencies;
 
-  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits }) {
+  constructor(dependencies: CampaignsDependencies) {
     this.#deps = dependencies;
   }
 
   list(tenantId: string, query: ListQuery) {
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) => listCampaigns(tx, tenantId, limit, before));
-    return readPage(this.#deps.cursors, `campaigns:${tenantId}`, query, read, ({ row }) => presentCampaign(row));
+    const { db } = this.#deps;
+    return readLargePage(this.#deps, tenantId, `campaigns:${tenantId}`, query, {
+      measure: (limit, before) => db.read(tenantId, (tx) => measureCampaigns(tx, tenantId, limit, before)),
+      read: (ids) => db.read(tenantId, (tx) => readCampaigns(tx, tenantId, ids)),
+      present: presentCampaign,
+    });
   }
 
   /** @throws AppError `not_found` for a list that there is not, `workspace_limit_reached`. */

@@ -11,7 +11,7 @@ import { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 /** Contacts and campaigns. */
 export function createMarketing(
-  { db, cursors, mailer, secrets }: Platform,
+  { db, cursors, answerMemory, mailer, secrets }: Platform,
   { http: { publicUrl, host, port } }: { http: { publicUrl: string | null; host: string; port: number } },
   { limits }: { limits: WorkspaceLimits },
 ): Product {
@@ -21,7 +21,10 @@ export function createMarketing(
     publicUrl: publicUrl ?? `http://${host}:${port}`,
   });
   return {
-    routes: marketingRoutes(new ContactLists({ db, cursors, limits }), new Campaigns({ db, cursors, limits })),
+    routes: marketingRoutes(
+      new ContactLists({ db, cursors, limits }),
+      new Campaigns({ db, cursors, answerMemory, limits }),
+    ),
     pages: marketingPages(links),
     skills: marketingSkills(new CampaignMailing({ db, mailer, links })),
   };

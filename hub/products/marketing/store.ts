@@ -1,6 +1,7 @@
 import type { Transaction } from '../../platform/db/database.ts';
-import { and, asc, desc, eq, gt, isNull, lt, sql } from '../../platform/db/orm.ts';
+import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
+import type { RowSize } from '../../platform/large-pages.ts';
 import { campaignMails, campaigns, contactLists, contacts } from './schema.ts';
 
 export type ContactRow = typeof contacts.$inferSelect;
@@ -62,26 +63,30 @@ export async function listContacts(
     .limit(limit);
 }
 
-export async function listCampaigns(
+/** Ids of campaigns, newest first, and the sizes of their mails. */
+export async function measureCampaigns(
   tx: Transaction,
   tenantId: string,
   limit: number,
   before: string | undefined,
-  id?: string,
-): Promise<{ id: string; row: CampaignRow; mails: MailCounts }[]> {
-  const rows = await tx
-    .select()
+): Promise<RowSize[]> {
+  return tx
+    .select({
+      id: campaigns.id,
+      bytes: sql<number>`coalesce(octet_length(${campaigns.html}), 0) + coalesce(octet_length(${campaigns.text}), 0)`,
+    })
     .from(campaigns)
-    .where(
-      and(
-        eq(campaigns.tenantId, tenantId),
-        id === undefined ? undefined : eq(campaigns.id, id),
-        before === undefined ? undefined : lt(campaigns.id, before),
-      ),
-    )
+    .where(and(eq(campaigns.tenantId, tenantId), before === undefined ? undefined : lt(campaigns.id, before)))
     .orderBy(desc(campaigns.id))
     .limit(limit);
-  return rows.map((row) => ({ id: row.id, row, mails: mailCounts(row) }));
+}
+
+/** Campaigns of a workspace by their ids, in any order. */
+export async function readCampaigns(tx: Transaction, tenantId: string, ids: readonly string[]): Promise<CampaignRow[]> {
+  return tx
+    .select()
+    .from(campaigns)
+    .where(and(eq(campaigns.tenantId, tenantId), inArray(campaigns.id, [...ids])));
 }
 
 /** What is known of a campaign's mails; one that is being sent, or was when its process died, is unknown. */

@@ -12,8 +12,7 @@ import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { Email } from '../email/index.ts';
 import { assertMayMakeLinks, eligibleApprovers, readApprovers } from './deciders.ts';
-import { approvalLinks, approvalVotes } from './schema.ts';
-import { approvals } from './schema.ts';
+import { approvalLinks, approvals, approvalVotes } from './schema.ts';
 import type { Approvals } from './service.ts';
 import type { ApprovalRow } from './store.ts';
 
@@ -34,6 +33,10 @@ export interface LinkedApproval {
   /** `open` while the link can decide, `voted` once it did and others still have to, `over` when nobody can any more. */
   state: 'open' | 'voted' | 'approved' | 'rejected' | 'over';
 }
+
+/** What of an approval a mail needs. */
+const mailedColumns = (({ id, tenantId, title, message }) => ({ id, tenantId, title, message }))(approvals);
+type MailedApproval = Pick<ApprovalRow, keyof typeof mailedColumns>;
 
 const mailDeadlineMs = 30_000;
 /** A mail that is on its way for so long was in the hands of a process that died, in seconds. */
@@ -152,7 +155,7 @@ export class ApprovalLinks {
     const due = await db.system(
       (tx) =>
         tx
-          .select()
+          .select(mailedColumns)
           .from(approvals)
           .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
           .orderBy(approvals.mailDueAt)
@@ -162,7 +165,7 @@ export class ApprovalLinks {
     for (const row of due) await this.#mailLinks(row, publicUrl);
   }
 
-  async #mailLinks(row: ApprovalRow, publicUrl: string): Promise<void> {
+  async #mailLinks(row: MailedApproval, publicUrl: string): Promise<void> {
     const { email, logger } = this.#deps;
     const later: string[] = [];
     for (
@@ -216,7 +219,7 @@ export class ApprovalLinks {
    * @param later whose mail failed just now, and is tried again after a while.
    */
   #beginMail(
-    { id, tenantId }: ApprovalRow,
+    { id, tenantId }: MailedApproval,
     publicUrl: string,
     later: readonly string[],
   ): Promise<{ approver: string; url: string } | null> {
@@ -253,7 +256,7 @@ export class ApprovalLinks {
     });
   }
 
-  async #settleMail(row: ApprovalRow, approver: string): Promise<void> {
+  async #settleMail(row: MailedApproval, approver: string): Promise<void> {
     await this.#deps.db.workspace(row.tenantId, (tx) =>
       tx
         .update(approvalLinks)

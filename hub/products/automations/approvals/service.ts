@@ -4,23 +4,26 @@ import type { Approval } from '../../../../shared/contract/automations/approvals
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import { lockRuns, wakeRun, wakeRuns } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
-import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
+import { readLargePage } from '../../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } from './deciders.ts';
 import type { Decider } from './deciders.ts';
 import { approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { closeApproval, listApprovals, lockPending, settleExpired, whyOver } from './store.ts';
+import { closeApproval, lockPending, measureApprovals, settleExpired, whyOver } from './store.ts';
 import type { ApprovalRow } from './store.ts';
 
 export interface ApprovalsDependencies {
   db: Database;
   cursors: Cursors;
+  /** Memory for answers that show large requests. */
+  answerMemory: MemoryBudget;
   dispatch: (jobs: PromisedJob[]) => void;
   /** Resolves once a run has ended or waits for an approval, or after a while. */
   untilSettled: (tenantId: string, runId: string) => Promise<unknown>;
@@ -39,28 +42,20 @@ export class Approvals {
   }
 
   list(tenantId: string, query: ListQuery) {
-    return this.#deps.db.read(tenantId, (tx) =>
-      readPage(
-        this.#deps.cursors,
-        `approvals:${tenantId}`,
-        query,
-        async (limit, before) => {
-          const rows = await listApprovals(tx, tenantId, query, limit, before);
-          const votes = await listVotes(
-            tx,
-            rows.map(({ id }) => id),
-          );
-          return rows.map((row) => ({
-            id: row.id,
-            approval: present(
-              row,
-              votes.filter((vote) => vote.approvalId === row.id),
-            ),
-          }));
-        },
-        ({ approval }) => approval,
-      ),
-    );
+    const { db } = this.#deps;
+    return readLargePage(this.#deps, tenantId, `approvals:${tenantId}`, query, {
+      measure: (limit, before) => db.read(tenantId, (tx) => measureApprovals(tx, tenantId, query, limit, before)),
+      read: (ids) =>
+        db.read(tenantId, async (tx) => {
+          const rows = await tx
+            .select()
+            .from(approvals)
+            .where(and(eq(approvals.tenantId, tenantId), inArray(approvals.id, ids)));
+          const votes = await listVotes(tx, ids);
+          return rows.map((row) => ({ id: row.id, row, votes: votes.filter((vote) => vote.approvalId === row.id) }));
+        }),
+      present: ({ row, votes }) => present(row, votes),
+    });
   }
 
   /** @throws AppError `not_found`. */

@@ -4,8 +4,10 @@ import { canonicalJson } from '../../../../shared/json.ts';
 import type { ApprovalPort, NewApproval } from '../../../engine/index.ts';
 import { lockRuns } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, asc, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
+import type { RowSize } from '../../../platform/large-pages.ts';
 import { readPolicy } from '../policies/index.ts';
 import { approvals } from './schema.ts';
 
@@ -86,15 +88,16 @@ async function findApprovedRequest(
   return row ?? null;
 }
 
-export async function listApprovals(
+/** Ids of approvals, newest first, and the sizes of their requests. */
+export async function measureApprovals(
   tx: Transaction,
   tenantId: string,
   filter: { status?: ApprovalRow['status'] | undefined; runId?: string | undefined },
   limit: number,
   before: string | undefined,
-): Promise<ApprovalRow[]> {
+): Promise<RowSize[]> {
   return tx
-    .select()
+    .select({ id: approvals.id, bytes: sql<number>`${sql.raw(memorySize('request', '{}'))} + octet_length(message)` })
     .from(approvals)
     .where(
       and(

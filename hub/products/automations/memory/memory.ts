@@ -2,11 +2,13 @@ import type { z } from 'zod';
 import { maxMemoryEntries, memory as resource } from '../../../../shared/contract/automations/memory.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
-import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, gt, isNull, lt, or, sql } from '../../../platform/db/orm.ts';
+import { memorySize } from '../../../platform/db/memory-size.ts';
+import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
+import { readLargePage } from '../../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import { automationSessions } from '../sessions/schema.ts';
 import { memoryEntries } from './schema.ts';
 
@@ -40,17 +42,18 @@ function present(row: Row) {
 
 /** What workflows remember between runs, for each workspace and, within it, each session. */
 export class Memory {
-  readonly #deps: { db: Database; cursors: Cursors };
+  readonly #deps: { db: Database; cursors: Cursors; answerMemory: MemoryBudget };
 
-  constructor(dependencies: { db: Database; cursors: Cursors }) {
+  constructor(dependencies: { db: Database; cursors: Cursors; answerMemory: MemoryBudget }) {
     this.#deps = dependencies;
   }
 
   list(tenantId: string, query: ListQuery) {
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) =>
+    const { db } = this.#deps;
+    const measure = (limit: number, before: string | undefined) =>
+      db.read(tenantId, (tx) =>
         tx
-          .select()
+          .select({ id: memoryEntries.id, bytes: sql<number>`${sql.raw(memorySize('value', '[]'))}` })
           .from(memoryEntries)
           .where(
             and(
@@ -64,7 +67,14 @@ export class Memory {
           .orderBy(desc(memoryEntries.id))
           .limit(limit),
       );
-    return readPage(this.#deps.cursors, `memory:${tenantId}`, query, read, present);
+    const read = (ids: string[]) =>
+      db.read(tenantId, (tx) =>
+        tx
+          .select()
+          .from(memoryEntries)
+          .where(and(eq(memoryEntries.tenantId, tenantId), inArray(memoryEntries.id, ids))),
+      );
+    return readLargePage(this.#deps, tenantId, `memory:${tenantId}`, query, { measure, read, present });
   }
 
   /** @throws AppError `not_found` for a session that there is not, `memory_full`. */

@@ -3,52 +3,67 @@ import { packs as resource } from '../../../../shared/contract/automations/packs
 import type { HubPack, PackGrants } from '../../../../shared/contract/automations/packs.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { and, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
+import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
+import { readLargePage } from '../../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import { checkPack } from './check.ts';
 import type { PackRules } from './check.ts';
+import { manifestBytes } from './known-packs.ts';
 import { hubPacks } from './schema.ts';
 import { shippedPacks } from './shipped.ts';
 
 /** Versions that one hub holds, withdrawn ones included: every workspace reads all of them to list its packs. */
 const maxVersions = 500;
 
+/** In whose name the operator of the hub reserves memory for answers: no workspace's. */
+const operator = 'operator';
+
 /** Packs that the operator of the hub publishes for all workspaces. */
 export class HubPacks {
   readonly #db: Database;
-  readonly #cursors: Cursors;
+  readonly #lists: { cursors: Cursors; answerMemory: MemoryBudget };
   readonly #rules: PackRules;
 
-  constructor({ db, cursors, rules }: { db: Database; cursors: Cursors; rules: PackRules }) {
+  constructor({
+    db,
+    rules,
+    ...lists
+  }: {
+    db: Database;
+    cursors: Cursors;
+    answerMemory: MemoryBudget;
+    rules: PackRules;
+  }) {
     this.#db = db;
-    this.#cursors = cursors;
+    this.#lists = lists;
     this.#rules = rules;
   }
 
   /** Every version, newest first. */
   list(query: z.output<typeof resource.listHubPacks.query>) {
-    return this.#db.system((tx) =>
-      readPage(
-        this.#cursors,
-        'hub-packs',
-        query,
-        (limit, after) =>
+    const db = this.#db;
+    return readLargePage(this.#lists, operator, 'hub-packs', query, {
+      measure: (limit, after) =>
+        db.system((tx) =>
           tx
-            .select()
+            .select({ id: hubPacks.id, bytes: manifestBytes })
             .from(hubPacks)
             .where(after === undefined ? undefined : lt(hubPacks.id, after))
             .orderBy(desc(hubPacks.id))
             .limit(limit),
-        present,
-      ),
-    );
+        ),
+      read: (ids) => db.system((tx) => tx.select().from(hubPacks).where(inArray(hubPacks.id, ids))),
+      present,
+    });
   }
 
   /** @throws AppError `pack_invalid` with every problem, or `conflict` for a version or an id that exists. */
   async publish(given: JsonObject): Promise<{ pack: HubPack; grants: PackGrants }> {
+    assertDefinitionSize({ manifest: given });
     const { problems, manifest, grants } = checkPack(given, this.#rules);
     if (problems.length > 0 || manifest === null || grants === null) {
       const details = problems.map(({ path, message }) => ({ path: `body.manifest.${path}`, message }));

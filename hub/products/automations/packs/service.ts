@@ -10,15 +10,18 @@ import type { SdkSkill } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
+import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
+import { fitting, reservePage } from '../../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 import { checkFilled, checkPack, isAllowedInPacks } from './check.ts';
 import type { PackRules } from './check.ts';
 import { checkInputs, fillInputs, isEmpty, withoutCondition } from './inputs.ts';
-import { readKnownPacks } from './known-packs.ts';
-import type { KnownPack } from './known-packs.ts';
+import { readKnownPacks, readManifests } from './known-packs.ts';
+import type { FoundPack, KnownPack } from './known-packs.ts';
 import { packInstalls, publishedPacks } from './schema.ts';
 import { shippedPacks } from './shipped.ts';
 
@@ -31,6 +34,8 @@ type SdkAnswer = z.input<typeof resource.postAutomationSkillSdk.response>;
 /** A skill as the SDK shows it. */
 export interface PacksDependencies {
   db: Database;
+  /** Memory for answers that show large manifests. */
+  answerMemory: MemoryBudget;
   workflows: Workflows;
   limits: WorkspaceLimits;
   rules: PackRules;
@@ -47,14 +52,14 @@ export class Packs {
 
   /** The newest version of every pack that the workspace can see, by name. */
   async list(tenantId: string, query: ListQuery) {
-    const { known, installs } = await this.#deps.db.read(tenantId, async (tx) => ({
+    const { db, answerMemory } = this.#deps;
+    const { known, installs } = await db.read(tenantId, async (tx) => ({
       known: await readKnownPacks(tx, tenantId),
       installs: await readInstalls(tx, tenantId),
     }));
     const newest = new Map<string, KnownPack>();
-    for (const pack of known)
-      if (pack.isWithdrawn !== true && !newest.has(pack.manifest.id)) newest.set(pack.manifest.id, pack);
-    const all = [...newest.values()].toSorted((left, right) => (left.manifest.id < right.manifest.id ? -1 : 1));
+    for (const pack of known) if (!pack.isWithdrawn && !newest.has(pack.packId)) newest.set(pack.packId, pack);
+    const all = [...newest.values()].toSorted((left, right) => (left.packId < right.packId ? -1 : 1));
     // The cursor is a pack's id: there are few, and they are not rows of a table.
     const after = query.cursor === undefined ? undefined : Buffer.from(query.cursor, 'base64url').toString();
     if (after !== undefined && !newest.has(after))
@@ -63,14 +68,17 @@ export class Packs {
         'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
         { details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }] },
       );
-    const rest = after === undefined ? all : all.filter(({ manifest }) => manifest.id > after);
-    const page = rest.slice(0, query.limit);
-    const last = page.at(-1)?.manifest.id;
+    const rest = after === undefined ? all : all.filter(({ packId }) => packId > after);
+    const page = fitting(rest.slice(0, query.limit));
+    using memory = answerMemory.open(tenantId);
+    await reservePage(memory, page);
+    const packs = await db.read(tenantId, (tx) => readManifests(tx, tenantId, page));
+    const last = page.at(-1)?.packId;
     return {
-      data: page.map((pack) => present(pack, installs)),
+      data: packs.map((pack) => present(pack, installs)),
       meta: {
         limit: query.limit,
-        nextCursor: rest.length > query.limit && last !== undefined ? Buffer.from(last).toString('base64url') : null,
+        nextCursor: rest.length > page.length && last !== undefined ? Buffer.from(last).toString('base64url') : null,
       },
     };
   }
@@ -175,6 +183,7 @@ export class Packs {
 
   /** Lists what is wrong with a pack, or publishes it. @throws AppError `pack_invalid`, `workspace_limit_reached`, or `conflict` for a version that was published. */
   async check(tenantId: string, body: SdkBody, actor: string): Promise<SdkAnswer> {
+    assertDefinitionSize({ manifest: body.manifest });
     const { problems, manifest, grants } = checkPack(body.manifest, this.#deps.rules);
     if (!body.publish) return { valid: problems.length === 0, errors: problems, grants, published: null };
     if (problems.length > 0 || manifest === null) {
@@ -187,11 +196,7 @@ export class Packs {
       throw new AppError('conflict', `${manifest.id} is the name of a pack of this hub; choose another.`);
     const id = newId();
     await this.#deps.db.workspace(tenantId, async (tx) => {
-      if (
-        (await readKnownPacks(tx, tenantId)).some(
-          ({ manifest: { id: taken }, source }) => source === 'hub' && taken === manifest.id,
-        )
-      )
+      if ((await readKnownPacks(tx, tenantId)).some(({ packId, source }) => source === 'hub' && packId === manifest.id))
         throw new AppError('conflict', `${manifest.id} is the id of a pack of this hub; choose another id.`);
       const rows = await tx
         .insert(publishedPacks)
@@ -232,13 +237,14 @@ export class Packs {
     packId: string,
     version: string | undefined,
     { isInstalled = false }: { isInstalled?: boolean } = {},
-  ): Promise<KnownPack> {
-    const found = (await readKnownPacks(tx, tenantId)).find(
-      ({ manifest, isWithdrawn }) =>
-        manifest.id === packId &&
-        (version === undefined || manifest.version === version) &&
-        (isInstalled || isWithdrawn !== true),
+  ): Promise<FoundPack> {
+    const known = (await readKnownPacks(tx, tenantId)).find(
+      (pack) =>
+        pack.packId === packId &&
+        (version === undefined || pack.version === version) &&
+        (isInstalled || !pack.isWithdrawn),
     );
+    const [found] = known === undefined ? [] : await readManifests(tx, tenantId, [known]);
     if (found === undefined)
       throw new AppError(
         'not_found',
@@ -269,6 +275,6 @@ async function readInstalls(tx: Transaction, tenantId: string): Promise<Map<stri
   return new Map(rows.map(({ packId, version }) => [packId, version]));
 }
 
-function present({ manifest, source }: KnownPack, installs: Map<string, string>): Pack {
+function present({ manifest, source }: FoundPack, installs: Map<string, string>): Pack {
   return { ...manifest, source, installedVersion: installs.get(manifest.id) ?? null };
 }

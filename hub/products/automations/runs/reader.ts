@@ -1,10 +1,10 @@
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { Run } from '../../../../shared/contract/automations/runs.ts';
-import { AppError, notFound } from '../../../../shared/errors.ts';
+import { notFound } from '../../../../shared/errors.ts';
 import { runTopic } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { OutOfMemory } from '../../../platform/memory-budget.ts';
+import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/memory-budget.ts';
 import { isFinal } from './again.ts';
 import { presentRun } from './present.ts';
@@ -90,12 +90,8 @@ export class RunReader {
     const small = await this.#find(tenantId, runId, smallRunBytes);
     if (!('bytes' in small)) return presentRun(small);
     using own = memory === undefined ? this.openMemory(tenantId) : null;
-    const stop = new AbortController();
-    try {
-      await (memory ?? own)?.resize(small.bytes * answerHeapPerByte, signal ?? stop.signal);
-    } catch (error) {
-      throw error instanceof OutOfMemory ? unread() : error;
-    }
+    const reserved = memory ?? own;
+    if (reserved !== null) await reserveAnswer(reserved, small.bytes * answerHeapPerByte, signal);
     // It may have grown meanwhile, at most to what a run may have.
     const large = await this.#find(tenantId, runId, Number.MAX_SAFE_INTEGER);
     return presentRun(large as FoundRun);
@@ -108,13 +104,6 @@ export class RunReader {
     return found;
   }
 }
-
-const unread = () =>
-  new AppError(
-    'rate_limited',
-    'Other large answers to this workspace have not been read yet. Read those first, then ask again.',
-    { retryAfterSeconds: 5 },
-  );
 
 const isSettled = (status: RunStatus) => isFinal(status) || status === 'waiting_approval';
 

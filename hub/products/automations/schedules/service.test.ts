@@ -407,3 +407,64 @@ test('while all fires wait for the database a look ends, and the next ones make 
   for (let looks = 0; looks < 20 && started < 64; looks += 1) started += await schedules.fireDue();
   expect([started, (await runsOf(tenantId)).length]).toEqual([64, 64]);
 });
+
+test('batches of schedules end by bytes; large definitions fire one by one after the small ones, and workspaces take turns', async () => {
+  await database.query('UPDATE workflows SET next_run_at = NULL');
+  const trigger = JSON.stringify({
+    type: 'schedule',
+    schemaVersion: 1,
+    schedule: {
+      kind: 'interval',
+      everySeconds: 3600,
+      overlap: 'allow',
+      onMissed: 'skip',
+      maxCatchUp: 1,
+      jitterSeconds: 0,
+    },
+  });
+  const [flooding, other] = [newId(), newId()];
+  // Those of the other workspace fell due last. A text that repeats itself has few bytes on disk.
+  for (const [tenantId, count, length, agoMs] of [
+    [flooding, 3, 2_000_000, 6_000],
+    [flooding, 300, 60_000, 5_000],
+    [other, 1, 2_000_000, 2_000],
+    [other, 1, 1, 1_000],
+  ] as const) {
+    await database.query(
+      `INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{"automations":true}') ON CONFLICT DO NOTHING`,
+      [tenantId, tenantId],
+    );
+    await database.query(
+      `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
+       SELECT gen_random_uuid(), $1, 'w', true, 1, $2, jsonb_build_array(jsonb_build_object('type', 'log', 'message', repeat('x', $5))), now() - $3 * interval '1 millisecond' + n * interval '1 microsecond'
+       FROM generate_series(1, $4) n`,
+      [tenantId, trigger, agoMs, count, length],
+    );
+  }
+  const batches: { tenantId: string; count: number }[] = [];
+  const takeRoom = async (_tx: unknown, tenantId: string, count: number) => {
+    batches.push({ tenantId, count });
+    return count;
+  };
+  const schedules = new Schedules({
+    db,
+    logger: pino({ level: 'silent' }),
+    dispatch: () => undefined,
+    runs: { admit: async () => () => undefined, takeRoom },
+    intake: null,
+    validateSteps: () => undefined,
+  });
+  // On a slow machine one look may not come to all large ones.
+  for (let fired = 0; fired < 305;) fired += await schedules.fireDue();
+  expect(batches).toEqual([
+    // 8 MiB each, with the small one of the other workspace among the first.
+    { tenantId: flooding, count: 139 },
+    { tenantId: other, count: 1 },
+    { tenantId: flooding, count: 139 },
+    { tenantId: flooding, count: 22 },
+    { tenantId: flooding, count: 1 },
+    { tenantId: other, count: 1 },
+    { tenantId: flooding, count: 1 },
+    { tenantId: flooding, count: 1 },
+  ]);
+});

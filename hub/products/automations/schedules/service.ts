@@ -9,6 +9,8 @@ import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Runs } from '../runs/index.ts';
+import { batchesOf, batchSize, isLarge, listDue } from './due-list.ts';
+import type { DueSchedule } from './due-list.ts';
 import { dueFires } from './due.ts';
 import type { DueFires } from './due.ts';
 import { scheduleOf, startFires } from './fires.ts';
@@ -38,7 +40,6 @@ interface Look {
   failures: unknown[];
 }
 
-const batchSize = 1_000;
 /** For how long a schedule that failed is left alone, in milliseconds. */
 const failingMs = 60_000;
 /** What a batch of fires waits for a lock, and what a part of one that did so in vain does, in milliseconds: meanwhile no other schedule fires. */
@@ -47,8 +48,8 @@ const partLockTimeoutMs = 100;
 /** For so long one look goes on once a batch waited in vain, and then with schedules that wait by themselves, in milliseconds. */
 const partsMs = 2_000;
 const waitingMs = 1_000;
-/** Schedules that one look fires; those that fell due meanwhile and those beyond it are for the next one. */
-const maxAtOnce = 20_000;
+/** For so long one look fires large definitions, in milliseconds: the schedules that fall due meanwhile wait for it. */
+const largeMs = 1_000;
 
 /** Fires what is due. Any number of processes may look: a unique row of workflow and time decides who starts the run. */
 export class Schedules {
@@ -57,6 +58,9 @@ export class Schedules {
   readonly #failing = new LRUCache<string, true>({ max: 10_000, ttl: failingMs });
   /** Due schedules that wait for what somebody else holds, each fired by itself; the one tried longest ago comes first. */
   readonly #waiting = new Set<string>();
+  /** The latest turn of each workspace with large definitions. */
+  readonly #largeTurns = new LRUCache<string, number>({ max: 10_000 });
+  #turn = 0;
 
   constructor(dependencies: SchedulesDependencies) {
     this.#deps = dependencies;
@@ -64,23 +68,23 @@ export class Schedules {
 
   /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. @throws what the first of those threw that could not be fired. */
   async fireDue(): Promise<number> {
-    const listed = await this.#listDue();
-    const due = listed.filter((id) => !this.#failing.has(id));
-    const isListed = new Set(listed);
+    const listed = await listDue(this.#deps.db);
+    const due = listed.filter(({ id }) => !this.#failing.has(id));
+    const isListed = new Set(listed.map(({ id }) => id));
     for (const id of this.#waiting) if (!isListed.has(id)) this.#waiting.delete(id);
     const waiting = [...this.#waiting].filter((id) => !this.#failing.has(id));
-    const free = due.filter((id) => !this.#waiting.has(id));
+    const free = due.filter(({ id }) => !this.#waiting.has(id));
+    const large = free.filter(isLarge);
+    const parts = batchesOf(free.filter((schedule) => !isLarge(schedule)));
     // Runs that this process holds may not wait for further batches to be fired.
-    const holds = due.length <= batchSize;
-    const parts = Array.from({ length: Math.ceil(free.length / batchSize) }, (_unused, index) =>
-      free.slice(index * batchSize, (index + 1) * batchSize),
-    );
+    const holds = parts.length <= 1 && due.length <= batchSize;
     const look: Look = { holds, parts, until: null, jobs: [], after: [], started: 0, failures: [] };
     try {
       await this.#fireParts(look);
       this.#handOver(look);
       const until = performance.now() + waitingMs;
       for (const id of waiting) if (performance.now() < until) await this.#fire([id], look, partLockTimeoutMs);
+      await this.#fireLarge(look, large);
     } finally {
       // A batch that fails takes nothing back of those that are committed.
       this.#handOver(look);
@@ -149,6 +153,25 @@ export class Schedules {
     }
   }
 
+  /** Fires large definitions for a while: workspaces take turns, and the next look begins with the one whose turn was longest ago. */
+  async #fireLarge(look: Look, large: readonly DueSchedule[]): Promise<void> {
+    const until = performance.now() + largeMs;
+    look.holds = false;
+    const byTenant = Map.groupBy(large, (schedule) => schedule.tenant_id);
+    const turnOf = (tenantId: string) => this.#largeTurns.get(tenantId) ?? 0;
+    const tenants = [...byTenant].toSorted(([left], [right]) => turnOf(left) - turnOf(right));
+    for (let round = 0; round < large.length; round += 1) {
+      for (const [tenantId, schedules] of tenants) {
+        const schedule = schedules[round];
+        if (schedule === undefined) continue;
+        this.#largeTurns.set(tenantId, (this.#turn += 1));
+        await this.#fire([schedule.id], look, partLockTimeoutMs);
+        this.#handOver(look);
+        if (performance.now() >= until) return;
+      }
+    }
+  }
+
   #leaveWaiting(id: string, error: DatabaseBusy): void {
     if (!this.#waiting.delete(id))
       this.#deps.logger.warn(
@@ -156,17 +179,6 @@ export class Schedules {
         'a schedule waits for what somebody else holds; it is fired by itself as soon as that is free',
       );
     this.#waiting.add(id);
-  }
-
-  /** The workflows whose schedules are due: the first of each workspace, then the second of each, and so on. */
-  async #listDue(): Promise<string[]> {
-    const rows = await this.#deps.db.systemStatement<{ id: string }>(
-      'list_due_schedules',
-      `SELECT id FROM (SELECT id, next_run_at, row_number() OVER (PARTITION BY tenant_id ORDER BY next_run_at) AS turn FROM workflows WHERE next_run_at <= now()) d
-       ORDER BY turn, next_run_at LIMIT $1`,
-      [maxAtOnce],
-    );
-    return rows.map(({ id }) => id);
   }
 
   async #fireBatch(

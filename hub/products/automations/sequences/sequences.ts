@@ -4,11 +4,14 @@ import type { Sequence } from '../../../../shared/contract/automations/sequences
 import { notFound } from '../../../../shared/errors.ts';
 import { starterOf } from '../../../engine/index.ts';
 import type { RunCaller } from '../../../engine/index.ts';
-import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
+import { memorySize } from '../../../platform/db/memory-size.ts';
+import { and, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
+import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
+import { readLargePage } from '../../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Runs } from '../runs/index.ts';
@@ -24,17 +27,21 @@ type Row = typeof sequences.$inferSelect;
 
 const originOf = (id: string) => ({ kind: 'sequence' as const, id });
 
+export interface SequencesDependencies {
+  db: Database;
+  cursors: Cursors;
+  /** Memory for answers that show large definitions. */
+  answerMemory: MemoryBudget;
+  workflows: Workflows;
+  runs: Runs;
+  limits: WorkspaceLimits;
+}
+
 /** Steps in their order, with waits between them; running one runs the workflow that is made of it. */
 export class Sequences {
-  readonly #deps: { db: Database; cursors: Cursors; workflows: Workflows; runs: Runs; limits: WorkspaceLimits };
+  readonly #deps: SequencesDependencies;
 
-  constructor(dependencies: {
-    db: Database;
-    cursors: Cursors;
-    workflows: Workflows;
-    runs: Runs;
-    limits: WorkspaceLimits;
-  }) {
+  constructor(dependencies: SequencesDependencies) {
     this.#deps = dependencies;
   }
 
@@ -52,34 +59,34 @@ export class Sequences {
   }
 
   async list(tenantId: string, query: ListQuery) {
-    return this.#deps.db.read(tenantId, (tx) =>
-      readPage(
-        this.#deps.cursors,
-        `sequences:${tenantId}`,
-        query,
-        async (limit, before) => {
-          const rows = await tx
-            .select()
+    const { db, workflows } = this.#deps;
+    return readLargePage(this.#deps, tenantId, `sequences:${tenantId}`, query, {
+      measure: (limit, before) =>
+        db.read(tenantId, (tx) =>
+          tx
+            .select({ id: sequences.id, bytes: sql<number>`${sql.raw(memorySize('steps', '[]'))}` })
             .from(sequences)
             .where(and(eq(sequences.tenantId, tenantId), before === undefined ? undefined : lt(sequences.id, before)))
             .orderBy(desc(sequences.id))
-            .limit(limit);
-          const workflowIds = await this.#deps.workflows.findDerived(
-            tx,
-            tenantId,
-            'sequence',
-            rows.map(({ id }) => id),
-          );
+            .limit(limit),
+        ),
+      read: (ids) =>
+        db.read(tenantId, async (tx) => {
+          const rows = await tx
+            .select()
+            .from(sequences)
+            .where(and(eq(sequences.tenantId, tenantId), inArray(sequences.id, ids)));
+          const workflowIds = await workflows.findDerived(tx, tenantId, 'sequence', ids);
           return rows.map((row) => ({ id: row.id, sequence: present(row, workflowIds.get(row.id) ?? null) }));
-        },
-        ({ sequence }) => sequence,
-      ),
-    );
+        }),
+      present: ({ sequence }) => sequence,
+    });
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
   create(tenantId: string, body: CreateBody, actor: string): Promise<Sequence> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
+      assertDefinitionSize({ steps: body.steps });
       await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const [row] = await tx
         .insert(sequences)
@@ -108,6 +115,7 @@ export class Sequences {
   /** @throws AppError `not_found`, `workflow_invalid`, `product_not_entitled`. */
   update(tenantId: string, id: string, body: UpdateBody, actor: string): Promise<Sequence> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
+      assertDefinitionSize({ steps: body.steps });
       if (body.steps !== undefined) await this.#deps.workflows.validateWithin(tx, tenantId, body.steps);
       const isThis = and(eq(sequences.tenantId, tenantId), eq(sequences.id, id));
       const [before] = await tx.select().from(sequences).where(isThis).for('no key update');

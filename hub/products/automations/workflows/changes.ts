@@ -4,6 +4,7 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import { reopenLines } from '../../../engine/index.ts';
 import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
+import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -49,6 +50,7 @@ export async function createWorkflow(
   caller: RunCaller,
   { origin, publishedBy }: MadeFrom,
 ): Promise<WorkflowRow> {
+  assertSizes(body);
   assertFilter(body.triggerJson);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
   const content = contentOf(
@@ -121,6 +123,7 @@ export async function changeWorkflow(
       'The calls of a skill run under this workflow; it is as the skill is, and not changed.',
     );
   if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
+  assertSizes(body);
   if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
   if (body.triggerJson !== undefined) assertFilter(body.triggerJson);
   const opened = openTrigger(deps.secrets, before.trigger);
@@ -178,6 +181,10 @@ export async function changeWorkflow(
     jobs: body.limits === undefined && body.triggerJson === undefined ? [] : await reopenLines(tx, tenantId, id),
   };
 }
+
+/** @throws AppError `validation_failed` for a given part that is too large. Parts of an earlier version of the hub that stay are not checked. */
+const assertSizes = ({ triggerJson, stepsJson, inputs }: UpdateBody) =>
+  assertDefinitionSize({ triggerJson, stepsJson, inputs });
 
 /** Who wrote the steps and the inputs of a version; of one that is older than the authors of fields, who defined it last. */
 async function authorsOfContent(tx: Transaction, tenantId: string, id: string, version: number): Promise<FieldAuthors> {

@@ -13,8 +13,9 @@ import { firstFire, scheduleOf, scheduleProblem } from '../schedules/index.ts';
 import { assertReferences } from './references.ts';
 import { webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { maxHookWorkflows, readWebhookToken } from './store.ts';
+import { readWebhookToken } from './store.ts';
 import type { WorkflowContent, WorkflowRow } from './store.ts';
+import { maxHookWorkflows } from './triggered.ts';
 
 const tokenPurpose = 'webhook-token';
 

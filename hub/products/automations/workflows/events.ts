@@ -5,12 +5,12 @@ import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { maxRunDepth } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Runs } from '../runs/index.ts';
 import { startRun } from './start.ts';
 import type { StepValidator } from './startable.ts';
-import { listEventWorkflows } from './store.ts';
+import { findStartable } from './store.ts';
+import { listEventWorkflows } from './triggered.ts';
 
 /** An event as the workflows that follow it get it. */
 export interface TriggeringEvent {
@@ -50,8 +50,14 @@ export async function startByEvent(
 ): Promise<{ jobs: PromisedJob[]; committed: () => void }> {
   const jobs: PromisedJob[] = [];
   const after: (() => void)[] = [];
-  const workflows = await listEventWorkflows(tx, event.tenantId, event.type);
-  if (workflows.length === 0) return { jobs, committed: () => undefined };
+  let hasFollowers = false;
+  const starting: string[] = [];
+  for await (const page of listEventWorkflows(tx, event.tenantId, event.type)) {
+    hasFollowers ||= page.length > 0;
+    for (const { id, trigger } of page)
+      if (trigger.type === 'event' && matchesFilter(event.payload, trigger.event.filter)) starting.push(id);
+  }
+  if (!hasFollowers) return { jobs, committed: () => undefined };
   if (event.depth >= maxRunDepth) {
     deps.logger.warn(
       { tenantId: event.tenantId, eventId: event.eventId, depth: event.depth },
@@ -59,11 +65,12 @@ export async function startByEvent(
     );
     return { jobs, committed: () => undefined };
   }
-  const entitlements = await readEntitlements(tx, event.tenantId);
-  for (const workflow of workflows) {
-    if (workflow.trigger.type !== 'event' || !matchesFilter(event.payload, workflow.trigger.event.filter)) continue;
+  for (const workflowId of starting) {
     try {
-      const run = await startRun(tx, deps, workflow, entitlements, {
+      // Their steps are read one workflow at a time: a workspace may have a thousand.
+      const workflow = await findStartable(tx, event.tenantId, workflowId);
+      if (workflow === null) continue;
+      const run = await startRun(tx, deps, { ...workflow, tenantId: event.tenantId }, workflow.entitlements, {
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
         subjectId: (event.payload as { conversation: { id: string } }).conversation.id,
@@ -75,10 +82,7 @@ export async function startByEvent(
       after.push(run.committed);
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
-      deps.logger.warn(
-        { workflowId: workflow.id, eventId: event.eventId, err: error },
-        'an event could not start a workflow',
-      );
+      deps.logger.warn({ workflowId, eventId: event.eventId, err: error }, 'an event could not start a workflow');
     }
   }
   return { jobs, committed: () => after.forEach((tell) => tell()) };

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import type { RunStatus } from '../../../../shared/contract/automations/run-status.ts';
 import type { hooks } from '../../../../shared/contract/automations/runs.ts';
-import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { maxRunDepth, readRunPeople, starterOf } from '../../../engine/index.ts';
@@ -9,16 +8,16 @@ import type { PromisedJob } from '../../../engine/index.ts';
 import { runs } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, lte, sql } from '../../../platform/db/orm.ts';
-import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import type { Runs } from '../runs/index.ts';
 import type { KnownStarts } from './known-starts.ts';
 import { hookKeys } from './schema.ts';
 import { startRun } from './start.ts';
-import type { StartableWorkflow, StartRequest } from './start.ts';
+import type { StartRequest } from './start.ts';
 import { assertStartable, webhookTokenHash } from './startable.ts';
 import type { StepValidator } from './startable.ts';
-import { findByWebhookToken, findStartable, listWebhookWorkflows, maxHookWorkflows } from './store.ts';
+import { findByWebhookToken, findStartable } from './store.ts';
 import type { DefinedStart } from './store.ts';
+import { listWebhookWorkflows, maxHookWorkflows } from './triggered.ts';
 
 export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
@@ -53,12 +52,14 @@ const nothingToStart = () =>
 const accepts = ({ events }: DefinedStart, event: string | undefined) =>
   events === null || (event !== undefined && events.includes(event));
 
-/** What a hook opens: workflows of one workspace, and its start if it is one alone. */
+/** What a hook opens: workflows of one workspace. */
 interface Opened {
   tenantId: string;
-  entitlements: Record<Entitlement, boolean>;
-  workflows: StartableWorkflow[];
-  only: DefinedStart | null;
+  workflowIds: string[];
+  /** The workflow when it is one alone; several are read one at a time while they are started. */
+  single: DefinedStart | null;
+  /** Whether every call with this credential opens that workflow alone. */
+  isConstant: boolean;
 }
 
 async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<Opened> {
@@ -70,28 +71,27 @@ async function resolveByToken(db: Database, token: string, body: InboundBody): P
   if (first === undefined) throw nothingToStart();
   return {
     tenantId: first.tenant_id,
-    entitlements: first.entitlements,
-    workflows: matches.map((match) => ({ ...match, tenantId: match.tenant_id })),
+    workflowIds: matches.map(({ id }) => id),
+    single: all.length === 1 ? first : null,
     // The next call may name another event.
-    only: all.length === 1 && (body.workflowId !== undefined || first.events === null) ? first : null,
+    isConstant: body.workflowId !== undefined || first.events === null,
   };
 }
 
 async function resolveByKey(db: Database, tenantId: string, body: InboundBody): Promise<Opened> {
   return db.read(tenantId, async (tx) => {
     if (body.workflowId === undefined) {
-      const entitlements = await readEntitlements(tx, tenantId);
       const workflows = await listWebhookWorkflows(tx, tenantId, body.event as string);
       if (workflows.length > maxHookWorkflows)
         throw new AppError(
           'conflict',
           `This workspace has more than ${maxHookWorkflows} active webhook workflows, and one call starts no more; send workflowId, or the token of those that are meant.`,
         );
-      return { tenantId, entitlements, workflows, only: null };
+      return { tenantId, workflowIds: workflows.map(({ id }) => id), single: null, isConstant: false };
     }
     const start = await findStartable(tx, tenantId, body.workflowId);
     if (start === null) throw notFound('workflow', body.workflowId);
-    return { tenantId, entitlements: start.entitlements, workflows: [{ ...start, tenantId }], only: start };
+    return { tenantId, workflowIds: [start.id], single: start, isConstant: true };
   });
 }
 
@@ -185,7 +185,7 @@ export async function startInbound(
     const known = await deps.known.start(key, request);
     if (known !== null) return { ...known, status: 'queued' };
   }
-  const { tenantId, entitlements, workflows, only } =
+  const { tenantId, workflowIds, single, isConstant } =
     caller.kind === 'token'
       ? await resolveByKey(db, caller.tenantId, body)
       : await resolveByToken(db, caller.token, body);
@@ -194,16 +194,16 @@ export async function startInbound(
       'conflict',
       `This call comes out of ${depth} runs that each started the next; a loop is ended here.`,
     );
-  if (workflows.length === 0) throw nothingToStart();
-  for (const workflow of workflows) assertStartable(workflow, entitlements, deps.validateSteps);
-  if (key !== null && only !== null) deps.known.learn(key, only);
+  if (workflowIds.length === 0) throw nothingToStart();
+  if (single !== null) assertStartable(single, single.entitlements, deps.validateSteps);
+  if (key !== null && single !== null && isConstant) deps.known.learn(key, single);
   const given: GivenKey | null =
     body.idempotencyKey === undefined
       ? null
       : {
           given: body.idempotencyKey,
           stored: storedKeyOf(caller, body, body.idempotencyKey),
-          workflowIds: workflows.map(({ id }) => id),
+          workflowIds,
         };
   try {
     const accepted = await db.workspace(tenantId, async (tx) => {
@@ -216,8 +216,10 @@ export async function startInbound(
       // Naming a run only ever takes the right to approve away, and only from users and keys of its own workspace.
       const calling = callingRunId === null ? null : await readRunPeople(tx, tenantId, callingRunId);
       const requestedBy = [...new Set([...starters, ...(calling?.starters ?? [])])];
-      for (const workflow of workflows) {
-        const run = await startRun(tx, deps, workflow, entitlements, {
+      for (const workflowId of workflowIds) {
+        const workflow = single ?? (await findStartable(tx, tenantId, workflowId));
+        if (workflow === null) throw notFound('workflow', workflowId);
+        const run = await startRun(tx, deps, { ...workflow, tenantId }, workflow.entitlements, {
           ...request,
           requestedBy,
           authoredBy: calling?.authors ?? [],

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
+import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunIntake } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
+import { heapOf } from '../../../platform/memory-budget.ts';
 import type { Runs } from '../runs/index.ts';
 import { payloadOf } from './start.ts';
 import type { StartRequest } from './start.ts';
@@ -11,7 +13,7 @@ import type { StepValidator } from './startable.ts';
 import type { DefinedStart } from './store.ts';
 
 const maxKnown = 5_000;
-/** What all of them may take up, by the length of their JSON. */
+/** The heap that all of them may use, in bytes. */
 const maxKnownBytes = 32 * 1024 * 1024;
 /** After so long without a start a workflow is forgotten, in milliseconds. */
 const forgetAfterMs = 10 * 60_000;
@@ -34,7 +36,7 @@ export class KnownStarts {
   readonly #known = new LRUCache<string, DefinedStart>({
     max: maxKnown,
     maxSize: maxKnownBytes,
-    sizeCalculation: (start) => JSON.stringify(start).length,
+    sizeCalculation: (start) => heapOf(start as unknown as JsonValue),
     ttl: forgetAfterMs,
     updateAgeOnGet: true,
   });

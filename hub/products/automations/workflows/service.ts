@@ -7,10 +7,11 @@ import { notFound } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { starterOf } from '../../../engine/index.ts';
 import type { RunCaller, RunIntake } from '../../../engine/index.ts';
-import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { readLargePage } from '../../../platform/large-pages.ts';
 import type { Logger } from '../../../platform/logger.ts';
+import type { MemoryBudget } from '../../../platform/memory-budget.ts';
 import type { Secrets } from '../../../platform/secrets.ts';
 import type { ChatEvent } from '../../../product.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -35,17 +36,20 @@ import type { StepValidator } from './startable.ts';
 import {
   findWebhookTokenWorkspace,
   findWorkflow,
-  listChannelWorkflows,
   listDerivedIds,
-  listWorkflows,
   markDeleted,
+  measureWorkflows,
+  readWorkflows,
 } from './store.ts';
+import { listChannelWorkflows } from './triggered.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
 
 export interface WorkflowsDependencies {
   db: Database;
   cursors: Cursors;
+  /** Memory for answers that show large definitions. */
+  answerMemory: MemoryBudget;
   secrets: Secrets;
   runs: Runs;
   logger: Logger;
@@ -77,11 +81,12 @@ export class Workflows {
 
   list(tenantId: string, query: ListQuery, reader: WorkflowReader) {
     const active = query.active === undefined ? undefined : query.active === 'true';
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, (tx) => listWorkflows(tx, tenantId, { active }, limit, before));
-    return readPage(this.#deps.cursors, `workflows:${tenantId}`, query, read, (row) =>
-      presentWorkflow(this.#deps.secrets, row, reader),
-    );
+    const { db, secrets } = this.#deps;
+    return readLargePage(this.#deps, tenantId, `workflows:${tenantId}`, query, {
+      measure: (limit, before) => db.read(tenantId, (tx) => measureWorkflows(tx, tenantId, { active }, limit, before)),
+      read: (ids) => db.read(tenantId, (tx) => readWorkflows(tx, tenantId, ids)),
+      present: (row) => presentWorkflow(secrets, row, reader),
+    });
   }
 
   /** @throws AppError `not_found`. */

@@ -6,23 +6,28 @@ import { definitionStamp, termColumns } from '../../../engine/index.ts';
 import type { Definition } from '../../../engine/index.ts';
 import { isShown, workflows } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { and, desc, eq, isNull, lt, sql } from '../../../platform/db/orm.ts';
+import { memorySize } from '../../../platform/db/memory-size.ts';
+import { and, desc, eq, inArray, isNull, lt, sql } from '../../../platform/db/orm.ts';
+import type { RowSize } from '../../../platform/large-pages.ts';
 import { insertVersion, pruneVersions } from './version-rows.ts';
 import type { VersionAuthors } from './version-rows.ts';
 
 export type WorkflowRow = typeof workflows.$inferSelect;
 
-const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
+const definitionSize = `${memorySize('steps', '[]')} + ${memorySize('trigger', '{}')} + ${memorySize('inputs', '{}')}`;
 
-export async function listWorkflows(
+export const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
+
+/** Ids of workflows, newest first, and the sizes of their definitions. */
+export async function measureWorkflows(
   tx: Transaction,
   tenantId: string,
   filter: { active?: boolean | undefined },
   limit: number,
   before: string | undefined,
-): Promise<WorkflowRow[]> {
+): Promise<RowSize[]> {
   return tx
-    .select()
+    .select({ id: workflows.id, bytes: sql<number>`${sql.raw(definitionSize)}` })
     .from(workflows)
     .where(
       and(
@@ -34,6 +39,14 @@ export async function listWorkflows(
     )
     .orderBy(desc(workflows.id))
     .limit(limit);
+}
+
+/** Workflows of a workspace by their ids, in any order. */
+export async function readWorkflows(tx: Transaction, tenantId: string, ids: readonly string[]): Promise<WorkflowRow[]> {
+  return tx
+    .select()
+    .from(workflows)
+    .where(and(live(tenantId), inArray(workflows.id, [...ids])));
 }
 
 export async function findWorkflow(
@@ -61,8 +74,10 @@ export interface DefinedStart extends Definition {
   events: string[] | null;
 }
 
-const startColumns = `w.trigger->'webhook'->'events' AS events, w.id, w.tenant_id, w.name, w.version, w.active, w.steps, w.limits, w.inputs, w.environment, ${termColumns}, ${definitionStamp} AS stamp
-     FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id`;
+const shortStartColumns = `w.trigger->'webhook'->'events' AS events, w.id, w.tenant_id, w.name, w.version, w.active, w.limits, w.environment, ${termColumns}, ${definitionStamp} AS stamp`;
+const startSource =
+  'FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id';
+const startColumns = `${shortStartColumns}, w.steps, w.inputs ${startSource}`;
 
 /** A workflow with all that its start needs, in one round trip. */
 export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<DefinedStart | null> {
@@ -86,46 +101,6 @@ export async function findStartableByOrigin(
     [tenantId, kind, id],
   );
   return rows[0] ?? null;
-}
-
-/** The most workflows that one call of the inbound hook starts. */
-export const maxHookWorkflows = 100;
-
-/** Active webhook workflows of one workspace that accept an event, one more than a call may start at most. */
-export async function listWebhookWorkflows(tx: Transaction, tenantId: string, event: string): Promise<WorkflowRow[]> {
-  return tx
-    .select()
-    .from(workflows)
-    .where(
-      and(
-        live(tenantId),
-        eq(workflows.active, true),
-        sql`${workflows.webhookTokenHash} is not null`,
-        sql`coalesce(${workflows.trigger}->'webhook'->'events' ? ${event}, true)`,
-      ),
-    )
-    .orderBy(workflows.id)
-    .limit(maxHookWorkflows + 1);
-}
-
-/** Active workflows that follow a type of event. */
-export async function listEventWorkflows(tx: Transaction, tenantId: string, eventType: string): Promise<WorkflowRow[]> {
-  return tx
-    .select()
-    .from(workflows)
-    .where(and(live(tenantId), eq(workflows.active, true), eq(workflows.eventType, eventType)))
-    .orderBy(workflows.id)
-    .limit(1000);
-}
-
-/** Active workflows that messages of channels start. */
-export async function listChannelWorkflows(tx: Transaction, tenantId: string): Promise<WorkflowRow[]> {
-  return tx
-    .select()
-    .from(workflows)
-    .where(and(live(tenantId), eq(workflows.active, true), sql`${workflows.trigger}->>'type' = 'channel'`))
-    .orderBy(workflows.id)
-    .limit(1000);
 }
 
 /** The workflow that something else made and keeps up to date. */
@@ -166,7 +141,8 @@ export async function listDerivedIds(
 
 /**
  * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
- * the token first, so that no stranger who saves the same one comes between.
+ * the token first, so that no stranger who saves the same one comes between. Where there are
+ * several, each comes without its steps and inputs, which are read one workflow at a time.
  */
 export async function findByWebhookToken(
   db: Database,
@@ -182,7 +158,7 @@ export async function findByWebhookToken(
   }
   return db.systemStatement<DefinedStart>(
     'find_by_webhook_token',
-    `SELECT ${startColumns}
+    `SELECT ${shortStartColumns}, CASE WHEN count(*) OVER () = 1 THEN w.steps ELSE '[]' END AS steps, CASE WHEN count(*) OVER () = 1 THEN w.inputs END AS inputs ${startSource}
      WHERE w.webhook_token_hash = $1 AND w.deleted_at IS NULL AND w.tenant_id = (
        SELECT tenant_id FROM workflows WHERE webhook_token_hash = $1 AND deleted_at IS NULL ORDER BY coalesce(webhook_token_since, created_at), id LIMIT 1)
      ORDER BY w.id`,

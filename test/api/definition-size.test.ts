@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Database } from '../../hub/platform/db/database.ts';
+import { newId } from '../../hub/platform/ids.ts';
+import { webhookTokenHash } from '../../hub/products/automations/workflows/startable.ts';
+import { findByWebhookToken } from '../../hub/products/automations/workflows/store.ts';
+import { listEventWorkflows } from '../../hub/products/automations/workflows/triggered.ts';
+import { startedRun } from '../../shared/contract/automations/workflows.ts';
+import { startHub } from '../fixtures/hub.ts';
+import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { send } from '../fixtures/requests.ts';
+
+let hub: TestHub;
+let workspace: TestWorkspace;
+beforeAll(async () => {
+  hub = await startHub();
+  workspace = await hub.workspace();
+});
+afterAll(() => hub[Symbol.asyncDispose]());
+
+const request = (method: string, path: string, body?: unknown) =>
+  send(hub.url, method, path, {
+    headers: { authorization: `Bearer ${workspace.key}` },
+    ...(body === undefined ? {} : { body }),
+  });
+
+const comparing = (value: unknown) => [
+  { type: 'skill', skillId: 'memory.diff', input: { key: 'k', by: 'id', items: [{ id: 'a', value }] } },
+];
+/** 300,000 bytes as JSON. */
+const longText = 'x'.repeat(300_000);
+/** 150,000 bytes as JSON, and several megabytes once parsed. */
+const manyObjects = Array.from({ length: 50_000 }, () => ({}));
+
+const refused = (field: string, what: string) => ({
+  status: 400,
+  body: { code: 'validation_failed', details: [{ path: `body.${field}`, message: expect.stringMatching(what) }] },
+});
+
+/** Makes a workflow with steps of an earlier version of the hub, which had no limit. */
+async function largeWorkflow(extra: Record<string, unknown> = {}): Promise<string> {
+  const { id } = await workspace.api.call('createAutomationWorkflow', {
+    body: { name: 'large', stepsJson: [{ type: 'log', message: 'x' }], ...extra } as never,
+  });
+  const steps = JSON.stringify(comparing('y'.repeat(1_500_000)));
+  await hub.database.query(`update workflows set steps = $2 where id = $1`, [id, steps]);
+  await hub.database.query(`update workflow_versions set steps = $2 where workflow_id = $1`, [id, steps]);
+  return id;
+}
+
+describe('a definition that is too large is refused by the name of its field', () => {
+  test.each([
+    ['text', longText, '^has 300[0-9]{3} bytes of JSON, and the limit is 262144 bytes'],
+    ['many values', manyObjects, '^uses [0-9]{7} bytes of memory, and the limit is 2097152 bytes'],
+  ])('%s', async (_name, value, message) => {
+    const steps = comparing(value);
+    const { id } = await workspace.api.call('createAutomationWorkflow', {
+      body: { name: 'small', stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+    const sequence = await workspace.api.call('createAutomationSequence', {
+      body: { name: 'small', steps: [{ type: 'log', message: 'x' }] },
+    });
+    const trigger = { type: 'event', event: { type: 'message.created', filter: { a: value } } };
+    const [workflows, sequences] = ['/v1/automations/workflows', '/v1/automations/sequences'];
+    expect(await request('POST', workflows, { name: 'w', stepsJson: steps })).toMatchObject(
+      refused('stepsJson', message),
+    );
+    expect(await request('PATCH', `${workflows}/${id}`, { stepsJson: steps })).toMatchObject(
+      refused('stepsJson', message),
+    );
+    expect(await request('PATCH', `${workflows}/${id}`, { triggerJson: trigger })).toMatchObject(
+      refused('triggerJson', message),
+    );
+    expect(await request('POST', sequences, { name: 's', steps })).toMatchObject(refused('steps', message));
+    expect(await request('PATCH', `${sequences}/${sequence.id}`, { steps })).toMatchObject(refused('steps', message));
+    const jwt = {
+      headers: { authorization: `Bearer ${workspace.jwt}` },
+      body: { manifest: { id: 'p', graph: { steps } } },
+    };
+    expect(await send(hub.url, 'POST', '/v1/automations/skills/sdk', jwt)).toMatchObject(refused('manifest', message));
+  });
+});
+
+test('a large definition of an earlier version can be read and started, and changed where its steps stay', async () => {
+  const id = await largeWorkflow();
+  expect(await request('GET', `/v1/automations/workflows/${id}`)).toMatchObject({ status: 200 });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  expect(
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } }),
+  ).toMatchObject({ status: 'succeeded' });
+  expect(await request('PATCH', `/v1/automations/workflows/${id}`, { active: false })).toMatchObject({
+    status: 200,
+    body: { active: false },
+  });
+  expect(await request('POST', `/v1/automations/workflows/${id}/versions/1/restore`)).toMatchObject(
+    refused('stepsJson', 'the limit is 262144 bytes'),
+  );
+});
+
+test('a list of large rows has as many on a page as memory allows, and a cursor to the others', async () => {
+  const { tenantId, session } = await hub.workspace();
+  const steps = JSON.stringify(comparing('y'.repeat(1_500_000)));
+  const listId = newId();
+  await hub.database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps)
+     select gen_random_uuid(), $1, 'w' || n, true, 1, '{"schemaVersion":1,"type":"manual"}', $2 from generate_series(1, 5) n`,
+    [tenantId, steps],
+  );
+  await hub.database.query(
+    `insert into sequences (id, tenant_id, name, steps) select gen_random_uuid(), $1, 's' || n, $2 from generate_series(1, 5) n`,
+    [tenantId, steps],
+  );
+  await hub.database.query(
+    `insert into memory_entries (id, tenant_id, key, value) select gen_random_uuid(), $1, 'm' || n, $2 from generate_series(1, 5) n`,
+    [tenantId, steps],
+  );
+  await hub.database.query(`insert into contact_lists (id, tenant_id, name) values ($1, $2, 'l')`, [listId, tenantId]);
+  await hub.database.query(
+    `insert into campaigns (id, tenant_id, list_id, name, subject, html) select gen_random_uuid(), $1, $2, 'c' || n, 's', $3 from generate_series(1, 5) n`,
+    [tenantId, listId, 'y'.repeat(1_500_000)],
+  );
+  const lists = [
+    'listAutomationWorkflows',
+    'listAutomationSequences',
+    'listAutomationMemory',
+    'listCampaigns',
+  ] as const;
+  for (const list of lists) {
+    const pages: string[][] = [];
+    let cursor: string | null = null;
+    do {
+      const page: { data: { name?: string; key?: string }[]; meta: { nextCursor: string | null } } = await session.call(
+        list,
+        { query: { limit: 100, ...(cursor === null ? {} : { cursor }) } },
+      );
+      pages.push(page.data.map(({ name, key }) => name ?? (key as string)));
+      cursor = page.meta.nextCursor;
+    } while (cursor !== null);
+    expect([list, pages.map(({ length }) => length)]).toEqual([list, [2, 2, 1]]);
+    expect(new Set(pages.flat()).size).toBe(5);
+  }
+});
+
+test('what follows an event is read without steps, in pages by the size of its triggers', async () => {
+  const { tenantId } = await hub.workspace();
+  const trigger = JSON.stringify({
+    schemaVersion: 1,
+    type: 'event',
+    event: { type: 'message.created', filter: { a: 'z'.repeat(1_500_000) } },
+  });
+  await hub.database.query(
+    `insert into workflows (id, tenant_id, name, active, version, trigger, steps, event_type)
+     select gen_random_uuid(), $1, 'w', true, 1, $2, $3, 'message.created' from generate_series(1, 5) n`,
+    [tenantId, trigger, JSON.stringify(comparing(longText))],
+  );
+  await using db = new Database({
+    url: hub.database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const pages = await db.read(tenantId, async (tx) => {
+    const found: string[][] = [];
+    for await (const page of listEventWorkflows(tx, tenantId, 'message.created'))
+      found.push(page.map((row) => Object.keys(row).toSorted().join()));
+    return found;
+  });
+  const columns = 'id,left,trigger';
+  expect(pages).toEqual([
+    [columns, columns, columns],
+    [columns, columns],
+  ]);
+});
+
+test('a hook that opens several workflows starts each, one definition in memory at a time', async () => {
+  const token = 'a-token-of-several-workflows';
+  const webhook = { triggerJson: { schemaVersion: 1, type: 'webhook', webhook: { token } } };
+  const ids = [await largeWorkflow(webhook), await largeWorkflow(webhook)];
+  const started = await send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+    headers: { 'x-service-automation-token': token },
+    body: { event: 'e' },
+  });
+  expect(started).toMatchObject({ status: 200 });
+  const { runIds } = started.body as { runIds: string[] };
+  const rows = await hub.database.query<{ id: string }>('select workflow_id as id from runs where id = any($1)', [
+    runIds,
+  ]);
+  expect(rows.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  await using db = new Database({
+    url: hub.database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const opened = await findByWebhookToken(db, webhookTokenHash(token), undefined);
+  expect(opened.map(({ steps }) => steps)).toEqual([[], []]);
+});
