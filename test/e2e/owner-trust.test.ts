@@ -224,7 +224,7 @@ describe('an approved program that stops the companion, changes its files and ki
     });
     expect(running.edited).toMatchObject({
       needsConsent: true,
-      detail: expect.stringContaining('The log was cut') as string,
+      detail: expect.stringContaining('removed the log') as string,
     });
     await expect.poll(async () => (await node())?.audit?.brokenAt ?? null).not.toBeNull();
     // The hub takes the shorter log from here on; the settings still wait for the owner.
