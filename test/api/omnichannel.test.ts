@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
@@ -105,6 +106,53 @@ test('workflows of the channel still start, and events name their origin', async
     .toEqual(['channel Hello', 'created omnichannel', 'message agent', 'message omnichannel']);
   expect([ofChannel, ...ofEvents]).toHaveLength(3);
 });
+
+test.each(['first message of a sender', 'message that reopens a conversation', 'conversation opened through the API'])(
+  'a %s locks the assignment of its workspace before the workflows that follow its events',
+  async (what) => {
+    const id = await channel();
+    const { tenantId } = workspace;
+    if (what.includes('reopens')) {
+      await receive(id, { text: 'Hello', from: 'ann', messageId: 'm1' });
+      await workspace.session.call('updateInboxConversation', {
+        params: { tenantId, id: (await inbox())[0]?.id as string },
+        body: { status: 'resolved' },
+      });
+    }
+    await workspace.session.call('putChatSettings', {
+      params: { tenantId },
+      body: { autoAssignment: { enabled: true, capacity: 5, returnToPool: false } },
+    });
+    const workflowIds: string[] = [];
+    for (const type of ['conversation.created', 'message.created']) {
+      const workflow = await workspace.api.call('createAutomationWorkflow', {
+        body: {
+          name: type,
+          triggerJson: { type: 'event', event: { type } } as never,
+          stepsJson: [{ type: 'log', message: type }],
+          limits: { maxConcurrentRuns: 5, onLimit: 'drop' },
+        },
+      });
+      workflowIds.push(workflow.id);
+    }
+    const other = new Client({ connectionString: hub.database.url });
+    await other.connect();
+    onTestFinished(() => other.end());
+    await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
+    await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
+    const done = what.includes('API')
+      ? hub.client(workspace.keys.chat as string).call('createChatConversation', { body: { name: 'ann' } })
+      : receive(id, { text: 'Hello', from: 'ann', messageId: 'm2' });
+    const waiting = () =>
+      hub.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%chat_widgets%FOR NO KEY UPDATE%'`,
+      );
+    await expect.poll(async () => (await waiting()).length).toBe(1);
+    await other.query('SELECT FROM workflows WHERE id = ANY($1::uuid[]) FOR UPDATE', [workflowIds]);
+    await other.query('COMMIT');
+    await done;
+  },
+);
 
 test('replies of agents and of the API are sent through the channel once, and recorded', async () => {
   const id = await channel();

@@ -37,6 +37,15 @@ export class Assignment {
     );
   }
 
+  /** Locks what `auto` will lock, for a transaction that opens a conversation and so publishes an event before `auto`. */
+  async lockForNew(tx: Transaction, tenantId: string): Promise<void> {
+    await tx.query(
+      'lock_assignment_of_new',
+      `SELECT FROM chat_widgets WHERE tenant_id = $1 AND (settings->'autoAssignment'->>'enabled')::boolean FOR NO KEY UPDATE`,
+      [tenantId],
+    );
+  }
+
   /**
    * Gives a conversation that nobody has to an agent, where the workspace has that done and one is free; null otherwise.
    * @param conversation that this transaction has locked or made.

@@ -44,21 +44,24 @@ export function createChannelConversations({
       const after: (() => void)[] = [];
       let conversation = rows[0];
       if (conversation === undefined || conversation.status === 'closed') {
-        const opened = await conversationWriter.open(
-          tx,
-          tenantId,
-          {
-            name: known.displayName,
-            source: source.slice(0, maxSourceLength),
-            priority: 'normal',
-            visitor,
-            hasBegun: false,
-          },
-          actor,
-        );
+        const [, opened] = await Promise.all([
+          assignment.lockForNew(tx, tenantId),
+          conversationWriter.open(
+            tx,
+            tenantId,
+            {
+              name: known.displayName,
+              source: source.slice(0, maxSourceLength),
+              priority: 'normal',
+              visitor,
+              hasBegun: false,
+            },
+            actor,
+          ),
+        ]);
         after.push(opened.committed);
         conversation = opened.conversation;
-      }
+      } else await assignment.lock(tx, tenantId, conversation.id, 'message');
       const written = await messageWriter.write(
         tx,
         tenantId,

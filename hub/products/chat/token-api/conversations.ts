@@ -235,7 +235,10 @@ export class Conversations {
     given: Parameters<ConversationWriter['open']>[2],
     actor: ChatActor,
   ): Promise<{ conversation: ConversationRow; committed: () => void }> {
-    const opened = await this.#deps.conversationWriter.open(tx, tenantId, given, actor);
+    const [, opened] = await Promise.all([
+      this.#deps.assignment.lockForNew(tx, tenantId),
+      this.#deps.conversationWriter.open(tx, tenantId, given, actor),
+    ]);
     const assigned = await this.#deps.assignment.auto(tx, tenantId, opened.conversation);
     return {
       conversation: assigned?.conversation ?? opened.conversation,
