@@ -163,4 +163,32 @@ describe('the memory for large values', () => {
     for (const [name, bytes] of Object.entries(least))
       expect(heapOf(values[name as keyof typeof values] as never), name).toBeGreaterThan(bytes / 2);
   });
+
+  test('with a part of what is left, many workspaces that take what they can leave room to another', () => {
+    const memory = new MemoryBudget({ limitBytes: 192 * mib, waitMs: 10_000, partOfFree: 1 / 4, freeBytes: 0 });
+    for (let workspace = 0; workspace < 8; workspace += 1)
+      for (;;) if (!memory.open(String(workspace)).tryResize(mib)) break;
+    expect(memory.counts.used).toBeLessThan(168 * mib);
+    expect(memory.open('another').tryResize(6 * mib)).toBe(true);
+  });
+
+  test('a reservation that grows waits with what it has', async () => {
+    const memory = new MemoryBudget({ limitBytes: 8 * mib, waitMs: 10_000, largestPart: 1 });
+    const [first, second] = [memory.open('a'), memory.open('b')];
+    await first.grow(2 * mib, never);
+    expect(second.tryResize(4 * mib)).toBe(true);
+    const grown = first.grow(4 * mib, never);
+    expect(first.bytes).toBe(2 * mib);
+    expect(memory.counts.used).toBe(6 * mib);
+    second[Symbol.dispose]();
+    await grown;
+    expect(first.bytes).toBe(4 * mib);
+    first[Symbol.dispose]();
+    expect(memory.counts).toEqual({ used: 0, workspaces: 0 });
+    const late = new MemoryBudget({ limitBytes: mib, waitMs: 10, largestPart: 1 });
+    const kept = late.open('a');
+    await kept.grow(mib / 2, never);
+    await expect(kept.grow(mib, never)).rejects.toThrow(OutOfMemory);
+    expect(kept.bytes).toBe(mib / 2);
+  });
 });

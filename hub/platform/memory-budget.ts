@@ -62,6 +62,11 @@ export interface MemoryBudgetOptions {
   largestPart?: number;
   /** A reservation of up to so many bytes counts as none. */
   freeBytes?: number;
+  /**
+   * What a workspace may have at most, as a part of what is left: all of it when left out. With a quarter, each workspace
+   * that takes what it can leaves four fifths of that to the others.
+   */
+  partOfFree?: number;
 }
 
 /** A part of the heap that V8 may use, in bytes. */
@@ -79,13 +84,21 @@ export class MemoryBudget {
   readonly #most: number;
   /** A reservation of up to so many bytes counts as none. */
   readonly freeBytes: number;
+  readonly #partOfFree: number;
   #used = 0;
 
-  constructor({ limitBytes, waitMs, largestPart = 1 / 4, freeBytes: free = freeBytes }: MemoryBudgetOptions) {
+  constructor({
+    limitBytes,
+    waitMs,
+    largestPart = 1 / 4,
+    freeBytes: free = freeBytes,
+    partOfFree = 1,
+  }: MemoryBudgetOptions) {
     this.#limit = limitBytes;
     this.#waitMs = waitMs;
     this.#most = limitBytes * largestPart;
     this.freeBytes = free;
+    this.#partOfFree = partOfFree;
   }
 
   /** Bytes that are reserved, and workspaces that reserve or wait. */
@@ -119,7 +132,7 @@ export class MemoryBudget {
     let oldest: Request | undefined;
     for (const { used, waiting } of this.#shares.values()) {
       const [next] = waiting;
-      if (next === undefined || 2 * used + next.bytes > this.#limit) continue;
+      if (next === undefined || used + next.bytes > this.#partOfFree * (this.#limit - used)) continue;
       if (next.since < (oldest?.since ?? Infinity)) oldest = next;
     }
     return oldest !== undefined && performance.now() - oldest.since > agedMs ? oldest : undefined;
@@ -128,7 +141,7 @@ export class MemoryBudget {
   #fits(share: Share, bytes: number, request?: Request): boolean {
     const aged = this.#aged();
     const kept = aged === undefined || aged === request ? 0 : aged.bytes;
-    return share.used + bytes <= this.#limit - this.#used - kept;
+    return share.used + bytes <= this.#partOfFree * (this.#limit - this.#used - kept);
   }
 
   #take(tenantId: string, bytes: number): boolean {
@@ -253,6 +266,18 @@ export class MemoryReservation implements Disposable {
     const bytes = this.#countOf(wanted);
     await this.#source.wait(bytes, signal);
     this.#bytes = bytes;
+    if (this.#isDisposed) this.tryResize(0);
+  }
+
+  /**
+   * Makes the reservation larger, and waits for room with what it has: for a value that arrives in pieces. The caller may keep what it has received.
+   * @throws the reason of the signal; OutOfMemory when there was no room for too long.
+   */
+  async grow(wanted: number, signal: AbortSignal): Promise<void> {
+    const more = this.#countOf(wanted) - this.#bytes;
+    if (more <= 0 || this.tryResize(wanted)) return;
+    await this.#source.wait(more, signal);
+    this.#bytes += more;
     if (this.#isDisposed) this.tryResize(0);
   }
 

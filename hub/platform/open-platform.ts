@@ -46,7 +46,7 @@ const memoryWaitMs = 10_000;
 /** Memory for parsed bodies, in bytes, at most: large bodies also keep the event loop busy, so that few of a workspace are parsed at a time. */
 const maxBodyMemory = 128 * 1024 * 1024;
 /** The same for the bytes of bodies that are being received. They are outside the heap. */
-const maxIncomingMemory = 128 * 1024 * 1024;
+const maxIncomingMemory = 192 * 1024 * 1024;
 
 /** What every product stands on. */
 export interface Platform {
@@ -169,6 +169,7 @@ export async function openPlatform(
       limitBytes: maxIncomingMemory,
       waitMs: memoryWaitMs,
       freeBytes: smallBodyBytes,
+      partOfFree: 1 / 4,
     }),
     bodyMemory: new MemoryBudget({ limitBytes: Math.min(partOfHeap(1 / 4), maxBodyMemory), waitMs: memoryWaitMs }),
     tracing,

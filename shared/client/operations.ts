@@ -427,7 +427,7 @@ export interface ApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments */
+  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
   environment: 'live' | 'test';
   /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -1555,7 +1555,7 @@ export interface CreateApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments */
+  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
   environment?: 'live' | 'test';
   /** What the key may do, 1 to 10 of the permissions of the product */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -1608,7 +1608,7 @@ export interface CreatedApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments */
+  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
   environment: 'live' | 'test';
   /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -2965,7 +2965,7 @@ export interface OwnToken {
   tokenId: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments */
+  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
   environment: 'live' | 'test';
   /** What the key may do */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
@@ -3268,7 +3268,7 @@ export interface RemovedMember {
     name: string;
     /** Product whose API the key can call */
     product: 'chat' | 'ai' | 'automations' | 'voice';
-    /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments */
+    /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
     environment: 'live' | 'test';
     /** What the key may do */
     permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];

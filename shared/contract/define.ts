@@ -144,6 +144,8 @@ interface OperationShape {
   role?: Role;
   /** What the workspace must be entitled to, for every caller; all of several. Where it is left out, a session needs what the permission's product needs. */
   entitlement?: Entitlement | readonly Entitlement[];
+  /** Keys of environment `test` may not call it: it changes what live runs use. */
+  liveOnly?: true;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;

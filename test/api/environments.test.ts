@@ -198,4 +198,48 @@ describe('a test key changes nothing that is live', () => {
     const tested = await approvalOf(await run(tester, id));
     expect(await hub.client(key).call('decideAutomationApproval', tested)).toMatchObject({ status: 'approved' });
   });
+
+  test('no sequence, agent, tool profile, channel, node, model or policy, which live runs use', async () => {
+    const { id: sequenceId } = await workspace.api.call('createAutomationSequence', {
+      body: { name: 'seq', steps: [{ type: 'log', message: 'hi' }] },
+    });
+    const { nodeId } = await workspace.api.call('createAutomationNode', { body: {} });
+    const call = (method: string, path: string, body?: object) =>
+      send(hub.url, method, path, { headers: { 'x-api-key': testKey }, ...(body === undefined ? {} : { body }) });
+    for (const [method, path, body] of [
+      ['PATCH', `sequences/${sequenceId}`, { name: 'changed' }],
+      ['DELETE', `sequences/${sequenceId}`],
+      ['PUT', 'policies', { maxRunsPerHour: 1 }],
+      ['PUT', 'models', { models: [], order: [] }],
+      ['DELETE', `nodes/${nodeId}`],
+      ['PATCH', `nodes/${nodeId}`, { name: 'mine' }],
+    ] as const)
+      expect(await call(method, `/v1/automations/${path}`, body), `${method} ${path}`).toMatchObject({
+        status: 403,
+        body: { code: refused.code },
+      });
+    const sequence = { params: { id: sequenceId } };
+    expect(await workspace.api.call('getAutomationSequence', sequence)).toMatchObject({ name: 'seq' });
+    // It runs what live keys wrote, as a test.
+    const { runId } = startedRun(await tester.call('runAutomationSequence', { ...sequence, body: {} }));
+    expect(await ended(runId)).toMatchObject({ environment: 'test' });
+  });
+
+  test('no live hook: its idempotency key does not stand for that of a live call, and it does not see the token', async () => {
+    const token = 'the-token-of-a-live-hook';
+    const id = await create(workspace.api, [deliver()], { type: 'webhook', webhook: { token } });
+    const { triggerJson } = await tester.call('getAutomationWorkflow', { params: { id } });
+    expect(JSON.stringify(triggerJson)).not.toContain(token);
+    const hook = (headers: Record<string, string>) =>
+      send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers,
+        body: { workflowId: id, idempotencyKey: 'order-1' },
+      });
+    const tested = (await hook({ 'x-api-key': testKey })).body['runId'] as string;
+    expect(await ended(tested)).toMatchObject({ environment: 'test' });
+    const live = await hook({ 'x-service-automation-token': token });
+    expect(live.body['duplicate']).toBeUndefined();
+    expect(await ended(live.body['runId'] as string)).toMatchObject({ status: 'succeeded', environment: 'live' });
+    expect(received).toEqual(['/']);
+  });
 });

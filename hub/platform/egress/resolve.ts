@@ -44,8 +44,9 @@ export async function resolvePublicName(hostname: string, servers?: readonly str
     return all.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
   } catch (error) {
     const errors = error instanceof AggregateError ? (error.errors as NodeJS.ErrnoException[]) : [];
-    // Some machines have no name server of their own, and know other ways.
-    if (errors.some(({ code }) => code === 'ECONNREFUSED')) return resolveBySystem(hostname);
+    // Some machines have no name server, and know other ways. A name server that refuses only TCP must not lead there: it may be silent next.
+    const hasNoServer = resolver.getServers().every((server) => server === '127.0.0.1' || server === '::1');
+    if (hasNoServer && errors.some(({ code }) => code === 'ECONNREFUSED')) return resolveBySystem(hostname);
     throw errors.find(({ code }) => code !== 'ENODATA') ?? errors[0] ?? error;
   } finally {
     resolver.cancel();

@@ -254,6 +254,11 @@ function admitToken(
   address: string,
 ): Extract<Principal, { kind: 'token' }> {
   if (operation.permission !== undefined) assertPermission(token, operation, operation.permission);
+  if (operation.liveOnly === true && token.environment === 'test')
+    throw new AppError(
+      'test_key_not_allowed',
+      "A key of environment test can't change this, because live runs use it. Use a live key, or sign in.",
+    );
   const missing = entitlementsOf(operation).find((entitlement) => !token.entitlements[entitlement]);
   if (missing !== undefined)
     throw new AppError('product_not_entitled', `This workspace is not entitled to ${missing}.`);

@@ -9,7 +9,11 @@ import type { Operation } from '../../../shared/contract/define.ts';
 import { GatheredBody, readJsonBody } from './body.ts';
 import { toAppError } from './errors.ts';
 
-const admitted = { beforeRead: () => Promise.resolve(), beforeParse: () => Promise.resolve() };
+const admitted = {
+  beforeRead: () => Promise.resolve(),
+  hold: () => Promise.resolve(),
+  beforeParse: () => Promise.resolve(),
+};
 const operation = { callers: ['token'] } as unknown as Operation;
 
 /** What is held in memory, after what is not was given back. */

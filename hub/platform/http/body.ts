@@ -8,13 +8,14 @@ import { heapOfJson, parseJsonText } from './json-text.ts';
 /** Greatest JSON body, in bytes, where an operation names no other. */
 const defaultLimitBytes = 1024 * 1024;
 
-/** The same for an operation that anybody may call without a credential. */
+/** The same for an operation that anybody may call without a credential, and for those of visitors, who need none from the workspace. */
 const publicLimitBytes = 64 * 1024;
 
 /** Bodies up to this length are small, in bytes: they wait for no memory, so that requests with large ones can't keep them out. */
 export const smallBodyBytes = 32 * 1024;
 
-const isPublic = ({ callers }: Operation) => callers.some((caller) => caller === 'public' || caller === 'pairing');
+const isPublic = ({ callers }: Operation) =>
+  callers.some((caller) => caller === 'public' || caller === 'pairing' || caller === 'visitor');
 
 /** Greatest heap that a JSON body may use once it is parsed, in bytes. */
 const maxHeapBytes = 64 * 1024 * 1024;
@@ -68,14 +69,24 @@ export class GatheredBody {
   }
 }
 
-/** Reads a body up to a limit. @throws AppError `payload_too_large`, the rest not read. */
-export async function readBounded(request: Request, limitBytes: number): Promise<Buffer> {
+/**
+ * Reads a body up to a limit.
+ * @param hold called before more memory is used for it, with all that it then uses, in bytes.
+ * @throws AppError `payload_too_large`, the rest not read; what `hold` throws.
+ */
+export async function readBounded(
+  request: Request,
+  limitBytes: number,
+  hold?: (bytes: number) => Promise<void>,
+): Promise<Buffer> {
   const tooLarge = () => new AppError('payload_too_large', `The body has more than ${limitBytes} bytes.`);
   const announced = announcedBytes(request) ?? limitBytes;
   if (announced > limitBytes) throw tooLarge();
   const gathered = new GatheredBody(announced);
   for await (const piece of piecesOf(request)) {
     if (gathered.length + piece.length > limitBytes) throw tooLarge();
+    const held = gathered.heldWith(piece.length);
+    if (held > smallBodyBytes) await hold?.(held);
     gathered.add(piece);
   }
   return gathered.bytes();
@@ -83,8 +94,10 @@ export async function readBounded(request: Request, limitBytes: number): Promise
 
 /** Lets a large body be read and parsed, or throws. */
 export interface BodyAdmission {
-  /** @param mostBytes the length of the body, or what it may have at most when its length is unknown. */
-  beforeRead(mostBytes: number): Promise<void>;
+  /** Also called for a body of unknown length. */
+  beforeRead(): Promise<void>;
+  /** Called while the body is received, before more memory is used for it. @param bytes all that it then uses, in bytes. */
+  hold(bytes: number): Promise<void>;
   /** @param heapBytes the heap that the parsed body uses, in bytes. */
   beforeParse(heapBytes: number, bytes: Buffer): Promise<void>;
 }
@@ -113,9 +126,8 @@ export async function readJsonBody(
     throw new AppError('unsupported_media_type', 'A compressed body is not understood; send it plain.');
   }
   const limitBytes = operation.bodyLimitBytes ?? (isPublic(operation) ? publicLimitBytes : defaultLimitBytes);
-  const mostBytes = Math.min(announcedBytes(request) ?? limitBytes, limitBytes);
-  if (mostBytes > smallBodyBytes) await admission.beforeRead(mostBytes);
-  const bytes = await readBounded(request, limitBytes);
+  if ((announcedBytes(request) ?? limitBytes) > smallBodyBytes) await admission.beforeRead();
+  const bytes = await readBounded(request, limitBytes, (held) => admission.hold(held));
   if (bytes.length === 0) return undefined;
   const heapBytes = heapOfBody(bytes);
   if (bytes.length > smallBodyBytes) await admission.beforeParse(heapBytes, bytes);
@@ -160,8 +172,16 @@ export function heapOfBody(text: Uint8Array): number {
 
 /** Reserves memory for a large body. @throws AppError `rate_limited` when other large bodies leave no memory for one in time. */
 export async function reserveBody(memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> {
+  await unlessFull(memory.resize(bytes, signal));
+}
+
+/** The same for the bytes of a body that is being received: what has arrived stays reserved meanwhile. */
+export const holdBody = (memory: MemoryReservation, bytes: number, signal: AbortSignal): Promise<void> =>
+  unlessFull(memory.grow(bytes, signal));
+
+async function unlessFull(reserved: Promise<void>): Promise<void> {
   try {
-    await memory.resize(bytes, signal);
+    await reserved;
   } catch (error) {
     if (!(error instanceof OutOfMemory)) throw error;
     throw tooManyLargeBodies();

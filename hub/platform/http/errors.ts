@@ -167,7 +167,7 @@ export function parsePart<Schema extends z.ZodType>(
   const tooLong = findTooLongList(schema, input);
   if (tooLong !== null) {
     const path = fieldPath([part, ...tooLong.path]);
-    const message = `has ${tooLong.length} entries, and may have at most ${tooLong.maximum}`;
+    const { message } = tooLong;
     throw new AppError('validation_failed', `${path} ${message}.`, { details: [{ path, message }] });
   }
   const parsed = schema.safeParse(input);

@@ -35,12 +35,14 @@ export async function followRows<Row extends { id: string }>(
   let after = from;
   const shown = new Set<string>();
   let latePassAt = performance.now();
+  /** By the clock of ids, when the last pass began that read all rows that may commit late. */
+  let lookedAt = Date.now();
   /** Whether a pass since the last late one left rows out that may commit late. */
   let isLatePassOpen = false;
   using follower = follow();
   while (!stream.signal.aborted) {
     // What commits late may have an id that is lower than one that was sent.
-    const lateOf = () => idBefore(new Date(Date.now() - lateCommitMs));
+    const lateOf = () => idBefore(new Date(lookedAt - lateCommitMs));
     let readAt = Date.now();
     while (!stream.signal.aborted) {
       readAt = Date.now();
@@ -76,9 +78,13 @@ export async function followRows<Row extends { id: string }>(
     const untilLatePassMs = () => latePassAt + latePassEveryMs - performance.now();
     await follower.next(stream.signal, isLatePassOpen ? Math.max(0, untilLatePassMs()) : undefined);
     const isLatePass = untilLatePassMs() <= 0;
-    if (isLatePass) latePassAt = performance.now();
     isLatePassOpen = !isLatePass;
+    // What committed since the last late pass was written at most so long before that pass.
     const late = lateOf();
+    if (isLatePass) {
+      latePassAt = performance.now();
+      lookedAt = Date.now();
+    }
     // Sending may have taken longer than late rows are waited for, so every pass begins before the last read.
     const recent = idBefore(new Date(readAt - recentMs));
     const start = isLatePass && late < recent ? late : recent;

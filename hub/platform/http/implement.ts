@@ -61,7 +61,7 @@ export interface Route {
   /** Finds the workspace of a caller whose credential names none; null when there is none. */
   workspaceOf?: ((request: OperationRequest<Operation>) => Promise<string | null>) | undefined;
   /** Checks a credential that only the operation can check: before a large body is read, and again before it is parsed. @throws AppError 401 or 403. */
-  prove?: ((request: UnparsedRequest) => Promise<void>) | undefined;
+  prove?: ((request: UnparsedRequest) => Promise<string | undefined>) | undefined;
   handle(request: OperationRequest<Operation>): Promise<unknown>;
 }
 
@@ -70,7 +70,8 @@ export interface Route {
  * @param options.confirming operations that confirm their callers themselves.
  * @param options.workspaceOf how an operation finds the workspace of a caller whose credential names none. The connections of
  *   a request with an `Idempotency-Key` count for this workspace.
- * @param options.prove how an operation checks a credential that only it can check, before a large body is read and before it is parsed.
+ * @param options.prove how an operation checks a credential that only it can check, before a large body is read and before it is parsed; answers the
+ * workspace that the credential belongs to, if the caller has none.
  */
 export function implement<Operations extends Resource>(
   resource: Operations,
@@ -82,7 +83,7 @@ export function implement<Operations extends Resource>(
   }: {
     confirming?: readonly (keyof Operations)[];
     workspaceOf?: { [Id in keyof Operations]?: (request: OperationRequest<Operations[Id]>) => Promise<string | null> };
-    prove?: { [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<void> };
+    prove?: { [Id in keyof Operations]?: (request: UnparsedRequest<Operations[Id]>) => Promise<string | undefined> };
   } = {},
 ): Route[] {
   return Object.entries(resource).map(([id, operation]) => ({

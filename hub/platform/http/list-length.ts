@@ -2,27 +2,32 @@ import type { z } from 'zod';
 
 interface TooLong {
   path: PropertyKey[];
-  length: number;
-  maximum: number;
+  message: string;
 }
 
 /** The parts of a schema's definition that are read here. */
 interface Definition {
   type: string;
-  checks?: readonly { _zod: { def: { check: string; maximum?: number } } }[];
+  checks?: readonly { _zod: { def: { check: string; maximum?: number; error?: (issue: object) => unknown } } }[];
   shape?: Record<string, z.core.$ZodType>;
   element?: z.core.$ZodType;
   innerType?: z.core.$ZodType;
   in?: z.core.$ZodType;
 }
 
-/** The most entries that a list may have; infinite where its schema does not say. */
-const maximumOf = ({ checks = [] }: Definition): number =>
-  checks.reduce(
-    (least, { _zod: { def } }) =>
-      def.check === 'max_length' || def.check === 'length_equals' ? Math.min(least, def.maximum ?? least) : least,
-    Number.POSITIVE_INFINITY,
-  );
+/** Why a list has too many entries, in the words of its schema where that has some; null when it does not. */
+function lengthProblem({ checks = [] }: Definition, length: number): string | null {
+  for (const {
+    _zod: { def },
+  } of checks) {
+    if (def.check !== 'max_length' || length <= (def.maximum ?? length)) continue;
+    const told = def.error?.({ code: 'too_big', maximum: def.maximum, inclusive: true });
+    if (typeof told === 'string') return told;
+    const inside = (told as { message?: unknown } | null | undefined)?.message;
+    return typeof inside === 'string' ? inside : `has ${length} entries, and may have at most ${def.maximum}`;
+  }
+  return null;
+}
 
 /**
  * The first list with more entries than its schema allows; null when there is none. A schema looks at each entry before it counts them, and
@@ -49,8 +54,8 @@ export function findTooLongList(schema: z.core.$ZodType, value: unknown): TooLon
     }
     case 'array': {
       if (!Array.isArray(value)) return null;
-      const maximum = maximumOf(definition);
-      if (value.length > maximum) return { path: [], length: value.length, maximum };
+      const message = lengthProblem(definition, value.length);
+      if (message !== null) return { path: [], message };
       const element = definition.element as z.core.$ZodType;
       for (const [index, item] of value.entries()) {
         const found = findTooLongList(element, item);

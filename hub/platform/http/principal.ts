@@ -78,6 +78,13 @@ export function runCallerOf(principal: Principal): { actor: string; environment:
   return { actor: actorOf(principal), environment: principal.kind === 'token' ? principal.environment : 'live' };
 }
 
+/**
+ * Whose memory the bytes use that a caller sends: a workspace's, or that of all callers of one kind together. Anyone can become a visitor or call
+ * without a credential, and must not take the memory of workspaces.
+ */
+export const senderOf = (principal: Principal): string =>
+  principal.kind === 'visitor' || !('tenantId' in principal) ? principal.kind : principal.tenantId;
+
 /** How an audit entry names a caller. */
 export function actorOf(principal: Principal): string {
   switch (principal.kind) {

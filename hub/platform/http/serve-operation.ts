@@ -12,7 +12,7 @@ import type { AddressLimiter, GuessLimiter } from './address-limits.ts';
 import { authenticate, recall, recallDevice } from './auth.ts';
 import type { AuthDependencies } from './auth.ts';
 import type { BodyWatch } from './body-watch.ts';
-import { mediaType, readJsonBody, reserveBody } from './body.ts';
+import { holdBody, mediaType, readJsonBody, reserveBody } from './body.ts';
 import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
 import { sendCompressedJson } from './compressed-json.ts';
@@ -25,6 +25,7 @@ import type { OperationRequest, Route, UnparsedRequest } from './implement.ts';
 import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
 import type { LiveStreams } from './live-streams.ts';
 import { parseQuery } from './parse-query.ts';
+import { senderOf } from './principal.ts';
 import type { Principal } from './principal.ts';
 import { sendJson } from './send-json.ts';
 import { traceRequest } from './trace-request.ts';
@@ -186,17 +187,18 @@ async function carryOut(
   const { headers } = request;
   const prove = async (rawBody: Buffer | null) =>
     route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
-  using incomingMemory = options.incomingMemory.open(owner);
+  let incomingMemory = options.incomingMemory.open(senderOf(principal));
+  using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
   using bodyMemory = options.bodyMemory.open(owner);
   const read =
     operation.body === undefined || isMultipart
       ? undefined
       : await readJsonBody(request, operation, {
-          async beforeRead(mostBytes) {
-            await prove(null);
-            // Many addresses without a credential must not take the memory of workspaces. Their bodies are small.
-            if (principal.kind !== 'public') await reserveBody(incomingMemory, mostBytes, gone.signal);
+          async beforeRead() {
+            const workspace = await prove(null);
+            if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
           },
+          hold: (bytes) => holdBody(incomingMemory, bytes, gone.signal),
           async beforeParse(heapBytes, rawBody) {
             await prove(rawBody);
             await reserveBody(bodyMemory, heapBytes, gone.signal);

@@ -25,7 +25,9 @@ const operation: SocketRoute['operation'] = {
 };
 
 let sockets: Sockets | undefined;
-const incomingMemory = new MemoryBudget({ limitBytes: 1024, waitMs: 1_000, largestPart: 1, freeBytes: 40 });
+const ample = new MemoryBudget({ limitBytes: 64 * 1024 * 1024, waitMs: 1_000 });
+/** Holds a few messages of 100 bytes. */
+const incomingMemory = new MemoryBudget({ limitBytes: 6_000, waitMs: 1_000, largestPart: 1, freeBytes: 500 });
 
 async function serve(
   open: SocketRoute['open'],
@@ -35,13 +37,14 @@ async function serve(
     tenantId: 't',
     secretHash: '',
   }),
+  memory = ample,
 ): Promise<string> {
   const serving = {
     auth: {
       devices: { authenticate: authenticateDevice, confirm: async (device: object) => device, recall: () => null },
     },
     limitDevice: async () => undefined,
-    incomingMemory,
+    incomingMemory: memory,
     trustedProxies: [],
   } as unknown as ServingOptions;
   const served = new Sockets({
@@ -142,12 +145,11 @@ const frameOf = (opcode: number, length: number, sent = length) =>
   Buffer.concat([Buffer.from([opcode, 0x80 | length, 0, 0, 0, 0]), Buffer.alloc(sent, 'x')]);
 const [wholeText, ping, unfinishedText, continuation] = [0x81, 0x89, 0x01, 0x00];
 
-test('messages that are received in part have a bounded memory, by workspace, and whole messages use none of it', async () => {
-  const received: string[] = [];
-  const url = await serve(
-    ({ socket }) => socket.on('message', (data: Buffer) => received.push(data.toString())),
-    60_000,
-  );
+/** What `ws` keeps of a message that came in one piece uses so much more than its bytes. */
+const overhead = 512;
+
+test('messages that are received in part have a bounded memory, by workspace', async () => {
+  const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
   const stalled: Promise<unknown>[] = [];
   const closed: number[] = [];
   for (let n = 0; n < 12; n += 1) {
@@ -155,11 +157,11 @@ test('messages that are received in part have a bounded memory, by workspace, an
     stalled.push(socket.closed.then(() => closed.push(n)));
     socket.write(frameOf(wholeText, 100, 90));
   }
-  // Half of 1,024 bytes holds five messages of 96 bytes; the other half is left to other workspaces.
+  // Half of 6,000 bytes holds five messages; the other half is left to other workspaces.
   await expect.poll(() => closed.length).toBe(7);
-  expect(incomingMemory.counts.used).toBe(5 * 96);
+  expect(incomingMemory.counts.used).toBe(5 * (90 + overhead));
   const other = incomingMemory.open('another workspace');
-  expect(other.tryResize(200)).toBe(true);
+  expect(other.tryResize(1_500)).toBe(true);
   other[Symbol.dispose]();
   sockets?.[Symbol.dispose]();
   await Promise.all(stalled);
@@ -168,27 +170,42 @@ test('messages that are received in part have a bounded memory, by workspace, an
 
 test('whole messages and pings use no memory for partial ones, however many come', async () => {
   let received = 0;
-  const url = await serve(({ socket }) => socket.on('message', () => (received += 1)), 60_000);
+  const url = await serve(
+    ({ socket }) => socket.on('message', () => (received += 1)),
+    60_000,
+    undefined,
+    incomingMemory,
+  );
   const socket = await openRaw(url);
   for (let n = 0; n < 20; n += 1) {
     socket.write(Buffer.concat([frameOf(wholeText, 90), frameOf(ping, 20), frameOf(ping, 20), frameOf(ping, 20)]));
     await expect.poll(() => received).toBe(n + 1);
+    expect(incomingMemory.counts.used).toBe(0);
   }
-  expect(incomingMemory.counts.used).toBe(0);
 });
 
 test('pings between the fragments of a message do not let its bytes be forgotten', async () => {
-  const url = await serve(() => undefined, 60_000);
+  const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
   const socket = await openRaw(url);
   socket.write(Buffer.concat([frameOf(unfinishedText, 50), frameOf(ping, 20), frameOf(continuation, 20)]));
-  await expect.poll(() => incomingMemory.counts.used).toBe(56 + 26);
+  await expect.poll(() => incomingMemory.counts.used).toBe(70 + 2 * overhead);
+});
+
+test('each piece in which a message arrives counts with what it uses besides its bytes', async () => {
+  const url = await serve(() => undefined, 60_000, undefined, incomingMemory);
+  const socket = await openRaw(url);
+  socket.write(frameOf(wholeText, 100, 0));
+  for (let n = 1; n <= 4; n += 1) {
+    socket.write(Buffer.from('x'));
+    await expect.poll(() => incomingMemory.counts.used).toBe(n * (1 + overhead));
+  }
 });
 
 test('a message in many small fragments closes its socket', async () => {
   const url = await serve(() => undefined, 60_000);
   const socket = await openRaw(url);
   socket.write(
-    Buffer.concat([frameOf(unfinishedText, 1), ...Array.from({ length: 40 }, () => frameOf(continuation, 1))]),
+    Buffer.concat([frameOf(unfinishedText, 1), ...Array.from({ length: 60 }, () => frameOf(continuation, 1))]),
   );
   await expect(socket.closed).resolves.toBeDefined();
 });

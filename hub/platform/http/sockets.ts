@@ -51,10 +51,9 @@ export interface SocketsOptions {
 const isWatched = (principal: Principal) =>
   principal.kind === 'session' || principal.kind === 'visitor' || principal.kind === 'token';
 const noParams = z.strictObject({});
-/** Fragments of one message. Browsers and the companion send a message whole. */
-const maxFragments = 32;
-/** Pieces in which a message may arrive besides one for each 512 bytes. */
-const maxSmallChunks = 256;
+/** Fragments of one message, and pieces in which one may arrive, besides one for each 2,048 and each 512 bytes that it may have. */
+const spareFragments = 32;
+const spareChunks = 256;
 const defaultPingMs = 20_000;
 /** Pings are spread over so many moments of their period. */
 const slices = 20;
@@ -117,8 +116,8 @@ export class Sockets implements Disposable {
           perMessageDeflate: false,
           maxPayload: maxFrameBytes,
           // Each piece uses more memory than its bytes.
-          maxFragments,
-          maxBufferedChunks: maxSmallChunks + Math.ceil(maxFrameBytes / 512),
+          maxFragments: spareFragments + Math.ceil(maxFrameBytes / 2_048),
+          maxBufferedChunks: spareChunks + Math.ceil(maxFrameBytes / 512),
           // A client that offers subprotocols needs one of them in the answer.
           handleProtocols: (offered) =>
             !otherProtocols || offered.has(protocol)

@@ -29,8 +29,7 @@ const maxUnderWay = 512;
 /** Concurrent attempts per workspace and process, so that one slow endpoint cannot starve other workspaces. */
 const maxOfWorkspace = 32;
 /**
- * A workspace also gets at most this part of the free slots. Many workspaces with slow endpoints therefore never occupy all slots: 16 of
- * them leave a third free.
+ * A workspace also gets at most this part of the free slots, so that many workspaces with slow endpoints never occupy all slots.
  */
 const partOfFreeSlots = 8;
 /** How often a process looks for what is due, in milliseconds: retries, and what others left. */

@@ -122,6 +122,7 @@ export const modelConfigurations = defineResource({
   },
   putAutomationModels: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'PUT',
     path: '/v1/automations/models',

@@ -91,6 +91,7 @@ export const agents = defineResource({
   },
   updateAutomationAgent: {
     ...agentTag,
+    liveOnly: true,
     method: 'PATCH',
     path: '/v1/automations/agents/{id}',
     summary: 'Change an agent',
@@ -100,6 +101,7 @@ export const agents = defineResource({
   },
   deleteAutomationAgent: {
     ...agentTag,
+    liveOnly: true,
     method: 'DELETE',
     path: '/v1/automations/agents/{id}',
     summary: 'Delete an agent',
@@ -156,6 +158,7 @@ export const toolProfiles = defineResource({
   },
   putAutomationToolProfile: {
     ...profileTag,
+    liveOnly: true,
     role: 'admin',
     method: 'POST',
     path: '/v1/automations/tool-profiles',
@@ -175,6 +178,7 @@ export const toolProfiles = defineResource({
   },
   deleteAutomationToolProfile: {
     ...profileTag,
+    liveOnly: true,
     role: 'admin',
     method: 'DELETE',
     path: '/v1/automations/tool-profiles/{id}',

@@ -144,6 +144,7 @@ export const channels = defineResource({
   },
   putAutomationChannel: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'POST',
     path: '/v1/automations/channels',
@@ -163,6 +164,7 @@ export const channels = defineResource({
   },
   deleteAutomationChannel: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'DELETE',
     path: '/v1/automations/channels/{id}',

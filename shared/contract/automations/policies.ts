@@ -122,6 +122,7 @@ export const policies = defineResource({
   },
   putAutomationPolicy: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'PUT',
     path: '/v1/automations/policies',

@@ -80,6 +80,7 @@ export const sequences = defineResource({
   },
   updateAutomationSequence: {
     ...manage,
+    liveOnly: true,
     method: 'PATCH',
     path: '/v1/automations/sequences/{id}',
     summary: 'Change a sequence',
@@ -90,6 +91,7 @@ export const sequences = defineResource({
   },
   deleteAutomationSequence: {
     ...manage,
+    liveOnly: true,
     method: 'DELETE',
     path: '/v1/automations/sequences/{id}',
     summary: 'Delete a sequence and its workflow',

@@ -59,7 +59,7 @@ const tenantParams = z.strictObject({ tenantId: id });
 export const environments = ['live', 'test'] as const;
 
 const environmentDescription =
-  '`test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, change live runs or decide approvals of live runs. Commands of nodes and calls of models are real in both environments';
+  '`test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments';
 
 export const apiToken = named(
   'ApiToken',

@@ -118,6 +118,7 @@ export const nodes = defineResource({
   },
   updateAutomationNode: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'PATCH',
     path: '/v1/automations/nodes/{id}',
@@ -141,6 +142,7 @@ export const nodes = defineResource({
   },
   deleteAutomationNode: {
     ...manage,
+    liveOnly: true,
     role: 'admin',
     method: 'DELETE',
     path: '/v1/automations/nodes/{id}',

@@ -32,6 +32,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
   if (operation.ifMatch !== undefined) add(operation.ifMatch, 'validation_failed');
   if (operation.entitlement !== undefined) add('product_not_entitled');
   if (operation.role === 'admin') add('role_required');
+  if (operation.liveOnly === true) add('test_key_not_allowed');
   if (takes(operation, 'visitor'))
     add(
       'unauthenticated',

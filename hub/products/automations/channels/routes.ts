@@ -25,7 +25,9 @@ export const channelRoutes = (channels: Channels) =>
     {
       prove: {
         receiveAutomationChannelMessage: async ({ principal, params, headers, rawBody }) => {
-          if (principal.kind === 'channel-call') await channels.assertSigned(params['id'] ?? '', headers, rawBody);
+          return principal.kind === 'channel-call'
+            ? channels.assertSigned(params['id'] ?? '', headers, rawBody)
+            : undefined;
         },
       },
     },

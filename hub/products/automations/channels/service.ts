@@ -212,13 +212,15 @@ export class Channels {
   /**
    * Checks a call of a provider.
    * @param rawBody null before the body is read: then a signature, which is over the body, is not checked.
+   * @returns the workspace of the channel; undefined while the call is not proven.
    * @throws AppError `channel_secret_invalid`.
    */
-  async assertSigned(id: string, headers: IncomingHttpHeaders, rawBody: Buffer | null): Promise<void> {
+  async assertSigned(id: string, headers: IncomingHttpHeaders, rawBody: Buffer | null): Promise<string | undefined> {
     const channel = isUuid(id) ? await this.#findAnywhere(id) : null;
     if (channel === null) throw secretInvalid();
-    if (rawBody !== null || headers[secretHeader] !== undefined)
-      this.#assertSigned(channel, { headers, rawBody: rawBody ?? Buffer.alloc(0) });
+    if (rawBody === null && headers[secretHeader] === undefined) return undefined;
+    this.#assertSigned(channel, { headers, rawBody: rawBody ?? Buffer.alloc(0) });
+    return channel.tenantId;
   }
 
   #assertSigned(channel: ChannelRow, call: SignedCall): void {

@@ -22,6 +22,8 @@ const tokenPurpose = 'webhook-token';
 /** Whether a caller may read webhook tokens: admins and keys that may change workflows do. */
 export interface WorkflowReader {
   showsToken: boolean;
+  /** Whether it is an API key of environment `test`: the token of a live workflow would start live runs. */
+  isTestKey?: boolean;
 }
 
 /** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
@@ -106,12 +108,17 @@ function withoutToken(trigger: Trigger): Trigger {
 }
 
 /** A workflow as its reader sees it. */
-export function presentWorkflow(secrets: Secrets, row: WorkflowRow, { showsToken }: WorkflowReader): Workflow {
+export function presentWorkflow(
+  secrets: Secrets,
+  row: WorkflowRow,
+  { showsToken, isTestKey = false }: WorkflowReader,
+): Workflow {
+  const isShown = showsToken && (!isTestKey || row.environment === 'test');
   return {
     id: row.id,
     name: row.name,
     active: row.active,
-    triggerJson: showsToken ? openTrigger(secrets, row.trigger) : withoutToken(row.trigger),
+    triggerJson: isShown ? openTrigger(secrets, row.trigger) : withoutToken(row.trigger),
     stepsJson: row.steps,
     version: row.version,
     limits: row.limits,

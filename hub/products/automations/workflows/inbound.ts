@@ -96,11 +96,13 @@ async function resolveByKey(db: Database, tenantId: string, body: InboundBody): 
 }
 
 /**
- * An `idempotencyKey` as it is stored: within the workflow that the call names, or else within the credential and the event. A key of one
+ * An `idempotencyKey` as it is stored: within the workflow that the call names and the environment of the caller, or else within the credential and the event. A key of one
  * scope never answers the runs of another.
  */
 function storedKeyOf(caller: HookCaller, { workflowId, event }: InboundBody, key: string): string {
-  if (workflowId !== undefined) return `workflow:${workflowId.toLowerCase()} ${key}`;
+  // A test call must not stand for a live one: its run sends nothing.
+  const environment = caller.kind === 'token' && caller.environment === 'test' ? 'test ' : '';
+  if (workflowId !== undefined) return `workflow:${workflowId.toLowerCase()} ${environment}${key}`;
   const credential = caller.kind === 'token' ? caller.tokenId : webhookTokenHash(caller.token).toString('base64');
   return `event:${credential} ${JSON.stringify(event)} ${key}`;
 }

@@ -17,6 +17,7 @@ const readerOf = (principal: List['principal']) => ({
     principal.kind === 'session'
       ? principal.user.role === 'admin'
       : principal.permissions.includes('automations:manage'),
+  isTestKey: principal.kind === 'token' && principal.environment === 'test',
 });
 
 export function workflowRoutes(workflows: Workflows) {
@@ -88,7 +89,7 @@ export const hookRoutes = (workflows: Workflows) =>
       },
       prove: {
         inboundAutomationHook: async ({ principal, rawBody }) => {
-          if (rawBody === null) await workflows.assertOpens(principal);
+          return rawBody === null ? workflows.assertOpens(principal) : undefined;
         },
       },
     },

@@ -137,13 +137,18 @@ export class Workflows {
     id: string,
     body: UpdateBody,
     caller: RunCaller,
-    { expected, showsToken, restored }: { expected: ExpectedVersion; restored?: number } & WorkflowReader,
+    {
+      expected,
+      showsToken,
+      isTestKey = false,
+      restored,
+    }: { expected: ExpectedVersion; restored?: number } & WorkflowReader,
   ): Promise<Workflow> {
     const { row, jobs, setsToken } = await this.#deps.db.workspace(tenantId, (tx) =>
       changeWorkflow(tx, this.#deps, tenantId, id, body, caller, { expected, restored: restored ?? null }),
     );
     this.#deps.runs.dispatch(jobs);
-    return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken });
+    return presentWorkflow(this.#deps.secrets, row, { showsToken: showsToken || setsToken, isTestKey });
   }
 
   /** @throws AppError `not_found`, `test_key_not_allowed`. */
@@ -222,8 +227,10 @@ export class Workflows {
   }
 
   /** @throws AppError `webhook_token_mismatch` for a webhook token of no workflow. */
-  async assertOpens(caller: HookCaller): Promise<void> {
-    if ((await this.findWorkspaceOfHook(caller, undefined)) === null) throw tokenMismatch();
+  async assertOpens(caller: HookCaller): Promise<string> {
+    const tenantId = await this.findWorkspaceOfHook(caller, undefined);
+    if (tenantId === null) throw tokenMismatch();
+    return tenantId;
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */
