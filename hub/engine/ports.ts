@@ -79,7 +79,7 @@ export interface CommandRequest {
   input: JsonObject;
   /** How long it may wait for the device. */
   waitMs: number;
-  /** When the step's own time is over and the node must have ended the command; null without a limit. */
+  /** When the step's own time is over; null without a limit. The node must have ended the command by then, or later by the time of the owner's prompt. */
   deadlineInSeconds: number | null;
   approval: { id: string; requestHash: string; approvedBy: string; approvedAt: string } | null;
   /** What only the step knows of the command's origin; its run says the rest. */

@@ -246,11 +246,16 @@ export class DataFolder {
 
   /**
    * Drops what waits for the owner to accept it.
-   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written.
+   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits:
+   * the settings in force deny everything then, and would replace the owner's settings.
    */
   discardSettings(): { settings: LocalSettings; changes: string[] } {
     const held = this.#holder();
     held.read();
+    if (held.pairingChange !== null)
+      throw new CompanionError(
+        'A pairing waits for you, so the settings cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL',
+      );
     const changes = held.edited?.changes ?? [];
     return { settings: held.discard(), changes };
   }

@@ -90,8 +90,8 @@ describe('a pattern of a program', () => {
     expect(decideProgram({ argv: ['echo'], stdin: '' }, facts, permitted)).toBe('ask');
   });
 
-  test('permits in the home folder, or in the folder that the owner names, and never where downloads arrive', () => {
-    const [project, inbox] = [join(folder, 'project'), join(folder, 'project', 'inbox')];
+  test('permits in the home folder, or in the folder that the owner names, and never inside or above one that receives downloads', () => {
+    const [project, inbox] = [join(folder, 'project'), join(folder, 'project', 'data', 'inbox')];
     mkdirSync(join(inbox, 'sub'), { recursive: true });
     mkdirSync(join(project, 'src'));
     symlinkSync(inbox, join(folder, 'link'));
@@ -104,8 +104,18 @@ describe('a pattern of a program', () => {
     expect(decideIn(homedir(), anywhere)).toBe('allow');
     expect(decideIn(undefined, anywhere, [homedir()])).toBe('ask');
     for (const cwd of [project, '/', join(folder, 'none')]) expect(decideIn(cwd, anywhere), cwd).toBe('ask');
-    for (const cwd of [project, join(project, 'src')]) expect(decideIn(cwd, named), cwd).toBe('allow');
-    for (const cwd of [undefined, folder, inbox, join(inbox, 'sub'), join(folder, 'link')])
+    expect(decideIn(undefined, anywhere, [join(homedir(), 'Downloads')])).toBe('ask');
+    for (const cwd of [project, join(project, 'src')]) expect(decideIn(cwd, named, []), cwd).toBe('allow');
+    expect(decideIn(join(project, 'src'), named)).toBe('allow');
+    for (const cwd of [
+      undefined,
+      folder,
+      project,
+      join(project, 'data'),
+      inbox,
+      join(inbox, 'sub'),
+      join(folder, 'link'),
+    ])
       expect(decideIn(cwd, named), cwd).toBe('ask');
     expect(decideIn(project, rule('deny', 'echo **'))).toBe('deny');
   });

@@ -48,7 +48,10 @@ export class Prompts {
   ): Promise<PromptAnswer> {
     const waitMs = Math.min(this.#waitMs, endsInMs);
     if (waitMs <= 0)
-      throw new CommandError('denied_by_device', 'There is no time left to ask the owner of this machine.');
+      throw new CommandError(
+        'denied_by_device',
+        'There is no time left to ask the owner of this machine: the companion received the command too late.',
+      );
     if (this.#open.size >= maxWaiting)
       throw new CommandError(
         'denied_by_device',

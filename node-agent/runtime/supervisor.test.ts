@@ -315,6 +315,8 @@ test.each([
       await expect(allow).rejects.toThrow('is not the one that the log recorded');
       const stale = askCompanion(data, 'change', { change: 'accept_settings', seen: hashOfSettings(settings) });
       await expect(stale).rejects.toThrow('Look at the changes again');
+      const discard = askCompanion(data, 'change', { change: 'discard_settings' });
+      await expect(discard).rejects.toThrow('pair again');
       await askCompanion(data, 'change', { change: 'deny', power: 'audio' });
     });
   await withCompanion(async () => {

@@ -31,11 +31,16 @@ afterEach(async () => {
 });
 
 /** Starts a workflow of one program, approved at the hub. */
-async function begin(input: { argv: string[] } & Record<string, unknown>): Promise<string> {
+async function begin(
+  input: { argv: string[] } & Record<string, unknown>,
+  options: { timeoutSeconds?: number } = {},
+): Promise<string> {
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: {
       name: 'owner',
-      stepsJson: [{ type: 'skill', skillId: 'system.run', input: { nodeId: companion.nodeId, ...input } as never }],
+      stepsJson: [
+        { type: 'skill', skillId: 'system.run', input: { nodeId: companion.nodeId, ...input } as never, ...options },
+      ],
     },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
@@ -97,6 +102,24 @@ describe('an owner who wants to be asked', () => {
       { type: 'owner.answer', summary: expect.stringMatching(/^denied: sh -c /) as string },
       { type: 'system.run', outcome: 'denied_by_device', reason: 'owner_said_no' },
     ]);
+  });
+
+  test('has time to answer besides the timeoutSeconds of the step', async () => {
+    await cli('allow', 'system', '--ask');
+    const runId = await begin({ argv: ['echo', 'answered'] }, { timeoutSeconds: 30 });
+    const prompt = await prompted();
+    expect(prompt).toMatchObject({ timeoutMs: 30_000 });
+    await cli('answer', prompt.id, 'once');
+    expect(await settled(runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { stdout: 'answered\n' } }],
+    });
+    const longRunId = await begin({ argv: ['sleep', '30'] }, { timeoutSeconds: 5 });
+    await cli('answer', (await prompted()).id, 'once');
+    expect(await settled(longRunId)).toMatchObject({
+      status: 'failed',
+      error: { code: 'timeout', message: 'system.run took longer than 5000 ms.' },
+    });
   });
 
   test('is not asked again for the same thing for half an hour, and is for anything else', async () => {

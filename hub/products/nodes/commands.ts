@@ -38,7 +38,7 @@ export interface DispatchRequest {
   input: JsonObject;
   /** How long to wait for the node to take it, in milliseconds. */
   waitMs: number;
-  /** The end of the step's own time, if it has one; the hub waits a little longer for the result. */
+  /** The time that the step has left; null without a limit. The command's deadline adds the time of the owner's prompt and of the result's transfer. */
   deadlineInSeconds: number | null;
   approval: NodeCommandRow['approval'];
   origin: CommandRequest['origin'];
@@ -112,7 +112,7 @@ export class NodeCommands {
         approval === null ? null : JSON.stringify(approval),
         command.acts,
         deviceTimeMs(command, input),
-        request.deadlineInSeconds === null ? null : request.deadlineInSeconds + graceMs / 1000,
+        request.deadlineInSeconds === null ? null : request.deadlineInSeconds + (command.promptMs + graceMs) / 1000,
         Math.min(request.waitMs / 1000, request.deadlineInSeconds ?? Infinity),
         poll !== null,
         graceMs,

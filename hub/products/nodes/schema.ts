@@ -124,7 +124,7 @@ export const nodeCommands = pgTable(
     expiresAt: instant('expires_at').notNull(),
     /** How long it may take on the device. */
     timeoutMs: integer('timeout_ms').notNull(),
-    /** When the hub ends the command: the end of the step's own time, if it has one, plus the time that the result has to arrive. */
+    /** When the hub ends the command: the end of the step's own time, if it has one, plus the time of the owner's prompt and of the result's transfer. */
     deadlineAt: instant('deadline_at'),
     handedOutAt: instant('handed_out_at'),
     leaseExpiresAt: instant('lease_expires_at'),

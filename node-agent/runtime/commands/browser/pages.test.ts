@@ -64,6 +64,13 @@ const pages: Record<string, string> = {
     for (let number = 0; number < 4; number += 1) window.open(location.search.slice(1) || '/orphan-window');
     window.close();</script>`,
   '/orphan-window': '<title>Orphan window</title>',
+  '/windows': `<title>Windows</title><script>const opened = [];
+    const show = (path) => { opened.push(window.open(path)); return opened.at(-1); };
+    var hold = "fetch(origin + '/held', { cache: 'no-store' })";
+    const isOpen = () => opened.map(({ closed }) => !closed);</script>
+    <button onclick="for (const path of ['/no-content', '/no-answer']) show(path).eval(hold)">Hold</button>
+    <button onclick="for (let number = 0; number < 40; number += 1) show('/no-content')">Many</button>
+    <button onclick="show('/no-answer')">Late</button>`,
   '/unload': `<title>Unload</title><button onclick="window.touched = true">Touch me</button>
     <script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; })</script>`,
   '/long-message': `<title>Long</title><button onclick="console.log(String.fromCharCode(1).repeat(95e6))">Log</button>`,
@@ -92,6 +99,8 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   const gates: (() => void)[] = [];
   const requests: string[] = [];
   const large: ServerResponse[] = [];
+  const unanswered: ServerResponse[] = [];
+  const held: ServerResponse[] = [];
   // Listens on every loopback address, so that only the filter keeps a page from one.
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://x');
@@ -109,6 +118,14 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       );
       response.write('slow');
       gates.push(() => response.end());
+      return;
+    }
+    if (pathname === '/no-content') {
+      response.writeHead(204).end();
+      return;
+    }
+    if (pathname === '/no-answer' || pathname === '/held') {
+      (pathname === '/held' ? held : unanswered).push(response);
       return;
     }
     if (pathname === '/large.bin') {
@@ -199,6 +216,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   });
   afterEach(async () => {
     for (const open of gates.splice(0)) open();
+    for (const response of [...unanswered.splice(0), ...held.splice(0)]) response.destroy();
     await session.endRuns(session.runIds);
   });
 
@@ -489,6 +507,60 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await dispatcher.endRuns([run.run?.id as string]);
       await expect.poll(() => session.unownedPages(), { timeout: 20_000 }).toEqual([]);
       expect(dispatcher.browserRuns).toEqual([other.run?.id]);
+    });
+
+    test('windows whose first navigation never commits are closed with the run of their opener', async () => {
+      const run = runOf();
+      await open(run, '/windows');
+      await send(run, 'click', { target: { text: 'Hold' } });
+      await expect.poll(() => held.length).toBe(2);
+      // Each page that opens or closes starts a check of the windows.
+      await open(runOf(), '/');
+      expect(await session.unownedPages()).toEqual([]);
+      expect((await send(run, 'evaluate', { expression: 'isOpen()' })).output['value']).toEqual([true, true]);
+      expect((await send(run, 'pages')).output['pages']).toHaveLength(1);
+      await dispatcher.endRuns([run.run?.id as string]);
+      await expect.poll(() => held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+    });
+
+    test('windows whose first navigation never commits are closed with their opener', async () => {
+      const run = runOf();
+      await open(run, '/');
+      await open(run, '/windows', { newPage: true });
+      await send(run, 'click', { target: { text: 'Hold' } });
+      await expect.poll(() => held.length).toBe(2);
+      await send(run, 'close');
+      await expect.poll(() => held.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+      expect((await send(run, 'pages')).output['pages']).toMatchObject([{ title: 'Start' }]);
+    });
+
+    test('windows whose first navigation never commits count towards the limits of pages', async () => {
+      const run = runOf();
+      await open(run, '/windows');
+      const click = await send(run, 'click', { target: { text: 'Many' } });
+      expect(click.output['opened']).toContainEqual({ pageId: '', url: `${base}/no-content` });
+      const isOpen = async () =>
+        (await send(run, 'evaluate', { expression: 'isOpen().filter(Boolean).length' })).output['value'];
+      await expect.poll(isOpen).toBe(9);
+      expect(await open(run, '/', { newPage: true })).toMatchObject({ code: 'too_many_pages' });
+      await settings({ maxPages: 10 });
+      try {
+        expect(await open(runOf(), '/')).toMatchObject({ code: 'too_many_pages' });
+      } finally {
+        await settings({ maxPages: 20 });
+      }
+    });
+
+    test('a window that navigates late becomes a page of the run', async () => {
+      const run = runOf();
+      await open(run, '/windows');
+      await send(run, 'click', { target: { text: 'Late' } });
+      await expect.poll(() => unanswered.length).toBe(1);
+      await open(runOf(), '/');
+      unanswered[0]?.writeHead(200, { 'content-type': 'text/html' }).end('<title>Late</title>');
+      await expect
+        .poll(async () => (await send(run, 'pages')).output['pages'])
+        .toMatchObject([{ title: 'Windows' }, { title: 'Late' }]);
     });
 
     test('dialogs are answered as the command says, and never silently', async () => {

@@ -30,8 +30,8 @@ export async function report(
   const { id, page, pages } = entry;
   const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
   const openedBy = performance.now() + remaining(openedMs);
-  while (pages.expectedOpens > 0 && performance.now() < openedBy) await delay(lookEveryMs);
-  pages.expectedOpens = 0;
+  while (pages.expectedOpens.length > 0 && performance.now() < openedBy) await delay(lookEveryMs);
+  pages.expectedOpens = [];
   await Promise.all(
     pages.opened.map((opened) =>
       opened.entry?.page.waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) }).catch(() => undefined),

@@ -38,6 +38,9 @@ export interface OpenPage {
   closedWhy: string | null;
   /** When it showed dialogs, in the milliseconds of `performance.now()`. */
   dialogTimes: number[];
+  /** Its target of the DevTools protocol; null until `identified` resolves, or if the page closes before. */
+  targetId: string | null;
+  identified: Promise<void>;
   /** Resolves once windows that it opens are noticed. */
   ready: Promise<void>;
   /** Dialogs since its last command began. */
@@ -60,6 +63,8 @@ export interface DialogPolicy {
 export const maxPagesOfRun = 10;
 /** Closed pages of which the reason is kept, for each run. */
 const maxReasons = 50;
+/** Characters of an address that are kept for a window that is expected. */
+const maxUrlLength = 16_384;
 /** Downloads of which the file name is kept, for each run. */
 const maxDownloadNames = 200;
 
@@ -73,8 +78,8 @@ export class RunPages {
   lost: string | null = null;
   policy: DialogPolicy = { answer: undefined, promptText: undefined };
   dialogs: DialogNote[] = [];
-  /** Windows that pages asked for, which the browser may not have opened yet. */
-  expectedOpens = 0;
+  /** Addresses of windows that pages asked for, which the browser may not have opened yet. */
+  expectedOpens: string[] = [];
   opened: { entry: OpenPage | null; url: string }[] = [];
   downloads: HeldDownload[] = [];
   touchedAt = performance.now();
@@ -98,6 +103,8 @@ export class RunPages {
       refused: null,
       closedWhy: null,
       dialogTimes: [],
+      targetId: null,
+      identified: Promise.resolve(),
       ready: Promise.resolve(),
       dialogs: 0,
     };
@@ -158,8 +165,14 @@ export class RunPages {
     if (this.dialogs.length < maxNotes) this.dialogs.push(note);
   }
 
+  expectOpen(url: string): void {
+    if (this.expectedOpens.length < maxNotes) this.expectedOpens.push(url.slice(0, maxUrlLength));
+  }
+
+  /** @param url The address of the window; empty for a window that was closed before its first navigation committed. */
   noteOpened(entry: OpenPage | null, url: string): void {
-    this.expectedOpens = Math.max(0, this.expectedOpens - 1);
-    if (this.opened.length < maxNotes) this.opened.push({ entry, url });
+    const index = Math.max(0, this.expectedOpens.indexOf(url));
+    const [expected = ''] = this.expectedOpens.splice(index, 1);
+    if (this.opened.length < maxNotes) this.opened.push({ entry, url: url === '' ? expected : url });
   }
 }

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import type { BrowserContext, Dialog, Download, Page, Request } from 'playwright-core';
+import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
 import { Downloads, maxHeldDownloads } from './downloads.ts';
@@ -10,6 +10,7 @@ import { navigationProblem } from './host-rules.ts';
 import { killBrowser, launchBrowser, usableBrowser } from './launch.ts';
 import { maxPagesOfRun, RunPages } from './run-pages.ts';
 import type { OpenPage, PageOwner } from './run-pages.ts';
+import { targetIdOf, Windows } from './windows.ts';
 
 const reapEveryMs = 1_000;
 /** The longest that a page of a run stays open without a command, in milliseconds. */
@@ -37,6 +38,7 @@ interface RunningBrowser {
   downloads: Downloads;
   /** The empty page that a browser starts with; headed browsers end without a page. */
   startPage: Page | undefined;
+  windows: Windows;
   /** Ends the handling of errors that the browser driver throws. */
   guard: Disposable;
 }
@@ -54,6 +56,7 @@ export class BrowserSession implements AsyncDisposable {
   #running: Promise<RunningBrowser> | undefined;
   #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
+  #windows: Windows | undefined;
   #reaper: NodeJS.Timeout | undefined;
   /** Pages that commands open now. */
   readonly #openings = new Set<Promise<OpenPage>>();
@@ -221,10 +224,11 @@ export class BrowserSession implements AsyncDisposable {
     }
   }
 
-  #limitProblem(pages: RunPages, maxPages: number): string | null {
-    if (pages.open.size >= maxPagesOfRun)
+  /** Why a run can't have one more page; null if it can. @param windows Windows that count besides pages. */
+  #limitProblem(pages: RunPages, maxPages: number, windows: Windows | null | undefined = this.#windows): string | null {
+    if (pages.open.size + (windows?.count(pages) ?? 0) >= maxPagesOfRun)
       return `This run has ${maxPagesOfRun} pages open, which is the most; close one with browser.close.`;
-    if (this.#entries().length + this.#openings.size < maxPages) return null;
+    if (this.#entries().length + this.#openings.size + (windows?.count() ?? 0) < maxPages) return null;
     return `${maxPages} pages of all runs are open, which is the most that the owner of this machine allows; they are closed when their runs end. Retry later, or raise browser.maxPages in settings.json.`;
   }
 
@@ -260,20 +264,29 @@ export class BrowserSession implements AsyncDisposable {
       `${this.#profile}-downloads`,
       () => void this.#stop('its pages downloaded more than the browser may keep', true),
     );
-    let context: BrowserContext;
+    let context: BrowserContext | undefined;
+    let startPage: Page | undefined;
+    let windows: Windows;
     try {
       context = await launchBrowser(this.#profile, executablePath, settings, {
         filterUrl: filter.url,
         downloadsPath: downloads.folder,
       });
+      [startPage] = context.pages();
+      windows = await Windows.watch(context, startPage, {
+        runsByTarget: () => this.#runsByTarget(),
+        hasCapacity: (pages) => this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null,
+      });
     } catch (error) {
+      await context?.close().catch(() => undefined);
       downloads[Symbol.dispose]();
       await filter[Symbol.asyncDispose]();
       throw error;
     }
     this.#filter = filter;
+    this.#windows = windows;
     const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, true));
-    const browser: RunningBrowser = { context, filter, downloads, startPage: context.pages()[0], guard };
+    const browser: RunningBrowser = { context, filter, downloads, startPage, windows, guard };
     context.on('close', () => void this.#ended(browser));
     context.on('requestfailed', (request) => this.#noteRefusal(request));
     context.on('page', (page) => {
@@ -286,12 +299,12 @@ export class BrowserSession implements AsyncDisposable {
     return browser;
   }
 
-  /** Addresses of pages that belong to no run. */
+  /** Addresses of pages and windows that belong to no run. */
   async unownedPages(): Promise<string[]> {
     const browser = await this.#running?.catch(() => undefined);
-    return (browser?.context.pages() ?? [])
-      .filter((page) => page !== browser?.startPage && !this.#isOfRun(page))
-      .map((page) => page.url());
+    if (browser === undefined) return [];
+    const pages = browser.context.pages().filter((page) => page !== browser.startPage && !this.#isOfRun(page));
+    return [...pages.map((page) => page.url()), ...(await browser.windows.unowned())];
   }
 
   #isOfRun(page: Page): boolean {
@@ -306,6 +319,17 @@ export class BrowserSession implements AsyncDisposable {
     await page.close({ runBeforeUnload: false }).catch(() => undefined);
   }
 
+  /** The runs of the open pages, by the target of each page; the pages that commands open now are among them. */
+  async #runsByTarget(): Promise<Map<string, RunPages>> {
+    await Promise.allSettled(this.#openings);
+    let entries: OpenPage[];
+    do {
+      entries = this.#entries();
+      await Promise.all(entries.map(({ identified }) => identified));
+    } while (this.#entries().some((entry) => !entries.includes(entry)));
+    return new Map(this.#entries().flatMap(({ targetId, pages }) => (targetId === null ? [] : [[targetId, pages]])));
+  }
+
   #adopt(browser: RunningBrowser, page: Page, pages: RunPages, opener: OpenPage | null): OpenPage {
     const entry = pages.add(page, opener);
     browser.downloads.follow(page);
@@ -313,28 +337,25 @@ export class BrowserSession implements AsyncDisposable {
     page.on('crash', () => void this.close(entry, 'it crashed'));
     page.on('dialog', (dialog) => void this.#answer(entry, dialog).catch(() => undefined));
     page.on('download', (download) => this.#hold(browser, entry, download));
-    entry.ready = this.#expectWindows(entry);
+    const session = page.context().newCDPSession(page);
+    entry.identified = this.#identify(browser, entry, session).catch(() => undefined);
+    // It fails when the page is gone already.
+    entry.ready = expectWindows(entry, session).catch(() => undefined);
     page.on('popup', (popup) => this.#adoptPopup(browser, popup, entry));
     return entry;
   }
 
-  /** Notices that a page asks for a window before the window is there, so that a command can wait for it. */
-  async #expectWindows({ page, pages }: OpenPage): Promise<void> {
-    try {
-      const session = await page.context().newCDPSession(page);
-      session.on('Page.windowOpen', () => {
-        pages.expectedOpens += 1;
-      });
-      await session.send('Page.enable');
-    } catch {
-      // The page is gone already.
-    }
+  async #identify({ windows }: RunningBrowser, entry: OpenPage, session: Promise<CDPSession>): Promise<void> {
+    entry.targetId = await targetIdOf(await session);
+    windows.remove(entry.targetId);
   }
 
   #adoptPopup(browser: RunningBrowser, popup: Page, opener: OpenPage): void {
     const { pages } = opener;
-    const isOfRun = this.#isOfRun(opener.page);
-    if (isOfRun && this.#limitProblem(pages, this.#settings?.maxPages ?? 1) === null) {
+    // Playwright also reports a window when the window closes before its first navigation commits.
+    const isUsable = this.#isOfRun(opener.page) && !popup.isClosed();
+    // The popup itself can still be among the windows.
+    if (isUsable && this.#limitProblem(pages, this.#settings?.maxPages ?? 1, null) === null) {
       pages.noteOpened(this.#adopt(browser, popup, pages, opener), popup.url());
       return;
     }
@@ -435,6 +456,7 @@ export class BrowserSession implements AsyncDisposable {
   async #release(browser: RunningBrowser): Promise<void> {
     if (this.#filter === browser.filter) {
       this.#filter = undefined;
+      this.#windows = undefined;
       clearInterval(this.#reaper);
       this.#reaper = undefined;
     }
@@ -445,6 +467,7 @@ export class BrowserSession implements AsyncDisposable {
 
   async #reap(browser: RunningBrowser): Promise<void> {
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
+    browser.windows.check();
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
     const limitMs = ({ pages }: OpenPage) => (pages.owner.runId === null ? idleSeconds * 1000 : maxRunPageIdleMs);
@@ -460,6 +483,13 @@ export class BrowserSession implements AsyncDisposable {
     if (!isEmpty) this.#usedAt = now;
     else if (now - this.#usedAt > idleSeconds * 1000) await this.#stop('the browser was idle');
   }
+}
+
+/** Notices that a page asks for a window before the window is there, so that a command can wait for it. */
+async function expectWindows({ pages }: OpenPage, opening: Promise<CDPSession>): Promise<void> {
+  const session = await opening;
+  session.on('Page.windowOpen', ({ url }) => pages.expectOpen(url));
+  await session.send('Page.enable');
 }
 
 export type { OpenPage };
