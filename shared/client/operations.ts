@@ -1458,7 +1458,7 @@ export interface Contact {
   email: string;
   /** Name of the person; null when it is not known */
   name: string | null;
-  /** Your own fields, which templates of campaigns can use */
+  /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   unsubscribedAt: string | null;
@@ -7458,7 +7458,7 @@ export interface Operations {
           email: string;
           /** Name of the person, 1 to 200 characters */
           name?: string;
-          /** Your own fields, which templates of campaigns can use */
+          /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
           attributes?: Record<string, unknown>;
         }[];
       };

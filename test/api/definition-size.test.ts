@@ -4,6 +4,8 @@ import { newId } from '../../hub/platform/ids.ts';
 import { webhookTokenHash } from '../../hub/products/automations/workflows/startable.ts';
 import { findByWebhookToken } from '../../hub/products/automations/workflows/store.ts';
 import { listEventWorkflows } from '../../hub/products/automations/workflows/triggered.ts';
+import { listUnmailed, readCampaigns } from '../../hub/products/marketing/store.ts';
+import type { CampaignRow } from '../../hub/products/marketing/store.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -118,20 +120,27 @@ test('a list of large rows has as many on a page as memory allows, and a cursor 
     `insert into campaigns (id, tenant_id, list_id, name, subject, html) select gen_random_uuid(), $1, $2, 'c' || n, 's', $3 from generate_series(1, 5) n`,
     [tenantId, listId, 'y'.repeat(1_500_000)],
   );
+  await hub.database.query(
+    `insert into contacts (id, tenant_id, list_id, email, name, attributes)
+     select gen_random_uuid(), $1, $2, n || '@example.org', 'p' || n, $3 from generate_series(1, 5) n`,
+    [tenantId, listId, JSON.stringify({ a: 'y'.repeat(1_500_000) })],
+  );
   const lists = [
     'listAutomationWorkflows',
     'listAutomationSequences',
     'listAutomationMemory',
     'listCampaigns',
+    'listContacts',
   ] as const;
   for (const list of lists) {
     const pages: string[][] = [];
     let cursor: string | null = null;
     do {
-      const page: { data: { name?: string; key?: string }[]; meta: { nextCursor: string | null } } = await session.call(
-        list,
-        { query: { limit: 100, ...(cursor === null ? {} : { cursor }) } },
-      );
+      const page: { data: { name?: string | null; key?: string }[]; meta: { nextCursor: string | null } } =
+        await session.call(list, {
+          params: { id: listId },
+          query: { limit: 100, ...(cursor === null ? {} : { cursor }) },
+        });
       pages.push(page.data.map(({ name, key }) => name ?? (key as string)));
       cursor = page.meta.nextCursor;
     } while (cursor !== null);
@@ -193,4 +202,24 @@ test('a hook that opens several workflows starts each, one definition in memory 
   });
   const opened = await findByWebhookToken(db, webhookTokenHash(token), undefined);
   expect(opened.map(({ steps }) => steps)).toEqual([[], []]);
+});
+
+test('contacts that get a campaign are listed without their attributes', async () => {
+  const { tenantId, session } = await hub.workspace();
+  const list = await session.call('createContactList', { body: { name: 'l' } });
+  await session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'a@example.org' }] } });
+  await using db = new Database({
+    url: hub.database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const { id } = await session.call('createCampaign', {
+    body: { name: 'c', listId: list.id, subject: 's', text: 't' },
+  });
+  const unmailed = await db.read(tenantId, async (tx) => {
+    const [campaign] = await readCampaigns(tx, tenantId, [id]);
+    return listUnmailed(tx, campaign as CampaignRow, undefined, 100);
+  });
+  expect(unmailed).toEqual([{ id: expect.any(String) as string }]);
 });
