@@ -1906,7 +1906,7 @@ export interface EventTrigger {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
     filter?: JsonObject;
   };
 }
@@ -1920,7 +1920,7 @@ export interface EventTriggerInput {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
     filter?: Record<string, unknown>;
   };
 }

@@ -208,6 +208,42 @@ test('contacts that get a campaign are listed without their attributes', async (
   const { tenantId, session } = await hub.workspace();
   const list = await session.call('createContactList', { body: { name: 'l' } });
   await session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'a@example.org' }] } });
+test('a filter of an event trigger lists at most 1,000 values; a longer one of an earlier version stays while other fields change', async () => {
+  const own = await hub.workspace();
+  const listing = (length: number) => ({
+    schemaVersion: 1 as const,
+    type: 'event' as const,
+    event: {
+      type: 'message.created' as const,
+      filter: { 'message.content': Array.from({ length }, (_, index) => `m${index}`) },
+    },
+  });
+  const create = (length: number) =>
+    send(hub.url, 'POST', '/v1/automations/workflows', {
+      headers: { authorization: `Bearer ${own.key}` },
+      body: { name: 'w', triggerJson: listing(length), stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+  expect(await create(1_001)).toMatchObject({
+    status: 400,
+    body: {
+      code: 'workflow_invalid',
+      details: [
+        {
+          path: 'body.triggerJson.event.filter.message.content',
+          message: 'lists 1001 values, and the limit is 1000',
+        },
+      ],
+    },
+  });
+  const made = await create(1_000);
+  expect(made.status).toBe(200);
+  const { id } = made.body as { id: string };
+  await hub.database.query('update workflows set trigger = $2 where id = $1', [id, JSON.stringify(listing(5_000))]);
+  expect(await own.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'renamed' } })).toMatchObject({
+    name: 'renamed',
+  });
+});
+
   await using db = new Database({
     url: hub.database.url,
     maxConnections: 2,
