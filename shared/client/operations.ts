@@ -1458,7 +1458,7 @@ export interface Contact {
   email: string;
   /** Name of the person; null when it is not known */
   name: string | null;
-  /** Your own fields, which templates of campaigns can use */
+  /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   unsubscribedAt: string | null;
@@ -1906,7 +1906,7 @@ export interface EventTrigger {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
     filter?: JsonObject;
   };
 }
@@ -1920,7 +1920,7 @@ export interface EventTriggerInput {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one */
+    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
     filter?: Record<string, unknown>;
   };
 }
@@ -7458,7 +7458,7 @@ export interface Operations {
           email: string;
           /** Name of the person, 1 to 200 characters */
           name?: string;
-          /** Your own fields, which templates of campaigns can use */
+          /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
           attributes?: Record<string, unknown>;
         }[];
       };

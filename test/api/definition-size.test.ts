@@ -4,6 +4,8 @@ import { newId } from '../../hub/platform/ids.ts';
 import { webhookTokenHash } from '../../hub/products/automations/workflows/startable.ts';
 import { findByWebhookToken } from '../../hub/products/automations/workflows/store.ts';
 import { listEventWorkflows } from '../../hub/products/automations/workflows/triggered.ts';
+import { listUnmailed, readCampaigns } from '../../hub/products/marketing/store.ts';
+import type { CampaignRow } from '../../hub/products/marketing/store.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -118,20 +120,27 @@ test('a list of large rows has as many on a page as memory allows, and a cursor 
     `insert into campaigns (id, tenant_id, list_id, name, subject, html) select gen_random_uuid(), $1, $2, 'c' || n, 's', $3 from generate_series(1, 5) n`,
     [tenantId, listId, 'y'.repeat(1_500_000)],
   );
+  await hub.database.query(
+    `insert into contacts (id, tenant_id, list_id, email, name, attributes)
+     select gen_random_uuid(), $1, $2, n || '@example.org', 'p' || n, $3 from generate_series(1, 5) n`,
+    [tenantId, listId, JSON.stringify({ a: 'y'.repeat(1_500_000) })],
+  );
   const lists = [
     'listAutomationWorkflows',
     'listAutomationSequences',
     'listAutomationMemory',
     'listCampaigns',
+    'listContacts',
   ] as const;
   for (const list of lists) {
     const pages: string[][] = [];
     let cursor: string | null = null;
     do {
-      const page: { data: { name?: string; key?: string }[]; meta: { nextCursor: string | null } } = await session.call(
-        list,
-        { query: { limit: 100, ...(cursor === null ? {} : { cursor }) } },
-      );
+      const page: { data: { name?: string | null; key?: string }[]; meta: { nextCursor: string | null } } =
+        await session.call(list, {
+          params: { id: listId },
+          query: { limit: 100, ...(cursor === null ? {} : { cursor }) },
+        });
       pages.push(page.data.map(({ name, key }) => name ?? (key as string)));
       cursor = page.meta.nextCursor;
     } while (cursor !== null);
@@ -140,7 +149,7 @@ test('a list of large rows has as many on a page as memory allows, and a cursor 
   }
 });
 
-test('what follows an event is read without steps, in pages by the size of its triggers', async () => {
+test('workflows of an event are measured once and read without steps, in pages by the size of their triggers', async () => {
   const { tenantId } = await hub.workspace();
   const trigger = JSON.stringify({
     schemaVersion: 1,
@@ -159,16 +168,20 @@ test('what follows an event is read without steps, in pages by the size of its t
     onError: () => undefined,
   });
   const pages = await db.read(tenantId, async (tx) => {
-    const found: string[][] = [];
-    for await (const page of listEventWorkflows(tx, tenantId, 'message.created'))
-      found.push(page.map((row) => Object.keys(row).toSorted().join()));
+    const found: string[] = [];
+    const counted = {
+      query: (name: string, text: string, values: unknown[]) => {
+        found.push(name);
+        return tx.query(name, text, values);
+      },
+    } as unknown as typeof tx;
+    for await (const page of listEventWorkflows(counted, tenantId, 'message.created'))
+      found.push(...page.map((row) => Object.keys(row).toSorted().join()));
     return found;
   });
-  const columns = 'id,left,trigger';
-  expect(pages).toEqual([
-    [columns, columns, columns],
-    [columns, columns],
-  ]);
+  const columns = 'id,trigger';
+  const nextPage = 'read_event_workflows';
+  expect(pages).toEqual(['list_event_workflows', columns, columns, nextPage, columns, columns, nextPage, columns]);
 });
 
 test('a hook that opens several workflows starts each, one definition in memory at a time', async () => {
@@ -193,4 +206,60 @@ test('a hook that opens several workflows starts each, one definition in memory 
   });
   const opened = await findByWebhookToken(db, webhookTokenHash(token), undefined);
   expect(opened.map(({ steps }) => steps)).toEqual([[], []]);
+});
+
+test('a filter of an event trigger lists at most 1,000 values; a longer one of an earlier version stays while other fields change', async () => {
+  const own = await hub.workspace();
+  const listing = (length: number) => ({
+    schemaVersion: 1 as const,
+    type: 'event' as const,
+    event: {
+      type: 'message.created' as const,
+      filter: { 'message.content': Array.from({ length }, (_, index) => `m${index}`) },
+    },
+  });
+  const create = (length: number) =>
+    send(hub.url, 'POST', '/v1/automations/workflows', {
+      headers: { authorization: `Bearer ${own.key}` },
+      body: { name: 'w', triggerJson: listing(length), stepsJson: [{ type: 'log', message: 'x' }] },
+    });
+  expect(await create(1_001)).toMatchObject({
+    status: 400,
+    body: {
+      code: 'workflow_invalid',
+      details: [
+        {
+          path: 'body.triggerJson.event.filter.message.content',
+          message: 'lists 1001 values, and the limit is 1000',
+        },
+      ],
+    },
+  });
+  const made = await create(1_000);
+  expect(made.status).toBe(200);
+  const { id } = made.body as { id: string };
+  await hub.database.query('update workflows set trigger = $2 where id = $1', [id, JSON.stringify(listing(5_000))]);
+  expect(await own.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'renamed' } })).toMatchObject({
+    name: 'renamed',
+  });
+});
+
+test('contacts that get a campaign are listed without their attributes', async () => {
+  const { tenantId, session } = await hub.workspace();
+  const list = await session.call('createContactList', { body: { name: 'l' } });
+  await session.call('addContacts', { params: { id: list.id }, body: { contacts: [{ email: 'a@example.org' }] } });
+  await using db = new Database({
+    url: hub.database.url,
+    maxConnections: 2,
+    applicationName: 'test',
+    onError: () => undefined,
+  });
+  const { id } = await session.call('createCampaign', {
+    body: { name: 'c', listId: list.id, subject: 's', text: 't' },
+  });
+  const unmailed = await db.read(tenantId, async (tx) => {
+    const [campaign] = await readCampaigns(tx, tenantId, [id]);
+    return listUnmailed(tx, campaign as CampaignRow, undefined, 100);
+  });
+  expect(unmailed).toEqual([{ id: expect.any(String) as string }]);
 });

@@ -278,6 +278,41 @@ test('lists and campaigns are changed and deleted, in their order, and foreign o
   });
 });
 
+test('attributes of a contact have at most 50 keys and 16 KiB, also after they are merged', async () => {
+  const { jwt, session } = await hub.workspace();
+  const list = await session.call('createContactList', { body: { name: 'Attributes' } });
+  const add = (...attributes: (Record<string, unknown> | undefined)[]) =>
+    send(hub.url, 'POST', `/growth/marketing/lists/${list.id}/contacts`, {
+      headers: { authorization: `Bearer ${jwt}` },
+      body: {
+        contacts: attributes.map((value, index) => ({ email: `C${index}@example.org`, attributes: value })),
+      },
+    });
+  const keys = (prefix: string, length: number) =>
+    Object.fromEntries(Array.from({ length }, (_, index) => [`${prefix}${index}`, index]));
+  const refused = (path: string, sizes: string) => ({
+    status: 400,
+    body: {
+      code: 'validation_failed',
+      details: [{ path, message: expect.stringMatching(`^would have ${sizes} bytes of JSON`) as string }],
+    },
+  });
+  const first = 'body.contacts[0].attributes';
+  expect(await add({}, { a: 'x'.repeat(17_000) })).toMatchObject(
+    refused('body.contacts[1].attributes', '1 keys in 170[0-9]{2}'),
+  );
+  expect(await add(keys('a', 51))).toMatchObject(refused(first, '51 keys in [0-9]+'));
+  expect((await session.call('listContacts', { params: { id: list.id } })).data).toEqual([]);
+  expect(await add({ ...keys('a', 30), long: 'x'.repeat(10_000) })).toMatchObject({ body: { added: 1 } });
+  expect(await add(keys('b', 30))).toMatchObject(refused(first, '61 keys in [0-9]+'));
+  expect(await add({ other: 'x'.repeat(10_000) })).toMatchObject(refused(first, '32 keys in 20[0-9]{3}'));
+  expect(await add({ long: 'short', other: 'x'.repeat(10_000) })).toMatchObject({ body: { updated: 1 } });
+
+  // A contact of an earlier version keeps its large attributes while others of its fields change.
+  await hub.database.query(`update contacts set attributes = $2 where list_id = $1`, [list.id, keys('a', 60)]);
+  expect(await add(undefined)).toMatchObject({ body: { updated: 1 } });
+});
+
 test('what a workspace is not entitled to is refused at save and at run', async () => {
   const own = await hub.workspace();
   const steps = [

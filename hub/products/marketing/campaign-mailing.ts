@@ -40,10 +40,12 @@ export class CampaignMailing {
     let after: string | undefined;
     for (;;) {
       const batch = await db.read(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
-      for (const contact of batch) {
+      // Each contact is read when its mail is claimed, so that only one is in memory at a time.
+      for (const { id } of batch) {
         context.signal.throwIfAborted();
-        after = contact.id;
-        if (!(await db.workspace(tenantId, (tx) => claimMail(tx, campaign, contact.id)))) continue;
+        after = id;
+        const contact = await db.workspace(tenantId, (tx) => claimMail(tx, campaign, id));
+        if (contact === null) continue;
         const status = await this.#mailOne(campaign, contact, context);
         counts[status] += 1;
       }

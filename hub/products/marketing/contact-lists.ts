@@ -1,24 +1,36 @@
 import type { z } from 'zod';
+import { maxAttributes, maxAttributesBytes } from '../../../shared/contract/chat/shapes.ts';
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
-import { AppError, notFound } from '../../../shared/errors.ts';
+import { AppError, invalidBody, notFound } from '../../../shared/errors.ts';
 import { readPage } from '../../platform/cursor.ts';
 import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { and, eq, sql } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
+import { readLargePage } from '../../platform/large-pages.ts';
+import type { MemoryBudget } from '../../platform/memory-budget.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { campaigns, contactLists, contacts } from './schema.ts';
-import { dated, listContacts, listLists } from './store.ts';
+import { dated, listLists, measureContacts, readContacts } from './store.ts';
+import type { ContactRow } from './store.ts';
 
 type ListQuery = z.output<typeof resource.listContactLists.query>;
 type ContactsBody = z.output<typeof resource.addContacts.body>;
 
+export interface ContactListsDependencies {
+  db: Database;
+  cursors: Cursors;
+  /** Memory for answers that show contacts with large attributes. */
+  answerMemory: MemoryBudget;
+  limits: WorkspaceLimits;
+}
+
 /** Contact lists and who is on them. */
 export class ContactLists {
-  readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
+  readonly #deps: ContactListsDependencies;
 
-  constructor(dependencies: { db: Database; cursors: Cursors; limits: WorkspaceLimits }) {
+  constructor(dependencies: ContactListsDependencies) {
     this.#deps = dependencies;
   }
 
@@ -76,28 +88,22 @@ export class ContactLists {
 
   /** @throws AppError `not_found`. */
   listContacts(tenantId: string, listId: string, query: ListQuery) {
-    const read = (limit: number, before: string | undefined) =>
-      this.#deps.db.read(tenantId, async (tx) => {
-        await assertList(tx, tenantId, listId);
-        return listContacts(tx, tenantId, listId, limit, before);
-      });
-    return readPage(
-      this.#deps.cursors,
-      `contacts:${listId}`,
-      query,
-      read,
-      ({ id, email, name, attributes, unsubscribedAt, createdAt }) => ({
-        id,
-        email,
-        name,
-        attributes,
-        unsubscribedAt: unsubscribedAt?.toISOString() ?? null,
-        createdAt: createdAt.toISOString(),
-      }),
-    );
+    const { db } = this.#deps;
+    return readLargePage(this.#deps, tenantId, `contacts:${listId}`, query, {
+      measure: (limit, before) =>
+        db.read(tenantId, async (tx) => {
+          await assertList(tx, tenantId, listId);
+          return measureContacts(tx, tenantId, listId, limit, before);
+        }),
+      read: (ids) => db.read(tenantId, (tx) => readContacts(tx, tenantId, ids)),
+      present: presentContact,
+    });
   }
 
-  /** Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so. @throws AppError `not_found`, `workspace_limit_reached`. */
+  /**
+   * Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so.
+   * @throws AppError `not_found`, `workspace_limit_reached`; `validation_failed` for a contact whose attributes would be too many or too long.
+   */
   addContacts(
     tenantId: string,
     listId: string,
@@ -127,7 +133,13 @@ export class ContactLists {
             attributes: sql`contacts.attributes || excluded.attributes`,
           },
         })
-        .returning({ isNew: sql<boolean>`xmax = 0` });
+        .returning({
+          isNew: sql<boolean>`xmax = 0`,
+          email: contacts.email,
+          keys: sql<number>`(select count(*)::int from jsonb_object_keys(contacts.attributes))`,
+          bytes: sql<number>`octet_length(contacts.attributes::text)`,
+        });
+      for (const row of rows) assertAttributesFit(body, row);
       const added = rows.filter((row) => row.isNew).length;
       if (added > 0) await this.#deps.limits.assertWithin(tx, tenantId, 'contact');
       await recordAudit(tx, {
@@ -161,6 +173,32 @@ export class ContactLists {
     });
     return { id, deleted: true };
   }
+}
+
+function presentContact({ id, email, name, attributes, unsubscribedAt, createdAt }: ContactRow) {
+  return {
+    id,
+    email,
+    name,
+    attributes,
+    unsubscribedAt: unsubscribedAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+/**
+ * Checks the attributes of a contact after the new ones were merged into the stored ones. A contact that the request gives no attributes is not checked:
+ * earlier versions of the hub had no limit.
+ * @throws AppError `validation_failed`.
+ */
+function assertAttributesFit(body: ContactsBody, row: { email: string; keys: number; bytes: number }): void {
+  if (row.keys <= maxAttributes && row.bytes <= maxAttributesBytes) return;
+  const index = body.contacts.findLastIndex(({ email }) => email === row.email);
+  if (body.contacts[index]?.attributes === undefined) return;
+  throw invalidBody(
+    `contacts[${index}].attributes`,
+    `would have ${row.keys} keys in ${row.bytes} bytes of JSON, together with those that the contact already has; the limit is ${maxAttributes} keys in ${maxAttributesBytes} bytes`,
+  );
 }
 
 /** @throws AppError `not_found`. */

@@ -22,7 +22,7 @@ export function createMarketing(
   });
   return {
     routes: marketingRoutes(
-      new ContactLists({ db, cursors, limits }),
+      new ContactLists({ db, cursors, answerMemory, limits }),
       new Campaigns({ db, cursors, answerMemory, limits }),
     ),
     pages: marketingPages(links),

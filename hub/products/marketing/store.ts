@@ -1,4 +1,5 @@
 import type { Transaction } from '../../platform/db/database.ts';
+import { memorySize } from '../../platform/db/memory-size.ts';
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from '../../platform/db/orm.ts';
 import type { SQL } from '../../platform/db/orm.ts';
 import type { RowSize } from '../../platform/large-pages.ts';
@@ -42,15 +43,16 @@ export async function listLists(
     .limit(limit);
 }
 
-export async function listContacts(
+/** Ids of the contacts of a list, newest first, and the sizes of their attributes. */
+export async function measureContacts(
   tx: Transaction,
   tenantId: string,
   listId: string,
   limit: number,
   before: string | undefined,
-): Promise<ContactRow[]> {
+): Promise<RowSize[]> {
   return tx
-    .select()
+    .select({ id: contacts.id, bytes: sql<number>`${sql.raw(memorySize('attributes', '{}'))}` })
     .from(contacts)
     .where(
       and(
@@ -61,6 +63,14 @@ export async function listContacts(
     )
     .orderBy(desc(contacts.id))
     .limit(limit);
+}
+
+/** Contacts of a workspace by their ids, in any order. */
+export async function readContacts(tx: Transaction, tenantId: string, ids: readonly string[]): Promise<ContactRow[]> {
+  return tx
+    .select()
+    .from(contacts)
+    .where(and(eq(contacts.tenantId, tenantId), inArray(contacts.id, [...ids])));
 }
 
 /** Ids of campaigns, newest first, and the sizes of their mails. */
@@ -94,15 +104,15 @@ export function mailCounts(row: CampaignRow): MailCounts {
   return { sent: row.mailsSent, simulated: row.mailsSimulated, failed: row.mailsFailed, unknown: row.mailsSending };
 }
 
-/** Contacts of a list that get mail and have none of this campaign yet, in the order of their ids. */
+/** Ids of contacts of a list that get mail and have none of this campaign yet, in order. */
 export async function listUnmailed(
   tx: Transaction,
   campaign: CampaignRow,
   after: string | undefined,
   limit: number,
-): Promise<ContactRow[]> {
+): Promise<{ id: string }[]> {
   return tx
-    .select()
+    .select({ id: contacts.id })
     .from(contacts)
     .where(
       and(
@@ -116,20 +126,23 @@ export async function listUnmailed(
     .limit(limit);
 }
 
-/** Takes the one mail of a campaign to a contact; false when somebody has it, or the contact unsubscribed meanwhile. */
-export async function claimMail(tx: Transaction, campaign: CampaignRow, contactId: string): Promise<boolean> {
+/**
+ * Claims the mail of a campaign to a contact.
+ * @returns the contact; null when another run claimed the mail, or the contact unsubscribed or was deleted meanwhile.
+ */
+export async function claimMail(tx: Transaction, campaign: CampaignRow, contactId: string): Promise<ContactRow | null> {
   const [contact] = await tx
-    .select({ id: contacts.id })
+    .select()
     .from(contacts)
     .where(and(eq(contacts.id, contactId), isNull(contacts.unsubscribedAt)));
-  if (contact === undefined) return false;
+  if (contact === undefined) return null;
   const rows = await tx
     .insert(campaignMails)
     .values({ campaignId: campaign.id, contactId, tenantId: campaign.tenantId, status: 'sending' })
     .onConflictDoNothing()
     .returning({ contactId: campaignMails.contactId });
   if (rows.length > 0) await count(tx, campaign.id, { mailsSending: sql`${campaigns.mailsSending} + 1` });
-  return rows.length > 0;
+  return rows.length > 0 ? contact : null;
 }
 
 const settledColumns = { sent: 'mailsSent', simulated: 'mailsSimulated', failed: 'mailsFailed' } as const;

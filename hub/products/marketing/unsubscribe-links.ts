@@ -28,9 +28,14 @@ export class UnsubscribeLinks {
   async read(token: string): Promise<{ id: string; email: string; unsubscribed: boolean } | null> {
     const contactId = this.#contactOf(token);
     if (contactId === null) return null;
-    const [row] = await this.#deps.db.system((tx) => tx.select().from(contacts).where(eq(contacts.id, contactId)), {
-      durable: false,
-    });
+    const [row] = await this.#deps.db.system(
+      (tx) =>
+        tx
+          .select({ id: contacts.id, email: contacts.email, unsubscribedAt: contacts.unsubscribedAt })
+          .from(contacts)
+          .where(eq(contacts.id, contactId)),
+      { durable: false },
+    );
     return row === undefined ? null : { id: row.id, email: row.email, unsubscribed: row.unsubscribedAt !== null };
   }
 

@@ -86,6 +86,9 @@ export const schedule = named(
 );
 export type Schedule = z.output<typeof schedule>;
 
+/** Values that a filter may list for one field: each event is compared with all of them. */
+export const maxFilterValues = 1_000;
+
 const eventFilter = z
   .record(
     text(1, 200).regex(/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/, 'must be a path such as conversation.source'),
@@ -93,7 +96,7 @@ const eventFilter = z
   )
   .refine((filter) => Object.keys(filter).length <= 20, 'must name at most 20 fields')
   .describe(
-    'Fields of the payload by their path, each with the value that it must have, or a list of values of which it must have one',
+    'Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one',
   );
 
 export const trigger = named(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObject } from '../../json.ts';
+import { maxAttributes } from '../chat/shapes.ts';
 import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
@@ -9,6 +10,10 @@ const email = z
   .email('must be an email address')
   .max(254)
   .transform((value) => value.toLowerCase());
+
+const attributes = jsonObject.describe(
+  `Your own fields, which templates of campaigns can use; at most ${maxAttributes} keys and 16 KiB in all`,
+);
 
 const contactList = named(
   'ContactList',
@@ -27,7 +32,7 @@ const contact = named(
     id: id.describe('Id of the contact'),
     email: z.string().describe('Email address in lower case; unique in its list'),
     name: z.string().nullable().describe('Name of the person; null when it is not known'),
-    attributes: jsonObject.describe('Your own fields, which templates of campaigns can use'),
+    attributes,
     unsubscribedAt: timestamp.nullable(),
     createdAt: timestamp,
   }),
@@ -115,7 +120,7 @@ export const marketing = defineResource({
           z.strictObject({
             email: email.describe('Email address; identifies the contact in its list'),
             name: text(1, 200).optional().describe('Name of the person, 1 to 200 characters'),
-            attributes: jsonObject.optional().describe('Your own fields, which templates of campaigns can use'),
+            attributes: attributes.optional(),
           }),
         )
         .min(1, 'must hold at least one contact')

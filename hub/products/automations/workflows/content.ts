@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
+import { maxFilterValues } from '../../../../shared/contract/automations/triggers.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { Workflow, WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
 import { eventFieldsInstead } from '../../../../shared/contract/chat/chat-events.ts';
@@ -39,14 +40,22 @@ export async function assertValid(
   await assertReferences(tx, tenantId, steps, ownId);
 }
 
-/** Refuses a filter of an event trigger that would never let one through. @throws AppError `workflow_invalid` with the fields that there are. */
+/**
+ * Refuses a filter of an event trigger that would never let an event through, or that lists too many values.
+ * @throws AppError `workflow_invalid`.
+ */
 export function assertFilter(trigger: Trigger): void {
   if (trigger.type !== 'event') return;
   const { type, filter } = trigger.event;
-  for (const path of Object.keys(filter ?? {})) {
+  for (const [path, wanted] of Object.entries(filter ?? {})) {
     const instead = eventFieldsInstead(type, path);
     if (instead !== null)
       throw invalid(`triggerJson.event.filter.${path}`, `is no field of ${type}; there are ${instead.join(', ')}`);
+    if (Array.isArray(wanted) && wanted.length > maxFilterValues)
+      throw invalid(
+        `triggerJson.event.filter.${path}`,
+        `lists ${wanted.length} values, and the limit is ${maxFilterValues}`,
+      );
   }
 }
 

@@ -32,13 +32,24 @@ function lookUp(payload: JsonValue, path: string): JsonValue | undefined {
   return value;
 }
 
+/** Compares other values with one. The canonical form of that one is computed at most once: a stored filter may list 100,000 values. */
+function comparison(value: JsonValue): (other: JsonValue) => boolean {
+  if (typeof value !== 'object' || value === null) return (other) => other === value;
+  let text: string | undefined;
+  return (other) => {
+    if (typeof other !== 'object' || other === null || Array.isArray(other) !== Array.isArray(value)) return false;
+    text ??= canonicalJson(value);
+    return canonicalJson(other) === text;
+  };
+}
+
 /** Whether a payload has in each named field the value that is asked for, or one of those. */
 export function matchesFilter(payload: JsonObject, filter: Record<string, JsonValue> | undefined): boolean {
   return Object.entries(filter ?? {}).every(([path, wanted]) => {
     const value = lookUp(payload, path);
     if (value === undefined) return false;
-    const same = (other: JsonValue) => canonicalJson(other) === canonicalJson(value);
-    return same(wanted) || (Array.isArray(wanted) && wanted.some(same));
+    const isWanted = comparison(value);
+    return isWanted(wanted) || (Array.isArray(wanted) && wanted.some(isWanted));
   });
 }
 

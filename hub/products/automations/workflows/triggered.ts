@@ -1,7 +1,9 @@
+import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import { workflows } from '../../../engine/schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, eq, sql } from '../../../platform/db/orm.ts';
+import { fitting } from '../../../platform/large-pages.ts';
 import { live } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 
@@ -32,30 +34,36 @@ export async function listWebhookWorkflows(
 /** A workflow without its steps: what decides whether it starts. */
 export type TriggeredWorkflow = Pick<WorkflowRow, 'id' | 'trigger'>;
 
-/** Triggers that are read at a time, in bytes as PostgreSQL keeps them in memory; one that is larger is read alone. */
-const triggerPageBytes = 4 * 1024 * 1024;
+/** Triggers that the first statement reads, in bytes as PostgreSQL keeps them in memory. */
+const firstPageBytes = 4 * 1024 * 1024;
 
-/** Active workflows that follow a type of event, in pages. */
+/** The oldest active workflows that follow a type of event, 1,000 at most, in pages. Only the first statement measures their triggers. */
 export async function* listEventWorkflows(
   tx: Transaction,
   tenantId: string,
   eventType: string,
 ): AsyncGenerator<TriggeredWorkflow[]> {
-  let after: string | null = null;
-  do {
-    const { rows }: { rows: (TriggeredWorkflow & { left: number })[] } = await tx.query(
-      'list_event_workflows',
-      `SELECT id, trigger, "left" FROM (
-         SELECT id, trigger, count(*) OVER ()::int AS "left", sum(bytes) OVER (ORDER BY id) - bytes AS bytes_before FROM (
-           SELECT id, trigger, ${memorySize('trigger', '{}')} AS bytes FROM workflows
-           WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 AND ($3::uuid IS NULL OR id > $3) ORDER BY id LIMIT 1000) f) p
-       WHERE bytes_before <= ${triggerPageBytes} ORDER BY id`,
-      [tenantId, eventType, after],
+  const { rows } = await tx.query<{ id: string; bytes: number; trigger: Trigger | null }>(
+    'list_event_workflows',
+    `SELECT id, bytes, CASE WHEN sum(bytes) OVER (ORDER BY id) <= ${firstPageBytes} THEN trigger END AS trigger FROM (
+       SELECT id, trigger, ${memorySize('trigger', '{}')} AS bytes FROM workflows
+       WHERE tenant_id = $1 AND deleted_at IS NULL AND active AND event_type = $2 ORDER BY id LIMIT 1000) f ORDER BY id`,
+    [tenantId, eventType],
+  );
+  const first = rows.flatMap(({ id, trigger }) => (trigger === null ? [] : [{ id, trigger }]));
+  yield first;
+  let rest: readonly { id: string; bytes: number }[] = rows.slice(first.length);
+  while (rest.length > 0) {
+    const page = fitting(rest);
+    rest = rest.slice(page.length);
+    const read = await tx.query<TriggeredWorkflow>(
+      'read_event_workflows',
+      `SELECT id, trigger FROM workflows
+       WHERE tenant_id = $1 AND id = ANY($3) AND deleted_at IS NULL AND active AND event_type = $2 ORDER BY id`,
+      [tenantId, eventType, page.map(({ id }) => id)],
     );
-    yield rows;
-    const last: (TriggeredWorkflow & { left: number }) | undefined = rows.at(-1);
-    after = last !== undefined && rows.length < last.left ? last.id : null;
-  } while (after !== null);
+    yield read.rows;
+  }
 }
 
 /** Active workflows that messages of channels start. */
