@@ -527,9 +527,9 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
           browser('evaluate', { expression: 'new Promise(() => undefined)', timeoutMs: 60_000 }),
         ];
         for (const [changes, code] of [
-          [{ blockHosts: ['localhost', '127.0.0.1'] }, 'denied_by_device'],
-          [{ evaluate: false }, 'denied_by_device'],
-          [{ allowed: false }, 'denied_by_device'],
+          [{ blockHosts: ['localhost', '127.0.0.1'] }, 'interrupted'],
+          [{ evaluate: false }, 'interrupted'],
+          [{ allowed: false }, 'interrupted'],
         ] as const) {
           write({ blockHosts: ['localhost'] });
           await companion.cli('settings', 'accept');

@@ -228,9 +228,7 @@ export class Workflows {
 
   /** @throws AppError `webhook_token_mismatch` for a webhook token of no workflow. */
   async assertOpens(caller: HookCaller): Promise<string> {
-    const tenantId = await this.findWorkspaceOfHook(caller, undefined);
-    if (tenantId === null) throw tokenMismatch();
-    return tenantId;
+    return (await this.findWorkspaceOfHook(caller, undefined)) ?? Promise.reject(tokenMismatch());
   }
 
   /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */
