@@ -246,11 +246,15 @@ export class DataFolder {
 
   /**
    * Drops what waits for the owner to accept it.
-   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written.
+   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits.
    */
   discardSettings(): { settings: LocalSettings; changes: string[] } {
     const held = this.#holder();
     held.read();
+    if (held.pairingChange !== null)
+      throw new CompanionError(
+        'A pairing that the log did not record waits for you, and cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL. To accept the pairing and settings.json: outrigger-companion settings accept',
+      );
     const changes = held.edited?.changes ?? [];
     return { settings: held.discard(), changes };
   }

@@ -143,6 +143,7 @@ export class HeldSettings {
       return {
         needsConsent: true,
         hash: offered === null ? null : this.#hashOfOffer(offered),
+        pairing: this.#pairingChange !== null,
         changes: [
           ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
           ...(this.#own === null || offered === null ? [] : differences(this.#own, offered)),
@@ -153,6 +154,7 @@ export class HeldSettings {
       ? {
           needsConsent: false,
           hash: this.#own === null ? null : hashOfSettings(this.#own),
+          pairing: false,
           changes: [],
           detail: harmlessEditDetail,
         }

@@ -315,6 +315,9 @@ test.each([
       await expect(allow).rejects.toThrow('is not the one that the log recorded');
       const stale = askCompanion(data, 'change', { change: 'accept_settings', seen: hashOfSettings(settings) });
       await expect(stale).rejects.toThrow('Look at the changes again');
+      const discard = askCompanion(data, 'change', { change: 'discard_settings' });
+      await expect(discard).rejects.toThrow('cannot be discarded. To refuse the pairing, pair again');
+      expect((await state())?.edited).toEqual(edited);
       await askCompanion(data, 'change', { change: 'deny', power: 'audio' });
     });
   await withCompanion(async () => {
