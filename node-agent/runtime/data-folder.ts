@@ -375,7 +375,7 @@ export class DataFolder {
     }
     const { settings, before } = holder.change(apply, { mustWrite: this.#held === undefined });
     onChanged(settings, before);
-    return settings;
+    return holder.read();
   }
 
   /** @throws CompanionError in place of an error of the file system. */
