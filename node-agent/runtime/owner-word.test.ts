@@ -90,7 +90,7 @@ describe('a pattern of a program', () => {
     expect(decideProgram({ argv: ['echo'], stdin: '' }, facts, permitted)).toBe('ask');
   });
 
-  test('permits in the home folder, or in the folder that the owner names, and never where downloads arrive', () => {
+  test('permits in the home folder, or in the folder that the owner names, and never where downloads arrive, above or below', () => {
     const [project, inbox] = [join(folder, 'project'), join(folder, 'project', 'inbox')];
     mkdirSync(join(inbox, 'sub'), { recursive: true });
     mkdirSync(join(project, 'src'));
@@ -104,8 +104,10 @@ describe('a pattern of a program', () => {
     expect(decideIn(homedir(), anywhere)).toBe('allow');
     expect(decideIn(undefined, anywhere, [homedir()])).toBe('ask');
     for (const cwd of [project, '/', join(folder, 'none')]) expect(decideIn(cwd, anywhere), cwd).toBe('ask');
-    for (const cwd of [project, join(project, 'src')]) expect(decideIn(cwd, named), cwd).toBe('allow');
-    for (const cwd of [undefined, folder, inbox, join(inbox, 'sub'), join(folder, 'link')])
+    expect(decideIn(undefined, anywhere, [join(homedir(), 'Downloads')])).toBe('ask');
+    expect(decideIn(join(project, 'src'), named)).toBe('allow');
+    expect(decideIn(project, named, [])).toBe('allow');
+    for (const cwd of [project, undefined, folder, inbox, join(inbox, 'sub'), join(folder, 'link')])
       expect(decideIn(cwd, named), cwd).toBe('ask');
     expect(decideIn(project, rule('deny', 'echo **'))).toBe('deny');
   });

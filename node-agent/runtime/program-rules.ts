@@ -88,9 +88,13 @@ export function decideProgram(
   return ask ? 'ask' : 'allow';
 }
 
-/** Whether a pattern permits in a folder. Never in one that receives downloads: a workflow could put the program's configuration there. */
+/**
+ * Whether a pattern permits in a folder. Never in a folder that receives downloads, in a folder below it, or in a folder that contains one: a workflow could put
+ * there what the program reads.
+ */
 function permitsFolder({ folder }: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
-  if (downloads.some((one) => isInside(folderOf({ cwd: one }), real))) return false;
+  const receivers = downloads.map((cwd) => folderOf({ cwd }));
+  if (receivers.some((one) => isInside(one, real) || isInside(real, one))) return false;
   return folder === undefined ? real === folderOf({}) : isInside(folderOf({ cwd: folder }), real);
 }
 
