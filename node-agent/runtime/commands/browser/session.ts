@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
@@ -20,6 +21,12 @@ const maxOwners = 200;
 const maxDialogsPerSecond = 10;
 const maxDialogsPerCommand = 50;
 
+/**
+ * Bytes by which the heap of this process may grow while a browser is open. The driver keeps what pages send, such as console messages, and a full heap would
+ * end the companion.
+ */
+const maxHeapGrowthBytes = Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2);
+
 type BrowserSettings = LocalSettings['browser'];
 
 /** Which page a command wants. */
@@ -39,6 +46,8 @@ interface RunningBrowser {
   startPage: Page | undefined;
   /** Ends the handling of errors that the browser driver throws. */
   guard: Disposable;
+  /** Bytes of the heap that this process used when the browser began. */
+  heapBytes: number;
 }
 
 /**
@@ -50,6 +59,7 @@ interface RunningBrowser {
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
+  readonly #maxHeapGrowthBytes: number;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
   #settings: BrowserSettings | undefined;
@@ -64,8 +74,9 @@ export class BrowserSession implements AsyncDisposable {
   /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
   onFull: () => Promise<void> = async () => undefined;
 
-  constructor(profile: string) {
+  constructor(profile: string, options: { maxHeapGrowthBytes?: number } = {}) {
     this.#profile = profile;
+    this.#maxHeapGrowthBytes = options.maxHeapGrowthBytes ?? maxHeapGrowthBytes;
   }
 
   /**
@@ -273,7 +284,8 @@ export class BrowserSession implements AsyncDisposable {
     }
     this.#filter = filter;
     const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, true));
-    const browser: RunningBrowser = { context, filter, downloads, startPage: context.pages()[0], guard };
+    const heapBytes = getHeapStatistics().used_heap_size;
+    const browser: RunningBrowser = { context, filter, downloads, startPage: context.pages()[0], guard, heapBytes };
     context.on('close', () => void this.#ended(browser));
     context.on('requestfailed', (request) => this.#noteRefusal(request));
     context.on('page', (page) => {
@@ -444,6 +456,12 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #reap(browser: RunningBrowser): Promise<void> {
+    if (getHeapStatistics().used_heap_size - browser.heapBytes > this.#maxHeapGrowthBytes) {
+      // A later sweep would end the browser that starts next.
+      clearInterval(this.#reaper);
+      await this.#stop('its pages sent more than the companion can read', true);
+      return;
+    }
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
     const now = performance.now();
