@@ -112,7 +112,7 @@ test('who can not read the control key is neither served nor believed', async ()
     const { publicKey } = processKeys();
     const name = showFingerprint();
     socket.on('close', () => name[Symbol.dispose]());
-    const hello = { hello: 'outrigger.companion.v2', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
+    const hello = { hello: 'outrigger.companion.v3', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
     socket.write(`${JSON.stringify(hello)}\n`);
     socket.once('data', () => socket.write(`${JSON.stringify({ proof: 'd'.repeat(64) })}\n`));
   });
