@@ -121,6 +121,21 @@ test('who can not read the control key is neither served nor believed', async ()
   await new Promise<void>((done) => false_.close(() => done()));
 });
 
+test('a companion of an earlier version is named as one that does not fit', async () => {
+  const earlier = createServer((socket) => {
+    const hello = {
+      hello: 'outrigger.companion.v2',
+      nonce: 'c'.repeat(64),
+      pid: process.pid,
+      publicKey: 'A'.repeat(44),
+    };
+    socket.on('error', () => undefined).write(`${JSON.stringify(hello)}\n`);
+  });
+  await new Promise<void>((done) => earlier.listen(controlPath(data), done));
+  await expect(askCompanion(data, 'state', {})).rejects.toThrow('no companion of this version');
+  await new Promise<void>((done) => earlier.close(() => done()));
+});
+
 test('a client that sends rubbish, too much, or nothing at all is cut off, and the others are served', async () => {
   await startSupervisor();
   const hostile = [
