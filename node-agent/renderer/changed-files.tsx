@@ -8,7 +8,7 @@ import { Decision } from './modal.tsx';
 export function EditedSettings({ edited }: { edited: NonNullable<CompanionState['edited']> }) {
   const store = useStore();
   const action = useAction();
-  const { needsConsent, detail, changes, hash } = edited;
+  const { needsConsent, detail, changes, hash, pairing } = edited;
   return (
     <Notice
       tone="warning"
@@ -25,7 +25,7 @@ export function EditedSettings({ edited }: { edited: NonNullable<CompanionState[
           >
             {needsConsent ? 'Accept these changes' : 'I have looked'}
           </Button>
-          {needsConsent && (
+          {needsConsent && !pairing && (
             <Button
               disabled={action.isBusy}
               onClick={() => void action.run(() => store.change({ change: 'discard_settings' }))}

@@ -65,6 +65,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
       needsConsent: true,
       detail: 'Another program changed settings.json.',
       hash: 'a'.repeat(64),
+      pairing: false,
       changes: ['capture.camera: false → true'],
     };
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
@@ -81,6 +82,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
       needsConsent: true,
       detail: 'Another program changed settings.json.',
       hash: 'a'.repeat(64),
+      pairing: false,
       changes: ['capture.camera: false → true'],
     };
     await using opened = await host.open(companion, { reducedMotion: 'reduce' });
@@ -88,6 +90,20 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByRole('button', { name: 'Discard' }).click();
     await page.getByText('Your settings do not match the log').waitFor({ state: 'detached' });
     expect(companion.of('change')).toEqual([{ change: 'discard_settings' }]);
+  });
+
+  test('a pairing that waits, which cannot be discarded', async () => {
+    companion.state.edited = {
+      needsConsent: true,
+      detail: 'identity.json pairs this machine with another hub.',
+      hash: 'a'.repeat(64),
+      pairing: true,
+      changes: ['pairing: not paired → https://hub.example (node 1)'],
+    };
+    await using opened = await host.open(companion, { reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Accept these changes' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Discard' }).count()).toBe(0);
   });
 
   test('that a changed log is set aside', async () => {

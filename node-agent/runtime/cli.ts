@@ -135,7 +135,7 @@ program
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited
         ? [
-            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? ' Accept it: outrigger-companion settings accept. Discard it: outrigger-companion settings discard' : ''}`,
+            `EDITED     ${running.edited.detail}${running.edited.needsConsent ? waysOut(running.edited.pairing) : ''}`,
             ...running.edited.changes.map((line) => `           ${visibleLine(line)}`),
           ]
         : []),
@@ -203,6 +203,12 @@ audit
   });
 
 /** An entry of the log on a few lines. */
+/** The commands that end the wait of an edit, for the line that shows it. */
+function waysOut(withPairing: boolean): string {
+  const accept = `To accept ${withPairing ? 'the pairing and settings.json' : 'the change'}, run outrigger-companion settings accept.`;
+  return ` ${accept}${withPairing ? '' : ' To discard the change, run outrigger-companion settings discard.'}`;
+}
+
 function describeEntry(line: AuditLine): string {
   const { time, outcome, type, summary, origin = null, approvedBy, message, script } = line;
   const isOwn = approvedBy === null && origin === null;

@@ -246,15 +246,14 @@ export class DataFolder {
 
   /**
    * Drops what waits for the owner to accept it.
-   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits:
-   * the settings in force deny everything then, and would replace the owner's settings.
+   * @returns the settings in force, and what is not allowed then. @throws CompanionError when the file cannot be read or written, or while a pairing waits.
    */
   discardSettings(): { settings: LocalSettings; changes: string[] } {
     const held = this.#holder();
     held.read();
     if (held.pairingChange !== null)
       throw new CompanionError(
-        'A pairing waits for you, so the settings cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL',
+        'A pairing that the log did not record waits for you, and cannot be discarded. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL. To accept the pairing and settings.json: outrigger-companion settings accept',
       );
     const changes = held.edited?.changes ?? [];
     return { settings: held.discard(), changes };
@@ -376,7 +375,7 @@ export class DataFolder {
     }
     const { settings, before } = holder.change(apply, { mustWrite: this.#held === undefined });
     onChanged(settings, before);
-    return settings;
+    return holder.read();
   }
 
   /** @throws CompanionError in place of an error of the file system. */

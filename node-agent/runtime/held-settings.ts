@@ -67,7 +67,7 @@ export class HeldSettings {
   readonly #onEdit: () => void;
   readonly #startedAt = performance.now();
   readonly #notBefore: number;
-  /** What counts; null until the file could be read, while everything is denied. */
+  /** The owner's settings, which are in force unless a pairing waits; null until the file could be read, while everything is denied. */
   #own: LocalSettings | null = null;
   /** Settings of the file that allow more than what is in force. They wait until the owner accepts or discards them. */
   #proposed: LocalSettings | undefined;
@@ -106,7 +106,7 @@ export class HeldSettings {
     return this.#isWritten;
   }
 
-  /** What counted at the last look at the file; null while the file could not be read. */
+  /** The owner's settings at the last look at the file, as the log records them; null while the file could not be read. */
   get current(): LocalSettings | null {
     return this.#own;
   }
@@ -121,9 +121,13 @@ export class HeldSettings {
     return this.#own !== null && this.#recorded?.hash !== hashOfSettings(this.#own);
   }
 
-  /** What counts now. @throws BrokenFileError while the file can not be read as settings. */
+  /** The settings in force: everything is denied while a pairing waits. @throws BrokenFileError while the file can not be read as settings. */
   read(): LocalSettings {
-    return structuredClone(this.#look());
+    return structuredClone(this.#inForce(this.#look()));
+  }
+
+  #inForce(own: LocalSettings): LocalSettings {
+    return this.#pairingChange === null ? own : stricterOf(safestSettings(), own);
   }
 
   /** The last edit, as the log names it. */
@@ -143,9 +147,10 @@ export class HeldSettings {
       return {
         needsConsent: true,
         hash: offered === null ? null : this.#hashOfOffer(offered),
+        pairing: this.#pairingChange !== null,
         changes: [
           ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
-          ...(this.#own === null || offered === null ? [] : differences(this.#own, offered)),
+          ...(this.#own === null || offered === null ? [] : differences(this.#inForce(this.#own), offered)),
         ].slice(0, maxChanges),
         detail: editDetails[this.#pairingChange === null ? this.#source : 'pairing'],
       };
@@ -153,6 +158,7 @@ export class HeldSettings {
       ? {
           needsConsent: false,
           hash: this.#own === null ? null : hashOfSettings(this.#own),
+          pairing: false,
           changes: [],
           detail: harmlessEditDetail,
         }
@@ -163,7 +169,7 @@ export class HeldSettings {
    * Applies a change of the owner to what is in force, and to what waits. What the change cannot be applied to keeps waiting as it is. A change that only denies
    * takes effect also when the disk does not take it.
    * @param mustWrite Whether the change needs the disk in any case, because this process ends.
-   * @returns the settings in force, after and before the change. @throws the error of the change or of the file system; nothing changes then.
+   * @returns the owner's settings, after and before the change. @throws the error of the change or of the file system; nothing changes then.
    */
   change(
     apply: (settings: LocalSettings) => LocalSettings,
@@ -225,14 +231,10 @@ export class HeldSettings {
   doubtPairing(change: PairingChange): void {
     if (this.#pairingChange?.text === change.text) return;
     this.#pairingChange = change;
-    if (this.#own === null) return;
-    const found = this.#proposed ?? this.#own;
-    this.#own = stricterOf(safestSettings(), this.#own);
-    this.#propose(found, this.#own);
     this.#onEdit();
   }
 
-  /** Forgets a pairing that waits, because the owner made another one. */
+  /** Forgets a pairing that waits, because the owner made another one. The owner's settings are in force again. */
   trustPairing(): void {
     this.#pairingChange = null;
   }
@@ -270,7 +272,9 @@ export class HeldSettings {
   /** Puts the first readable settings of the file in force as far as the recorded settings allow them. The file stays as it is. */
   #begin(found: LocalSettings): LocalSettings {
     const { hash, settings } = this.#recorded ?? {};
-    const isDistrusted = this.#source === 'log' || hash === null || this.#pairingChange !== null;
+    // A log that records neither settings nor the pairing may have been removed.
+    const isUnknown = hash === undefined && this.#pairingChange !== null;
+    const isDistrusted = this.#source === 'log' || hash === null || isUnknown;
     if (!isDistrusted && (hash === undefined || hash === hashOfSettings(found))) {
       this.#own = found;
       return found;

@@ -24,9 +24,9 @@ const needsAccept =
 export const editDetails: Record<EditSource, string> = {
   running: `Another program changed settings.json. ${needsAccept} A restart of the companion discards it.`,
   stopped: `${mismatch} ${needsAccept}`,
-  log: 'The log was cut, changed or removed, so the companion cannot tell which settings are yours. Everything is denied until you accept settings.json, or allow each permission again. Your own changes apply also to what you can accept. To replace the log: outrigger-companion audit set-aside',
+  log: 'The log was cut, changed or removed, so the companion cannot tell which settings are yours. Everything is denied until you accept settings.json, or allow each permission again. Your own changes apply also to what you can accept. To replace the log, run outrigger-companion audit set-aside.',
   pairing:
-    'identity.json pairs this machine with a hub or node that the log did not record: another program may have replaced the file or removed the log. Everything is denied until you accept the pairing with the settings. To refuse it, pair again: outrigger-companion pair CODE --force --hub URL',
+    'identity.json pairs this machine with a hub or node that the log did not record: another program may have replaced the file or removed the log. Everything is denied until you accept the pairing with the settings. To refuse the pairing, pair again: outrigger-companion pair CODE --force --hub URL.',
 };
 
 /** Each edit as the log names it. */

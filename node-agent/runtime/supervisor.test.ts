@@ -316,7 +316,8 @@ test.each([
       const stale = askCompanion(data, 'change', { change: 'accept_settings', seen: hashOfSettings(settings) });
       await expect(stale).rejects.toThrow('Look at the changes again');
       const discard = askCompanion(data, 'change', { change: 'discard_settings' });
-      await expect(discard).rejects.toThrow('pair again');
+      await expect(discard).rejects.toThrow('cannot be discarded. To refuse the pairing, pair again');
+      expect((await state())?.edited).toEqual(edited);
       await askCompanion(data, 'change', { change: 'deny', power: 'audio' });
     });
   await withCompanion(async () => {
@@ -329,6 +330,56 @@ test.each([
     expect((await state())?.edited).toBeNull();
   });
 });
+
+test('pairing again puts the recorded settings back in force when only the pairing was another one', async () => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  await changeSettings(data, { change: 'allow', power: 'audio' });
+  expect(await withCompanion(allowsCamera)).toBe(true);
+  replaceIdentity({ hub: 'http://127.0.0.1:9' });
+  for (let round = 0; round < 2; round += 1)
+    await withCompanion(async () => {
+      expect(await allowsCamera()).toBe(false);
+      await askCompanion(data, 'change', { change: 'deny', power: 'audio' });
+    });
+  await withCompanion(async () => {
+    await pairWith(hub.url, true);
+    expect(await state()).toMatchObject({
+      settings: { files: { allowed: true }, capture: { camera: true, audio: false } },
+      edited: null,
+    });
+  });
+  expect(await withCompanion(allowsCamera)).toBe(true);
+});
+
+test('pairing again does not put in force what another program wrote into settings.json', async () => {
+  const hub = await startHub();
+  await claim(hub.url);
+  await changeSettings(data, { change: 'allow', power: 'camera' });
+  const file = join(data.path, 'settings.json');
+  replaceIdentity({ hub: 'http://127.0.0.1:9' });
+  const edit = JSON.parse(readFileSync(file, 'utf8')) as CompanionState['settings'];
+  writeFileSync(file, JSON.stringify({ ...edit, capture: { ...edit.capture, screen: true } }));
+  await withCompanion(() => pairWith(hub.url, true));
+  await withCompanion(async () => {
+    const { settings, edited } = (await state()) as CompanionState;
+    expect(settings.capture).toMatchObject({ camera: true, screen: false });
+    expect(edited).toMatchObject({ needsConsent: true, pairing: false, changes: ['capture.screen: false → true'] });
+  });
+});
+
+test.each(['settings.recorded.json', 'nothing'])(
+  'pairing again does not put settings in force after the log and %s were removed',
+  async (also) => {
+    const hub = await startHub();
+    await claim(hub.url);
+    await changeSettings(data, { change: 'allow', power: 'camera' });
+    for (const name of ['audit.jsonl', also]) rmSync(join(data.path, name), { force: true });
+    await withCompanion(() => pairWith(hub.url, true));
+    expect(await withCompanion(allowsCamera)).toBe(false);
+  },
+);
 
 test('a pairing that another program writes while this machine is not paired is denied everything', async () => {
   const hub = await startHub();

@@ -102,7 +102,7 @@ export class Supervisor {
     if (recorded === undefined && held.pairingChange === null && folder.stampOf('settings.json') !== null)
       this.#audit.note('settings.recorded', 'recorded the settings of the first start', settled(folder));
     if (!this.#audit.verify().ok) held.distrust();
-    else if (held.needsRecord) this.#noteEdit();
+    else if (held.needsRecord || held.pairingChange !== null) this.#noteEdit();
     this.#recordPairing(held.pairingChange === null);
     using _pictures = this.#pictures;
     folder.emptyTemporary();

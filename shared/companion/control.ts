@@ -191,7 +191,7 @@ const publicKey = z.string().regex(/^[\w-]{44}$/);
  * public key of the process. Every later line is a JSON string: AES-256-GCM with keys from both key pairs, in base64.
  */
 export const controlHello = z.object({
-  hello: z.literal('outrigger.companion.v2'),
+  hello: z.literal('outrigger.companion.v3'),
   nonce: z.string().length(64),
   pid: z.int().min(1),
   publicKey,

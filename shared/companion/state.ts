@@ -170,6 +170,10 @@ export const companionState = z.object({
         .nullable()
         .default(null)
         .describe('SHA-256 of the edited settings, in hex, for `accept_settings`'),
+      pairing: z
+        .boolean()
+        .default(false)
+        .describe('Whether a pairing waits too. It cannot be discarded: the owner accepts it, or pairs again'),
       changes: z
         .array(z.string())
         .max(50)

@@ -340,9 +340,11 @@ function explain(error: unknown, entry: OpenPage, timeoutMs: number): unknown {
   if (error instanceof CommandError || !(error instanceof Error)) return error;
   const [first = ''] = error.message.replace(/^[a-z]+\.[a-zA-Z]+: /, '').split('\n');
   if (isTimeout(error))
-    return new CommandError('timeout', `The page did not get there within ${timeoutMs} ms: ${first.slice(0, 300)}`, {
-      cause: error,
-    });
+    return new CommandError(
+      'timeout',
+      `The page did not get there within ${timeoutMs} ms. Raise timeoutMs and timeoutSeconds of the step.${/^Timeout \d+ms exceeded\.?$/.test(first) ? '' : ` ${first.slice(0, 300)}`}`,
+      { cause: error },
+    );
   if (/strict mode violation/.test(error.message))
     return new CommandError('target_not_found', first.slice(0, 500), { cause: error });
   if (/net::|ERR_|NS_ERROR|Navigation failed|interrupted by another navigation/.test(error.message))

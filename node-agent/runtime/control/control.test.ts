@@ -112,13 +112,28 @@ test('who can not read the control key is neither served nor believed', async ()
     const { publicKey } = processKeys();
     const name = showFingerprint();
     socket.on('close', () => name[Symbol.dispose]());
-    const hello = { hello: 'outrigger.companion.v2', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
+    const hello = { hello: 'outrigger.companion.v3', nonce: 'c'.repeat(64), pid: process.pid, publicKey };
     socket.write(`${JSON.stringify(hello)}\n`);
     socket.once('data', () => socket.write(`${JSON.stringify({ proof: 'd'.repeat(64) })}\n`));
   });
   await new Promise<void>((done) => false_.listen(controlPath(other), done));
   await expect(askCompanion(other, 'state', {})).rejects.toThrow('is not your companion');
   await new Promise<void>((done) => false_.close(() => done()));
+});
+
+test('a companion of an earlier version is named as one that does not fit', async () => {
+  const earlier = createServer((socket) => {
+    const hello = {
+      hello: 'outrigger.companion.v2',
+      nonce: 'c'.repeat(64),
+      pid: process.pid,
+      publicKey: 'A'.repeat(44),
+    };
+    socket.on('error', () => undefined).write(`${JSON.stringify(hello)}\n`);
+  });
+  await new Promise<void>((done) => earlier.listen(controlPath(data), done));
+  await expect(askCompanion(data, 'state', {})).rejects.toThrow('no companion of this version');
+  await new Promise<void>((done) => earlier.close(() => done()));
 });
 
 test('a client that sends rubbish, too much, or nothing at all is cut off, and the others are served', async () => {

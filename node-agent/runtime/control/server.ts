@@ -268,7 +268,7 @@ export class ControlServer implements AsyncDisposable {
           underWay -= 1;
         });
     });
-    say({ hello: 'outrigger.companion.v2', nonce, pid: process.pid, publicKey });
+    say({ hello: 'outrigger.companion.v3', nonce, pid: process.pid, publicKey });
   }
 
   #mayAsk(standing: Standing, method: ControlMethodName, params: unknown): boolean {

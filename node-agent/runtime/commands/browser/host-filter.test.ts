@@ -168,8 +168,10 @@ test.each([
   await using filter = await HostFilter.listen(() => open);
   const browser = connect(Number(new URL(filter.url).port), '127.0.0.1');
   browser.on('error', () => undefined).resume();
-  browser.write(`GET http://127.0.0.1:${(far.address() as AddressInfo).port}/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+  const address = `http://127.0.0.1:${(far.address() as AddressInfo).port}/`;
+  browser.write(`GET ${address} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
   await once(browser, 'close');
+  expect(filter.problemOf(address)?.message ?? '').not.toMatch(/can't be reached \((HPE|ERR_HTTP)/);
   const near = await listen();
   expect(await tunnel(filter, `127.0.0.1:${near.port}`)).toContain('reached');
 });

@@ -28,6 +28,8 @@ const hopHeaders = new Set([
 const connectTimeoutMs = 30_000;
 /** Destinations of which the last problem is kept, for the command that has to report it. */
 const maxProblems = 200;
+/** Error codes of Node for an answer that it cannot parse or pass on. */
+const invalidAnswer = /^(HPE_|ERR_HTTP_|ERR_INVALID_CHAR)/;
 /** Longest answer of the owner's proxy to CONNECT, in bytes. */
 const maxProxyHead = 16 * 1024;
 
@@ -152,13 +154,14 @@ export class HostFilter implements AsyncDisposable {
 
   #failed(destination: Destination, error: unknown): void {
     const key = keyOf(destination);
+    const code = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
     this.#problems.delete(key);
     this.#problems.set(key, {
       isRefused: error instanceof Unreachable && error.isRefused,
       message:
         error instanceof Unreachable || error instanceof ProxySettingsError
           ? error.message
-          : `${key} can't be reached (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`,
+          : `${key} ${invalidAnswer.test(code) ? 'sent an answer that is not valid HTTP' : "can't be reached"} (${code})`,
     });
     for (const oldest of this.#problems.keys()) {
       if (this.#problems.size <= maxProblems) break;

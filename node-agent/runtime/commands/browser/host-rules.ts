@@ -12,9 +12,9 @@ export interface HostRules {
 
 /** Why the owner's lists of names refuse a host, or null. */
 export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules): string | null {
-  if (blockHosts.some((pattern) => matchesHost(pattern, host))) return `the owner of this machine blocks ${host}`;
+  if (blockHosts.some((pattern) => matchesHost(pattern, host))) return `The owner of this machine blocks ${host}`;
   if (allowHosts.length > 0 && !allowHosts.some((pattern) => matchesHost(pattern, host)))
-    return `the owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
+    return `The owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
   return null;
 }
 

@@ -74,6 +74,7 @@ const pages: Record<string, string> = {
   '/unload': `<title>Unload</title><button onclick="window.touched = true">Touch me</button>
     <script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; })</script>`,
   '/long-message': `<title>Long</title><button onclick="console.log(String.fromCharCode(1).repeat(95e6))">Log</button>`,
+  '/many-values': `<title>Many</title><button onclick="const values = Array(100000).fill(1); for (let n = 0; n < 8; n += 1) console.log(...values)">Log</button>`,
   '/endless': '<title>Endless</title><button onclick="for(;;)alert(1)">Trap</button>',
   '/endless-load': '<title>Endless</title><script>for(;;)alert(1)</script>',
   '/downloads': `<title>Downloads</title><a href="/report.csv" download>Report</a><a href="/slow.bin">Slow</a>
@@ -163,8 +164,8 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
   const artifactNames = new Map<string, string>();
   let onFull: () => Promise<void> = async () => undefined;
 
-  const openDispatcher = () => {
-    session = new BrowserSession(folder.browserProfile);
+  const openDispatcher = (options: { maxHeapGrowthBytes?: number } = {}) => {
+    session = new BrowserSession(folder.browserProfile, options);
     dispatcher = new Dispatcher({
       folder,
       journal,
@@ -625,6 +626,22 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
     }, 120_000);
 
+    test('console messages that fill the heap of the companion end the browser only', async () => {
+      await dispatcher[Symbol.asyncDispose]();
+      openDispatcher({ maxHeapGrowthBytes: 100 * 1024 * 1024 });
+      const run = runOf();
+      await open(run, '/many-values');
+      await send(run, 'click', { target: { text: 'Log' }, timeoutMs: 30_000 });
+      await expect.poll(() => dispatcher.browserRuns, { timeout: 60_000 }).toEqual([]);
+      expect(await send(run, 'content')).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('sent more than the companion can read') as string,
+      });
+      expect((await open(run, '/other')).output).toMatchObject({ title: 'Other' });
+      await dispatcher[Symbol.asyncDispose]();
+      openDispatcher();
+    }, 120_000);
+
     test('downloads become artefacts with name and type, by a click and by their address', async () => {
       const run = runOf();
       await open(run, '/downloads');
@@ -875,7 +892,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       ])
         expect(await send(run, 'wait_for', { ...input, timeoutMs: 300 }), JSON.stringify(input)).toMatchObject({
           code: 'timeout',
-          message: expect.not.stringMatching(/\d\.\d/) as string,
+          message: expect.not.stringMatching(/\d\.\d|Timeout \d+ms exceeded\.$/) as string,
         });
       expect(await send(run, 'wait_for', {})).toMatchObject({ code: 'invalid_input' });
       for (const release of gates.splice(0)) release();

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
@@ -21,6 +22,12 @@ const maxOwners = 200;
 const maxDialogsPerSecond = 10;
 const maxDialogsPerCommand = 50;
 
+/**
+ * Bytes by which the heap of this process may grow while a browser is open. The driver keeps what pages send, such as console messages, and a full heap would
+ * end the companion.
+ */
+const maxHeapGrowthBytes = Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2);
+
 type BrowserSettings = LocalSettings['browser'];
 
 /** Which page a command wants. */
@@ -41,6 +48,8 @@ interface RunningBrowser {
   windows: Windows;
   /** Ends the handling of errors that the browser driver throws. */
   guard: Disposable;
+  /** Bytes of the heap that this process used when the browser began. */
+  heapBytes: number;
 }
 
 /**
@@ -52,6 +61,7 @@ interface RunningBrowser {
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
+  readonly #maxHeapGrowthBytes: number;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
   #settings: BrowserSettings | undefined;
@@ -67,8 +77,9 @@ export class BrowserSession implements AsyncDisposable {
   /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
   onFull: () => Promise<void> = async () => undefined;
 
-  constructor(profile: string) {
+  constructor(profile: string, options: { maxHeapGrowthBytes?: number } = {}) {
     this.#profile = profile;
+    this.#maxHeapGrowthBytes = options.maxHeapGrowthBytes ?? maxHeapGrowthBytes;
   }
 
   /**
@@ -286,7 +297,8 @@ export class BrowserSession implements AsyncDisposable {
     this.#filter = filter;
     this.#windows = windows;
     const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, true));
-    const browser: RunningBrowser = { context, filter, downloads, startPage, windows, guard };
+    const heapBytes = getHeapStatistics().used_heap_size;
+    const browser: RunningBrowser = { context, filter, downloads, startPage, windows, guard, heapBytes };
     context.on('close', () => void this.#ended(browser));
     context.on('requestfailed', (request) => this.#noteRefusal(request));
     context.on('page', (page) => {
@@ -466,6 +478,12 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #reap(browser: RunningBrowser): Promise<void> {
+    if (getHeapStatistics().used_heap_size - browser.heapBytes > this.#maxHeapGrowthBytes) {
+      // A later sweep would end the browser that starts next.
+      clearInterval(this.#reaper);
+      await this.#stop('its pages sent more than the companion can read', true);
+      return;
+    }
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
     browser.windows.check();
     const idleSeconds = this.#settings?.idleSeconds ?? 300;
