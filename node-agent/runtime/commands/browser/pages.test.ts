@@ -542,7 +542,8 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(click.output['opened']).toContainEqual({ pageId: '', url: `${base}/no-content` });
       const isOpen = async () =>
         (await send(run, 'evaluate', { expression: 'isOpen().filter(Boolean).length' })).output['value'];
-      await expect.poll(isOpen).toBe(9);
+      // Each command after such a window waits for it for a while.
+      await expect.poll(isOpen, { timeout: 90_000 }).toBe(9);
       expect(await open(run, '/', { newPage: true })).toMatchObject({ code: 'too_many_pages' });
       await settings({ maxPages: 10 });
       try {
