@@ -73,7 +73,7 @@ export interface MemoryBudgetOptions {
 export const partOfHeap = (part: number): number => getHeapStatistics().heap_size_limit * part;
 
 /**
- * Memory of this process for large values of one kind. Whoever needs more than the free bytes reserves it before it is read, and keeps nothing
+ * Memory of this process for large values of one kind. A caller that needs more than the free bytes reserves it before it reads, and keeps nothing
  * large while it waits. A workspace that has some gets at most as much more as is left free; workspaces take turns, and freed memory is kept
  * for a request that has waited long. One reservation counts at most as a part of the limit: a larger one runs with fewer others.
  */

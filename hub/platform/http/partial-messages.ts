@@ -84,7 +84,7 @@ export class PartialMessages {
     if (partial.socket.readyState === partial.socket.CLOSED) return;
     partial.reservation ??= this.#memory.open(partial.owner);
     if (partial.reservation.tryResize(bytes)) return;
-    // Its bytes are given up at once: a closing handshake would leave them until the other side answers.
+    // A closing handshake would keep the received bytes until the other side answers.
     partial.socket.close(tryAgainLater, 'too many large messages are being received');
     partial.socket.terminate();
   }
