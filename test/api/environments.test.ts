@@ -242,4 +242,31 @@ describe('a test key changes nothing that is live', () => {
     expect(await ended(live.body['runId'] as string)).toMatchObject({ status: 'succeeded', environment: 'live' });
     expect(received).toEqual(['/']);
   });
+
+  test('no live call by event: a test workflow that refuses it is left out', async () => {
+    const own = await hub.workspace();
+    const trigger = { type: 'webhook', webhook: { events: ['order.shipped'] } };
+    const live = await create(own.api, [deliver()], trigger);
+    await hub.client((await own.createKey({ environment: 'test' })).key).call('createAutomationWorkflow', {
+      body: {
+        name: 'refuses',
+        stepsJson: [deliver()] as never,
+        triggerJson: trigger as never,
+        inputs: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] } as never,
+      },
+    });
+    const call = () =>
+      send(hub.url, 'POST', '/v1/automations/hooks/inbound', {
+        headers: { 'x-api-key': own.key },
+        body: { event: 'order.shipped' },
+      });
+    const started = await call();
+    expect(started.body['runIds']).toBeUndefined();
+    const { data } = await own.api.call('listAutomationRuns', { query: {} });
+    expect(data.map(({ workflowId }) => workflowId)).toEqual([live]);
+    await own.api.call('updateAutomationWorkflow', { params: { id: live }, body: { active: false } });
+    const none = await call();
+    expect(none.status).toBe(400);
+    expect(none.body).toMatchObject({ code: 'validation_failed' });
+  });
 });

@@ -10,14 +10,14 @@ import type { WorkflowRow } from './store.ts';
 /** The most workflows that one call of the inbound hook starts. */
 export const maxHookWorkflows = 100;
 
-/** Ids of the active webhook workflows of one workspace that accept an event, one more than a call may start at most. */
+/** The active webhook workflows of one workspace that accept an event, live ones first, one more than a call may start at most. */
 export async function listWebhookWorkflows(
   tx: Transaction,
   tenantId: string,
   event: string,
-): Promise<{ id: string }[]> {
+): Promise<Pick<WorkflowRow, 'id' | 'environment'>[]> {
   return tx
-    .select({ id: workflows.id })
+    .select({ id: workflows.id, environment: workflows.environment })
     .from(workflows)
     .where(
       and(
@@ -27,7 +27,7 @@ export async function listWebhookWorkflows(
         sql`coalesce(${workflows.trigger}->'webhook'->'events' ? ${event}, true)`,
       ),
     )
-    .orderBy(workflows.id)
+    .orderBy(sql`${workflows.environment} = 'test'`, workflows.id)
     .limit(maxHookWorkflows + 1);
 }
 
