@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/longest-first.ts';
+import { LongestFirst } from './test/recorded-timings.ts';
 
 export default defineConfig({
   test: {
@@ -27,18 +27,24 @@ export default defineConfig({
           isolate: false,
         },
       },
-      {
-        extends: true,
+      ...(
+        [
+          ['companion', 'node-agent/**/*.test.ts'],
+          ['e2e', 'test/e2e/**/*.test.ts'],
+          ['chaos', 'test/chaos/**/*.test.ts'],
+        ] as const
+      ).map(([name, files]) => ({
+        extends: true as const,
         test: {
-          name: 'processes',
-          // Several hubs start and die in some; on a machine that others use, too, that takes as long as it takes.
+          name,
+          // Some tests start and end several hubs, which takes long on a busy machine.
           testTimeout: 180_000,
           // More than the cores of a small machine: most of them wait.
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
-          include: ['node-agent/**/*.test.ts', 'test/e2e/**/*.test.ts', 'test/chaos/**/*.test.ts'],
+          include: [files],
         },
-      },
+      })),
       {
         extends: true,
         test: {

@@ -58,12 +58,12 @@ const address = (protocols: string[], message: string) =>
 const pairs = z.string().transform((text, context) => {
   const found: Record<string, string> = {};
   for (const item of text.split(',').filter((part) => part.trim() !== '')) {
-    const [, name, value] = /^\s*([\w.-]+)\s*=\s*(.*?)\s*$/.exec(item) ?? [];
+    const [, name, value] = /^([\w.-]+)\s*=([^]*)$/.exec(item.trim()) ?? [];
     if (name === undefined || value === undefined || !isPercentEncoded(value)) {
       context.addIssue({ code: 'custom', message: 'must be name=value, joined by commas, values percent-encoded' });
       return z.NEVER;
     }
-    found[name] = decodeURIComponent(value);
+    found[name] = decodeURIComponent(value.trim());
   }
   return found;
 });
@@ -314,7 +314,7 @@ const settings = {
     secret: true,
   },
   MAIL_FROM: {
-    schema: z.string().regex(/^[^\r\n]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'),
+    schema: z.string().regex(/^[^\r\n@]*@[^\r\n]+$/, 'must be a mail address, such as Outrigger <hub@example.com>'),
     default: '',
     description: 'Sender of the mails; needed with SMTP_URL',
   },
@@ -655,7 +655,7 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
     http: {
       host: required('HOST'),
       port: required('PORT'),
-      publicUrl: values.PUBLIC_URL?.replace(/\/+$/, '') ?? null,
+      publicUrl: values.PUBLIC_URL?.replace(/(?<!\/)\/+$/, '') ?? null,
       trustedProxies: values.TRUSTED_PROXIES ?? [],
       validateResponses: ['development', 'test'].includes(required('NODE_ENV')),
       metricsToken: values.METRICS_TOKEN ?? null,
@@ -816,7 +816,7 @@ function providerAt(baseUrl: string): ModelProvider {
 function bindingOf(baseUrl: string | undefined, model: string | undefined, apiKey: string | undefined) {
   return baseUrl === undefined || model === undefined
     ? null
-    : { baseUrl: baseUrl.replace(/\/+$/, ''), model, apiKey: apiKey ?? null };
+    : { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, ''), model, apiKey: apiKey ?? null };
 }
 
 function textToSpeechOf(values: Values): Config['speech']['textToSpeech'] {

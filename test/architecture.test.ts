@@ -5,6 +5,7 @@ import { importTable } from './architecture/import-table.ts';
 import { findCycle, importsOf } from './architecture/imports.ts';
 import { lengthProblem } from './architecture/length.ts';
 import { refusal, rules } from './architecture/rules.ts';
+import { slowPatternsIn } from './architecture/slow-patterns.ts';
 import { ambiguousNames, statementsOf } from './architecture/statements.ts';
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], {
@@ -130,5 +131,21 @@ describe('a statement in SQL', () => {
   test('is never a raw one for the query builder', () => {
     expect(sources.filter(({ text }) => isRaw(text)).map(({ path }) => path)).toEqual([]);
     expect(isRaw('await tx.execute<{ n: number }>(\n  sql`SELECT 1 AS n`,\n);')).toBe(true);
+  });
+});
+
+describe('a regular expression', () => {
+  test('takes linear time on every text', () => {
+    const sources = files.filter(({ path }) => /^(?:hub|node-agent|shared)\//.test(path) && !path.includes('.test.'));
+    expect(sources.flatMap(slowPatternsIn)).toEqual([]);
+  });
+
+  test.each([
+    'text.split(/\\s*;\\s*/)',
+    "text.replace(/\\/+$/, '')",
+    '/^(?:a+)+$/.test(text)',
+    '/{{\\s*(.*?)\\s*}}/.exec(text)',
+  ])('is found where it takes longer: %s', (text) => {
+    expect(slowPatternsIn({ path: 'hub/planted.ts', text })).toHaveLength(1);
   });
 });

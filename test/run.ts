@@ -3,22 +3,37 @@ import type { ChildProcess } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { recordTimings } from './recorded-timings.ts';
 
 /**
- * What `npm test` does: gets the tools, then checks the format, lints, checks types beside every test that it runs, and closes with
- * one line that counts them.
- * On a machine of a build (`CI`), which others may use, too, a test that fails is tried up to twice more; one that passes only then is named, with what failed it.
- * Arguments go to vitest, and then only the tests that they choose are run.
+ * Runs the checks of `npm test` and prints one line with their counts at the end: the tools, the format, the linters and the types
+ * beside the tests.
+ *
+ *     npm test                      everything
+ *     npm run test:fast             format, linters, types, and the tests that run in one process (also: test:e2e, test:chaos, test:app)
+ *     npm test -- FILE… [OPTIONS]   only these files, with the options of vitest
+ *     npm test -- --record-timings  everything, then writes the duration of each file to test/timings.json
  */
+
+/** What each tier runs: the projects of `vitest.config.ts`, and whether the static checks belong to it. */
+const tiers: Record<string, { projects: string[]; isChecked: boolean }> = {
+  all: { projects: [], isChecked: true },
+  fast: { projects: ['in process'], isChecked: true },
+  e2e: { projects: ['companion', 'e2e'], isChecked: false },
+  chaos: { projects: ['chaos'], isChecked: false },
+  app: { projects: ['app'], isChecked: false },
+};
 
 interface JsonReport {
   success: boolean;
   testResults: {
     name: string;
     message: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+    startTime: number;
+    endTime: number;
+    assertionResults: { fullName: string; status: string }[];
   }[];
 }
 
@@ -26,8 +41,6 @@ interface Tally {
   passed: number;
   failed: string[];
   skipped: string[];
-  /** What passed only when it was tried again. */
-  unsteady: string[];
 }
 
 /** As shells tell what was interrupted. */
@@ -107,17 +120,39 @@ function readReport(path: string): JsonReport | null {
 
 function count(tally: Tally, report: JsonReport): void {
   for (const file of report.testResults) {
-    const name = file.name.replace(`${process.cwd()}/`, '');
+    const name = relative(process.cwd(), file.name);
     if (file.assertionResults.length === 0) tally.failed.push(`${name}: no test ran (${file.message.split('\n')[0]})`);
-    for (const { fullName, status, failureMessages } of file.assertionResults) {
-      if (status === 'passed') {
-        tally.passed += 1;
-        const [failure] = failureMessages;
-        if (failure !== undefined) tally.unsteady.push(`${name}: ${fullName} (${failure.split('\n')[0]})`);
-      } else if (status === 'failed') tally.failed.push(`${name}: ${fullName}`);
+    for (const { fullName, status } of file.assertionResults) {
+      if (status === 'passed') tally.passed += 1;
+      else if (status === 'failed') tally.failed.push(`${name}: ${fullName}`);
       else tally.skipped.push(`${name}: ${fullName}`);
     }
   }
+}
+
+const timingsOf = (report: JsonReport) =>
+  Object.fromEntries(
+    report.testResults.map(({ name, startTime, endTime }) => [
+      relative(process.cwd(), name),
+      Math.ceil((endTime - startTime) / 1000),
+    ]),
+  );
+
+interface Arguments {
+  tier: string | undefined;
+  isRecorded: boolean;
+  /** Files and options for vitest. */
+  chosen: string[];
+}
+
+function readArguments(words: string[]): Arguments {
+  const tierFlag = '--tier=';
+  const recordFlag = '--record-timings';
+  return {
+    tier: words.find((word) => word.startsWith(tierFlag))?.slice(tierFlag.length),
+    isRecorded: words.includes(recordFlag),
+    chosen: words.filter((word) => !word.startsWith(tierFlag) && word !== recordFlag),
+  };
 }
 
 /** Removes a folder to which what was interrupted may still write until it has ended. */
@@ -138,17 +173,23 @@ async function remove(folder: string): Promise<void> {
 
 async function main(): Promise<number> {
   const startedAt = performance.now();
-  const chosen = process.argv.slice(2);
-  const tally: Tally = { passed: 0, failed: [], skipped: [], unsteady: [] };
+  const { tier: tierName = 'all', isRecorded, chosen } = readArguments(process.argv.slice(2));
+  const tier = tiers[tierName];
+  if (tier === undefined) {
+    say(`There is no tier "${tierName}". Use one of ${Object.keys(tiers).join(', ')}.`);
+    return 2;
+  }
+  const isChecked = tier.isChecked && chosen.length === 0;
+  const tally: Tally = { passed: 0, failed: [], skipped: [] };
   say('== tools');
   await run('bash', ['test/setup.sh']);
-  if (chosen.length === 0) {
+  if (isChecked) {
     await check(tally, 'format', 'oxfmt', ['--check']);
     await check(tally, 'lint', 'oxlint', ['--deny-warnings']);
     await check(tally, 'unused code', 'knip', []);
   }
   if (isStopping) return stoppedCode;
-  const types = chosen.length === 0 ? checkTypes(tally) : undefined;
+  const types = isChecked ? checkTypes(tally) : undefined;
   say('\n== tests');
   // All that tests put among temporary files goes with it, also where they were interrupted. Its name leaves room for the paths of sockets.
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-'));
@@ -161,7 +202,7 @@ async function main(): Promise<number> {
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportPath}`,
-      ...((process.env['CI'] ?? '') === '' ? [] : ['--retry=2']),
+      ...tier.projects.map((project) => `--project=${project}`),
       ...chosen,
     ];
     const code = await run('vitest', words, { ...process.env, TMPDIR: folder });
@@ -170,14 +211,13 @@ async function main(): Promise<number> {
     else {
       count(tally, report);
       if (code !== 0 && tally.failed.length === 0) tally.failed.push(`the test runner ended with exit code ${code}`);
+      if (isRecorded && tally.failed.length === 0) recordTimings(timingsOf(report));
     }
   } finally {
     await remove(folder);
   }
   await types;
   if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
-  if (tally.unsteady.length > 0)
-    say(`\nPassed only when tried again:\n${tally.unsteady.map((name) => `  ${name}`).join('\n')}`);
   if (tally.failed.length > 0) say(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
   say(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
   say(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);

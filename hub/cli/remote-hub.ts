@@ -62,7 +62,7 @@ function addressOfHub(given: string): string {
   const isHere = ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
   if (url.protocol === 'http:' && !isHere)
     throw new ArgumentError(`--hub ${given}: must begin with https://, since your sign-in goes there`);
-  return url.href.replace(/\/+$/, '');
+  return url.href.replace(/(?<!\/)\/+$/, '');
 }
 
 const clientOf = (baseUrl: string, token?: string): Client =>

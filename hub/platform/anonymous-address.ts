@@ -7,6 +7,6 @@ const keptParts = 3;
 export function withoutLastPart(address: string): string | null {
   if (!ipaddr.isValid(address)) return null;
   const parsed = ipaddr.process(address);
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString().replace(/\d+$/, '0');
+  if (parsed instanceof ipaddr.IPv4) return [...parsed.octets.slice(0, 3), 0].join('.');
   return new ipaddr.IPv6([...parsed.parts.slice(0, keptParts), ...Array<number>(8 - keptParts).fill(0)]).toString();
 }

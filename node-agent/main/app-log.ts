@@ -9,7 +9,7 @@ export function logText(text: string): string {
   return text
     .replaceAll(codePattern, '$1[left out]')
     .replaceAll(secretPattern, '[left out]')
-    .replaceAll(/\s*\n\s*/g, ' | ');
+    .replaceAll(/(?<!\s)\s*\n\s*/g, ' | ');
 }
 
 /** What happened to the app, without a secret. */

@@ -54,7 +54,7 @@ export function readPairingLink(text: string): PairingLink {
     );
   if (`${hub.search}${hub.hash}` !== '')
     return refused('The address of the hub carries more than an address.', `${hub.origin}${hub.pathname}`);
-  const address = `${hub.origin}${hub.pathname.replace(/\/+$/, '')}`;
+  const address = `${hub.origin}${hub.pathname.replace(/(?<!\/)\/+$/, '')}`;
   if (!codePattern.test(code))
     return refused('The code of the link is not a pairing code; those look like ABCD-EFGH.', address);
   const unicode = domainToUnicode(hub.hostname);

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ControlClient } from '../runtime/control/client.ts';
 import { ControlServer } from '../runtime/control/server.ts';
 import type { ControlHandlers } from '../runtime/control/server.ts';
 import { CompanionError, DataFolder } from '../runtime/data-folder.ts';
@@ -44,6 +45,12 @@ function startRuntime(): CompanionProcess {
   };
 }
 
+/** Whether a runtime accepts connections on the data folder. Its key file exists before its socket does. */
+async function canConnect(): Promise<boolean> {
+  using client = await ControlClient.open(new DataFolder(home), AbortSignal.timeout(5_000));
+  return client !== null;
+}
+
 /** Zombies have ended. */
 const isAlive = (pid: number) =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -77,7 +84,7 @@ describe.skipIf(process.platform !== 'linux')('a companion that hangs (needs /pr
 
   test('is told as lost and connected anew, when it ran before', async () => {
     const { pid } = startRuntime() as { pid: number };
-    await expect.poll(() => existsSync(join(home, 'control.key'))).toBe(true);
+    await expect.poll(canConnect).toBe(true);
     await using its = keep();
     await expect.poll(() => its.keeper.runtime.state).toBe('attached');
     expect(its.keeper.state?.pid).toBe(pid);

@@ -80,7 +80,7 @@ export class HubChannel {
   constructor(hub: string, nodeId: string, secret: string) {
     this.#hub = hub;
     const path = nodeChannel.connectAutomationNode.path.replace('{id}', encodeURIComponent(nodeId));
-    this.#url = `${hub.replace(/^http/, 'ws').replace(/\/+$/, '')}${path}`;
+    this.#url = `${hub.replace(/^http/, 'ws').replace(/(?<!\/)\/+$/, '')}${path}`;
     this.#secret = secret;
   }
 

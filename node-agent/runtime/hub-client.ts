@@ -38,7 +38,7 @@ export class HubClient {
 
   /** With a channel, what it can carry goes through it while it is open. */
   constructor(hub: string, secret: string | null, channel: HubChannel | null = null) {
-    this.#hub = hub.replace(/\/+$/, '');
+    this.#hub = hub.replace(/(?<!\/)\/+$/, '');
     this.#secret = secret;
     this.#channel = channel;
   }

@@ -27,7 +27,7 @@ export function hubAddress(hub: string, insecure: boolean): string {
     throw new CompanionError(
       `${hub} is not encrypted: whoever is on the way could take this machine over. Use an https address, or --insecure on a network that you trust.`,
     );
-  return `${origin}${pathname.replace(/\/+$/, '')}`;
+  return `${origin}${pathname.replace(/(?<!\/)\/+$/, '')}`;
 }
 
 /** Pairs this machine with a hub by a code, which works once. @throws CompanionError or HubError that says why not; then nothing changed here. */

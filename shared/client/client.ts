@@ -103,7 +103,10 @@ export function addressOf(
   const pairs = Object.entries(query ?? {}).flatMap(([name, value]) =>
     value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`],
   );
-  return { method, url: `${baseUrl.replace(/\/+$/, '')}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}` };
+  return {
+    method,
+    url: `${baseUrl.replace(/(?<!\/)\/+$/, '')}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`,
+  };
 }
 
 export function createClient<Answer extends FetchResponse>({

@@ -7,7 +7,7 @@ const inlineOptions: readonly (readonly [program: RegExp, option: RegExp])[] = [
 ];
 const starters = /^(?:env|xargs|nohup|setsid|sudo|doas|nice|time|timeout|stdbuf)$/;
 
-const nameOf = (word: string) => (/[^/\\]*$/.exec(word)?.[0] ?? '').replace(/\.exe$/i, '');
+const nameOf = (word: string) => (word.split(/[/\\]/).at(-1) as string).replace(/\.exe$/i, '');
 
 /** What an owner should know of a command line before they allow it: that its words hold a program of their own. */
 export function programWarnings(argv: readonly string[]): string[] {

@@ -49,6 +49,20 @@ test.each(['/openapi.json', '/assets/scalar.js', '/assets/docs.js', '/assets/pag
   },
 );
 
+test('other spellings of a path are served from the same compressed copy', async () => {
+  const spellings = Array.from({ length: 32 }, (_, n) =>
+    [...'scalar'].map((letter, at) => ((n >> at) & 1 ? letter.toUpperCase() : letter)).join(''),
+  );
+  await get('/assets/scalar.js', { 'accept-encoding': 'br' });
+  const before = process.memoryUsage().arrayBuffers;
+  for (const spelling of spellings) {
+    const { status } = await get(`/assets/${spelling}.js`, { 'accept-encoding': 'br' });
+    expect(status).toBe(200);
+  }
+  // One copy is 5 MB.
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(60_000_000);
+});
+
 describe('An answer of the API', () => {
   const catalog = '/v1/automations/skills/catalog';
 

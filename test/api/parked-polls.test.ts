@@ -152,8 +152,13 @@ test('a hub that stops answers all polls that wait, empty, and cuts none off', a
   const devices = await Promise.all(Array.from({ length: 10 }, () => pair(own, stopping)));
   for (const device of devices) await poll(device, 'wait=0');
   const polls = devices.flatMap((device) => [poll(device, 'wait=25'), poll(device, 'wait=25')]);
-  await expect.poll(() => agent.stats[stopping.url]?.running ?? 0).toBe(20);
-  await stopping[Symbol.asyncDispose]();
+  // A busy machine: whenever the process gets the processor, all its timers are due.
+  const busy = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30), 1);
+  try {
+    await stopping[Symbol.asyncDispose]();
+  } finally {
+    clearInterval(busy);
+  }
   for (const answer of await Promise.all(polls))
     expect(answer).toMatchObject({ status: 200, body: { commands: [], withdrawn: [] } });
 });

@@ -364,7 +364,7 @@ export const rules: Rule[] = [
   {
     name: 'settings of tools',
     from: '*.config.ts',
-    allowed: ['vitest', 'drizzle-kit', 'test/longest-first.ts', node],
+    allowed: ['vitest', 'drizzle-kit', 'test/recorded-timings.ts', node],
     forbids: { from: 'vitest.config.ts', target: 'hub/app.ts' },
   },
 ];

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import { AppError } from '../../../shared/errors.ts';
 import type { PageAnswer } from './page.ts';
 
@@ -34,15 +35,22 @@ const types: Record<string, string> = {
   '.md': 'text/markdown; charset=utf-8',
 };
 
-/** A public text, compressed once in both encodings. It must hold no secret beside what a caller chose (BREACH). */
-export function compressedFile(type: string, bytes: Buffer): BuiltFile {
+const compressGzip = promisify(gzip);
+const compressBrotli = promisify(brotliCompress);
+
+/** A public text in both encodings, compressed off the event loop. It must hold no secret beside what a caller chose (BREACH). */
+export async function compressedFile(type: string, bytes: Buffer): Promise<BuiltFile> {
+  const [gzipped, brotli] = await Promise.all([
+    compressGzip(bytes, { level: 9 }),
+    compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  ]);
   return {
     type,
     tag: tagOf(bytes),
     encodings: new Map([
       ['identity', bytes],
-      ['gzip', gzipSync(bytes, { level: 9 })],
-      ['br', brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })],
+      ['gzip', gzipped],
+      ['br', brotli],
     ]),
   };
 }
@@ -93,10 +101,7 @@ function readList(folder: string): BuiltFiles {
 /** Whether a caller takes an encoding, by its `Accept-Encoding`. */
 export const takes = (accepted: string, encoding: string) =>
   accepted.split(',').some((part) => {
-    const [name, ...parameters] = part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/);
+    const [name, ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
     return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
   });
 

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import express from 'express';
-import type { Request, Response } from 'express';
 import type { Authenticator } from './auth.ts';
 import { answerFile, compressedFile } from './built-files.ts';
 import { equals } from './constant-time.ts';
@@ -64,41 +63,34 @@ export function createHubPages(options: HubPagesOptions): express.Router {
   };
   servePages(router, [statusPage, ...options.pages], options);
 
-  const files = new Map<string, ReturnType<typeof compressedFile>>();
-  /** Compressed when it is first asked for: about 50 ms for the document, once for each process. */
-  const sendCompressed = (request: Request, response: Response, type: string, read: () => Buffer) => {
-    const file = files.get(request.path) ?? compressedFile(type, read());
-    files.set(request.path, file);
-    const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
-    const { status = 200, headers = {}, bytes } = answerFile(file, { accepted: String(accepted ?? ''), known }, {});
-    for (const [name, value] of Object.entries(headers)) if (value !== null) response.setHeader(name, value);
-    response.status(status).end(bytes);
-  };
-  router.get('/openapi.json', (request, response) => {
-    response.set('Access-Control-Allow-Origin', '*');
-    sendCompressed(request, response, 'application/json; charset=utf-8', () => Buffer.from(document));
-  });
-
-  router.get('/docs', (request, response) => {
-    // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
-    response.set(
-      'Content-Security-Policy',
-      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
-    );
-    sendCompressed(request, response, 'text/html; charset=utf-8', () => Buffer.from(renderReferencePage()));
-  });
-
-  const asset = (path: string, type: string, content: string) =>
-    router.get(path, (request, response) => {
-      response.set('Cache-Control', 'public, max-age=300');
-      sendCompressed(request, response, type, () => Buffer.from(content));
+  /** Serves a file that is read and compressed at its first request, once for each process. */
+  const serveFile = (path: string, type: string, headers: Record<string, string>, read: () => Buffer) => {
+    let file: ReturnType<typeof compressedFile> | undefined;
+    router.get(path, async (request, response) => {
+      file ??= compressedFile(type, read());
+      const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
+      const answer = answerFile(await file, { accepted: String(accepted ?? ''), known }, headers);
+      for (const [name, value] of Object.entries(answer.headers ?? {}))
+        if (value !== null) response.setHeader(name, value);
+      response.status(answer.status ?? 200).end(answer.bytes);
     });
-  asset('/assets/page.css', 'text/css; charset=utf-8', pageStyle);
-  asset('/assets/docs.js', 'text/javascript; charset=utf-8', referenceScript);
-  router.get('/assets/scalar.js', (request, response) => {
-    response.set('Cache-Control', 'public, max-age=86400');
-    sendCompressed(request, response, 'text/javascript; charset=utf-8', () => readFileSync(scalarScript));
-  });
+  };
+  const script = 'text/javascript; charset=utf-8';
+  serveFile('/openapi.json', 'application/json; charset=utf-8', { 'Access-Control-Allow-Origin': '*' }, () =>
+    Buffer.from(document),
+  );
+  // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
+  const referencePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+  serveFile('/docs', 'text/html; charset=utf-8', { 'Content-Security-Policy': referencePolicy }, () =>
+    Buffer.from(renderReferencePage()),
+  );
+  const forMinutes = { 'Cache-Control': 'public, max-age=300' };
+  serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () => Buffer.from(pageStyle));
+  serveFile('/assets/docs.js', script, forMinutes, () => Buffer.from(referenceScript));
+  serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () =>
+    readFileSync(scalarScript),
+  );
 
   router.get('/metrics', async (request, response) => {
     const { metricsToken } = options;

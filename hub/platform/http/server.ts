@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import express from 'express';
 import type { Request, Response } from 'express';
 import helmet from 'helmet';
@@ -181,6 +181,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       stopping.abort();
       // Connections and requests that have arrived and are not read yet would be reset.
       await delay(arrivedMs);
+      await acceptPending(server, deadlineMs / 2);
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeIdleConnections();
       const timer = setTimeout(() => {
@@ -189,7 +190,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       }, deadlineMs);
       // Connections that were busy become idle one by one and would else be kept alive.
       const startedAt = performance.now();
-      const sweep = setInterval(() => {
+      const sweep = setInterval(async () => {
+        // On a busy machine timers fire before requests that the kernel already holds are read.
+        await setImmediate();
         server.closeIdleConnections();
         // A request that was on its way has come by then.
         if (performance.now() - startedAt > halfRequestMs) closeRest();
@@ -204,6 +207,23 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 /** How long a stop goes on to accept connections, in milliseconds. */
 const arrivedMs = 100;
+
+/**
+ * Waits until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
+ * accepts one connection, the next turn reads its request, and on a busy machine timers fire before either.
+ */
+async function acceptPending(server: Server, deadlineMs: number): Promise<void> {
+  let accepted = 0;
+  const count = () => void (accepted += 1);
+  server.on('connection', count);
+  const startedAt = performance.now();
+  for (let quietTurns = 0; quietTurns < 3 && performance.now() - startedAt < deadlineMs; quietTurns += 1) {
+    const before = accepted;
+    await setImmediate();
+    if (accepted > before) quietTurns = 0;
+  }
+  server.off('connection', count);
+}
 
 /** How long a stop waits for the rest of a request of which only a part came, in milliseconds. */
 const halfRequestMs = 1_000;

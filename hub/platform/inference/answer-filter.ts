@@ -54,7 +54,7 @@ const asRead = (text: string): string =>
 /** An address as it is compared: a host is the same in any case, and a slash at the end says nothing. */
 function normalised(found: string): string {
   const bare = found.replace(/^www\./i, 'https://www.');
-  const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/i.exec(
+  const parts = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^]*)/i.exec(
     /^[a-z][a-z0-9+.-]*:/i.test(bare) ? bare : `https://${bare}`,
   );
   const [, origin = '', rest = ''] = parts ?? [];

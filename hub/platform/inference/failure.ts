@@ -151,7 +151,7 @@ const maxWords = 300;
 function withoutSecrets(text: string, apiKey: string | null): string {
   const plain = apiKey !== null && apiKey.length >= 8 ? text.replaceAll(apiKey, '[key removed]') : text;
   return plain
-    .replaceAll(/\S*\*{3,}\S*/g, '[key removed]')
+    .replaceAll(/(?<!\S)\S*?\*{3}\S*/g, '[key removed]')
     .replaceAll(/\b(?:sk|pk|key|api|token|gsk|xai)[-_][\w.-]{6,}/gi, '[key removed]')
     .replaceAll(/[\w+/=-]{32,}/g, '[key removed]')
     .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')

@@ -105,7 +105,7 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
 /** Tells in the log, as of every part that is out of reach, that spans can't be sent, and when they can again. */
 function tellingExporter({ endpoint, headers, timeoutMs }: TracingSettings, logger: Logger): SpanExporter {
   const exporter = new OTLPTraceExporter({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
+    url: `${endpoint.replace(/(?<!\/)\/+$/, '')}/v1/traces`,
     headers,
     timeoutMillis: timeoutMs,
     concurrencyLimit: 4,

@@ -91,7 +91,7 @@ export class Devices {
    * @throws AppError `not_found`; `conflict` for an address that is not this hub's.
    */
   async proveHub(nodeId: string, asked: { hub: string; nonce: string }, baseUrl: string): Promise<{ proof: string }> {
-    if (asked.hub.replace(/\/+$/, '') !== baseUrl)
+    if (asked.hub.replace(/(?<!\/)\/+$/, '') !== baseUrl)
       throw new AppError(
         'conflict',
         "body.hub is not this hub's address, so it proves nothing; set PUBLIC_URL of the hub to the address that its devices use.",

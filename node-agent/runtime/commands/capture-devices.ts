@@ -53,7 +53,7 @@ async function listX11Displays(guard: ProcessGuard, signal: AbortSignal): Promis
   if (xrandr !== null) {
     const { stdout } = await runTool(guard, xrandr, ['--listmonitors'], { signal, timeoutMs: listTimeoutMs });
     // " 0: +*eDP-1 1920/344x1080/194+0+0  eDP-1"
-    const found = [...stdout.matchAll(/^\s*\d+: \+(\*?)(\S+) (\d+)\/\d+x(\d+)\/\d+\+(-?\d+)\+(-?\d+)/gm)].map(
+    const found = [...stdout.matchAll(/^[ \t]*\d+: \+(\*?)(\S+) (\d+)\/\d+x(\d+)\/\d+\+(-?\d+)\+(-?\d+)/gm)].map(
       ([, main, name, width, height, x, y]) => ({
         main: main === '*',
         display: {

@@ -88,7 +88,7 @@ const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 function safeName(suggested: string): string {
   const last = suggested.split(/[/\\]/).at(-1) ?? '';
   // eslint-disable-next-line no-control-regex
-  const clean = last.replaceAll(/[\u0000-\u001F\u007F<>:"|?*]+/g, '_').replace(/[. ]+$/, '');
+  const clean = last.replaceAll(/[\u0000-\u001F\u007F<>:"|?*]+/g, '_').replace(/(?<![. ])[. ]+$/, '');
   const { name, ext } = parse(clean);
   const short = `${name.slice(0, maxNameLength - ext.length)}${ext}`.slice(0, maxNameLength).toWellFormed();
   return short === '' || isProtected(short) || reserved.test(short) ? `download-${short.replace(/^\.+/, '')}` : short;

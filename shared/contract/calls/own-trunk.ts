@@ -69,7 +69,7 @@ export const registerTrunkBody = named(
       .string('must be a host, such as sip.example.com')
       .max(253, 'must have at most 253 characters')
       .regex(
-        /^([A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_.])?|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$/,
+        /^([A-Za-z0-9_]([A-Za-z0-9_.]|-+[A-Za-z0-9_.])*|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*)$/,
         'must be a host, such as sip.example.com, without a port',
       )
       .describe('Host name or IP address of the carrier, without a port; at most 253 characters'),

@@ -26,7 +26,7 @@ const keyOf = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.s
 
 function commentOf(text: unknown, indent: string): string {
   return typeof text === 'string' && text !== ''
-    ? `${indent}/** ${text.replaceAll('*/', '*\u200b/').replaceAll(/\s*\n\s*/g, ' ')} */\n`
+    ? `${indent}/** ${text.replaceAll('*/', '*\u200b/').replaceAll(/(?<!\s)\s*\n\s*/g, ' ')} */\n`
     : '';
 }
 

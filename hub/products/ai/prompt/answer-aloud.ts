@@ -1,7 +1,7 @@
 /** Of an answer that is looked at together, in characters: what goes on without a space or within code beyond that is begun anew. */
 const mostUnsettled = 1_000;
 /** No other white space: some of it is hidden, and taken away. */
-const blanks = /[ \t\n]+$/;
+const blanks = /(?<![ \t\n])[ \t\n]+$/;
 const code = /```[^]*?```|`[^`\n]+`/g;
 
 /**

@@ -10,7 +10,7 @@ import { toolOf, toolsText } from './tool.ts';
 /** What the texts of `fixed` may name of a conversation. */
 export type ToolScope = Record<(typeof replyToolReferences)[number], string | null>;
 
-const reference = /\{\{\s*([^{}]*?)\s*\}\}/g;
+const reference = /\{\{([^{}]*)\}\}/g;
 const mostFixedCharacters = 4_000;
 /** So much of what a model is shown may be about its tools. */
 export const mostToolsTokens = 1_500;
@@ -28,7 +28,8 @@ export function fill(fixed: JsonObject, scope: ToolScope): JsonObject | null {
   let hasAll = true;
   const filled = (value: JsonValue): JsonValue => {
     if (typeof value === 'string')
-      return value.replaceAll(reference, (_all, name: string) => {
+      return value.replaceAll(reference, (_all, inner: string) => {
+        const name = inner.trim();
         const found = isKnown(name) ? scope[name] : null;
         if (found === null) hasAll = false;
         return found ?? '';
@@ -102,7 +103,7 @@ function assertFixed(at: string, fixed: JsonObject, fields: readonly string[]): 
     if (!fields.includes(field))
       throw invalidBody(`${at}.fixed.${field}`, `is no field of the skill; those are ${fields.join(', ')}`);
     for (const text of textsIn(value)) {
-      const unknown = [...text.matchAll(reference)].find(([, name]) => !isKnown(name as string));
+      const unknown = [...text.matchAll(reference)].find(([, name]) => !isKnown((name as string).trim()));
       if (unknown !== undefined || text.replaceAll(reference, '').includes('{{'))
         throw invalidBody(
           `${at}.fixed.${field}`,

@@ -45,8 +45,7 @@ const phrases = new Set([
   'ठीक है',
 ]);
 /** Scripts without spaces: one or several of these. */
-const unspaced =
-  /^(?:うんうん|うん|ええ|はい|へえ|そう|そうですね|なるほど|ふんふん|嗯嗯|嗯|哦|对|對|好的|好|是的|是|行)+$/u;
+const unspaced = /^(?:うん|ええ|はい|へえ|そう|そうですね|なるほど|ふんふん|嗯|哦|对|對|好的|好|是的|是|行)+$/u;
 /** No more words are said in passing. */
 const mostWords = 4;
 

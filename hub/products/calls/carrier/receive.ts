@@ -55,7 +55,7 @@ export function carrierReceiver(
     if (limited !== null && !good.has(connectionId)) throw limited;
     const found = await connections.find(connectionId);
     const known = found?.provider === provider ? found : null;
-    const url = `${baseUrl.replace(/\/+$/, '')}${pathOf(request.originalUrl)}`;
+    const url = `${baseUrl.replace(/(?<!\/)\/+$/, '')}${pathOf(request.originalUrl)}`;
     if (!isSigned(provider, { headers, url, body }, known?.secrets ?? [], now()) || known === null) {
       if (known?.hasUnreadable === true)
         logger.warn({ connectionId }, 'a secret of a call connection was sealed with another SECRET_KEY; rotate it');

@@ -198,7 +198,7 @@ export class Connections {
         throw invalidBody('apiBaseUrl', `can't be reached from here: ${error.message.replace(/\.$/, '')}`);
       throw error;
     }
-    return url.href.replace(/\/+$/, '');
+    return url.href.replace(/(?<!\/)\/+$/, '');
   }
 }
 
@@ -206,7 +206,7 @@ const present = (row: ConnectionRow, baseUrl: string): CallConnection => ({
   id: row.id,
   provider: row.provider,
   name: row.name,
-  url: `${baseUrl.replace(/\/+$/, '')}/carrier/${row.provider}/${row.id}/voice-status`,
+  url: `${baseUrl.replace(/(?<!\/)\/+$/, '')}/carrier/${row.provider}/${row.id}/voice-status`,
   accountSid: row.account_sid,
   apiBaseUrl: row.api_base_url,
   lastEventAt: row.last_event_at?.toISOString() ?? null,

@@ -76,7 +76,7 @@ function emergencyNumberOf(uri: string): string | null {
     .replaceAll(/[^\p{L}\d+*#]/gu, '');
   // A last # says on many phones that the number is complete.
   const number = digits
-    .replace(/#+$/, '')
+    .replace(/(?<!#)#+$/, '')
     .replace(/^\++/, '+')
     .replace(/^00(?=[1-9])/, '+');
   return isEmergencyNumber(number) ? number : null;

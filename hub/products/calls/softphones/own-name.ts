@@ -47,7 +47,7 @@ export function findForeign(message: SipMessage, own: OwnName): string | null {
   if (to === undefined || moreTo.length > 0) return 'To';
   const isOwn =
     sender?.address === own.address ||
-    (sender !== null && sender.address === own.calledAs(callId) && / *;tag=/i.test(to));
+    (sender !== null && sender.address === own.calledAs(callId) && /;tag=/i.test(to));
   if (!isOwn) return 'From';
   return message.method === 'REGISTER' && addressOf(to)?.address !== own.address ? 'To' : null;
 }

@@ -37,7 +37,7 @@ export class RemoteSide {
   leads(request: SipRequest): boolean {
     return listOf(request, 'route').every((value) => {
       const uri = /^<([^<>"\s]+)>(?:;[^<>"]*)?$/.exec(value)?.[1]?.toLowerCase() ?? '';
-      return this.#routes.has(uri) || this.#routes.has(uri.replace(/;.*$/, ''));
+      return this.#routes.has(uri) || this.#routes.has(uri.split(';', 1)[0] as string);
     });
   }
 }

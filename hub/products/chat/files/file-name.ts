@@ -9,7 +9,7 @@ export function plainName(given: string, extensions: readonly [string, ...string
   const name =
     last
       .replaceAll(unwanted, '')
-      .replace(/^[.\s]+|[.\s]+$/g, '')
+      .replace(/^[.\s]+|(?<![.\s])[.\s]+$/g, '')
       .trim() || 'file';
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase();
   const isRight = extension !== undefined && extensions.includes(extension);

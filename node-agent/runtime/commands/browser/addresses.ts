@@ -54,7 +54,7 @@ function lastFourBytes(address: string): string {
 /** Whether an IP address belongs to the public internet; an IPv4 address inside an IPv6 one is judged as itself. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !notPublic4.check(address, 'ipv4');
-  const plain = address.replace(/%.*$/, '');
+  const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) !== 6) return false;
   if (mapped.check(plain, 'ipv6') || nat64.check(plain, 'ipv6')) return isPublicAddress(lastFourBytes(plain));
   return global6.check(plain, 'ipv6') && !notPublic6.check(plain, 'ipv6');
@@ -63,7 +63,7 @@ export function isPublicAddress(address: string): boolean {
 /** Whether a cloud may have a metadata service at an IP address. */
 export function isMetadataAddress(address: string): boolean {
   if (isIP(address) === 4) return metadata4.check(address, 'ipv4');
-  const plain = address.replace(/%.*$/, '');
+  const plain = address.split('%', 1)[0] as string;
   if (isIP(plain) !== 6) return false;
   if (mapped.check(plain, 'ipv6') || nat64.check(plain, 'ipv6')) return isMetadataAddress(lastFourBytes(plain));
   return metadata6.check(plain, 'ipv6');
