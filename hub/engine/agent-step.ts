@@ -317,7 +317,7 @@ class AgentLoop {
       tries += 1;
       // The connection may have broken between the commit and the word of it.
       if (tries > 1 && (await this.#working(() => isStepState(tx, this.#held, this.#index, state)))) return;
-      await advanceRun(tx, this.#held, { nextStep: this.#index, ends: null, error: null });
+      await advanceRun(tx, this.#held, { fromStep: this.#index, nextStep: this.#index, ends: null, error: null });
       await writeStep(tx, this.#held, stepUnderWay(this.#index, this.#attempt, { state }));
       await more?.(tx);
     });

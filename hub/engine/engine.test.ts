@@ -311,7 +311,11 @@ test.each([
     'waits',
     (claimed: ClaimedRun) =>
       db.workspace(tenantId, (tx) =>
-        suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, { status: 'running', wakeInSeconds: 60 }),
+        suspendRun(tx, { runId: claimed.id, fence: claimed.fence }, claimed, {
+          step: 0,
+          status: 'running',
+          wakeInSeconds: 60,
+        }),
       ),
   ],
   [

@@ -253,7 +253,7 @@ export class Engine {
   async #goOn(held: HeldRun, index: number, attempt: number, state: JsonObject): Promise<void> {
     await held.write(async (tx) => {
       await Promise.all([
-        advanceRun(tx, held, { nextStep: index, ends: null, error: null }),
+        advanceRun(tx, held, { fromStep: index, nextStep: index, ends: null, error: null }),
         writeStep(tx, held, stepUnderWay(index, attempt, { state })),
       ]);
     });
@@ -350,7 +350,7 @@ export class Engine {
     };
     const succeeded = outcome.kind === 'succeeded' ? outcome : null;
     const ending: StepEnding = {
-      advance: { nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null },
+      advance: { fromStep: index, nextStep: index + (isFatal ? 0 : 1), ends, error: isFatal ? error : null },
       done: {
         record,
         called: held.called?.index === index ? held.called : null,
@@ -564,15 +564,16 @@ export class Engine {
     outcome: Extract<StepOutcome, { kind: 'waiting' }>,
   ): Promise<StepFailure | null> {
     const { run } = held;
-    const { expected, state, beginAtOnce } = outcome;
+    const { expected, state, beginAtOnce, wakeInSeconds } = outcome;
     const status = outcome.status === 'waiting_approval' ? 'waiting_approval' : 'running';
+    const until = { step: index, status, wakeInSeconds } as const;
     const writeWait = (tx: Transaction, wait: StepWait) =>
       writeStep(tx, held, stepUnderWay(index, outcome.attempt, { status, wait, state }));
     let tries = 0;
     const begin = async (tx: Transaction): Promise<PromisedJob[]> => {
       tries += 1;
       if (tries === 1 && beginAtOnce !== undefined && expected !== undefined) {
-        const all = [suspendAtOnce(tx, held, run, outcome), beginAtOnce(tx), writeWait(tx, expected)];
+        const all = [suspendAtOnce(tx, held, run, until), beginAtOnce(tx), writeWait(tx, expected)];
         commitBehind(tx);
         await Promise.all(all);
         return [];
@@ -582,7 +583,7 @@ export class Engine {
         await outcome.unheard?.(tx);
         return [];
       }
-      const waiting = Promise.all([suspendRun(tx, held, run, outcome), (async () => outcome.begin(tx))()]);
+      const waiting = Promise.all([suspendRun(tx, held, run, until), (async () => outcome.begin(tx))()]);
       const written = expected === undefined ? undefined : writeWait(tx, expected);
       written?.catch(() => undefined);
       // What keeps it from waiting is said first, also when that has failed the whole transaction.

@@ -214,6 +214,83 @@ test('an outcome is dropped when somebody else has taken the run meanwhile', asy
   expect(await database.query('SELECT 1 FROM run_steps WHERE run_id = $1', [runId])).toEqual([]);
 });
 
+test.each(['pure', 'keyed', 'once'] as const)(
+  'a run whose written steps are undone by a crash of the database goes on from the first of them, before a step whose effect is %s',
+  async (effect) => {
+    const calls: string[] = [];
+    const paused = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const skills = [
+      defineSkill({
+        ...facts,
+        id: 'test.writes',
+        effect: 'pure',
+        execute: async (_input, { stepIndex }) => {
+          calls.push(`writes ${stepIndex}`);
+          return {
+            output: 'done',
+            persist: async (tx) => {
+              await tx.query(
+                'log_step',
+                `INSERT INTO run_logs (id, tenant_id, run_id, step_index, workflow_id, level, message) SELECT gen_random_uuid(), tenant_id, id, $2::int, workflow_id, 'info', 'step ' || $2::int FROM runs WHERE id = $1`,
+                [runId, stepIndex],
+              );
+            },
+          };
+        },
+      }),
+      defineSkill({
+        ...facts,
+        id: 'test.pauses',
+        effect: 'pure',
+        execute: async () => {
+          calls.push('pauses');
+          paused.resolve();
+          await go.promise;
+          return { output: 'done' };
+        },
+      }),
+      defineSkill({
+        ...facts,
+        id: 'test.last',
+        effect,
+        execute: async () => {
+          calls.push('last');
+          return { output: 'done' };
+        },
+      }),
+    ];
+    const engine = engineWith(skills[0] as Skill, {
+      skills: { find: (id) => skills.find((skill) => skill.id === id), list: () => skills },
+    });
+    const runId = await accept(['test.writes', 'test.writes', 'test.pauses', 'test.last'].map(call));
+    const execution = engine.execute(runId, never);
+    await paused.promise;
+    // As a crash that loses the latest commits leaves them: a later commit of the run can't have been kept.
+    await database.query('UPDATE runs SET next_step = 1 WHERE id = $1', [runId]);
+    await database.query('DELETE FROM run_steps WHERE run_id = $1 AND index > 0', [runId]);
+    await database.query('DELETE FROM run_logs WHERE run_id = $1 AND step_index > 0', [runId]);
+    go.resolve();
+    await execution;
+    expect(await stateOf(runId)).toMatchObject({ status: 'running' });
+    await database.query('UPDATE runs SET lease_expires_at = NULL, wake_at = now() WHERE id = $1', [runId]);
+    await engine.execute(runId, never);
+    expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
+    expect(await database.query('select index from run_steps where run_id = $1 order by index', [runId])).toEqual(
+      [0, 1, 2, 3].map((index) => ({ index })),
+    );
+    expect(await database.query('select message from run_logs where run_id = $1 order by 1', [runId])).toEqual([
+      { message: 'step 0' },
+      { message: 'step 1' },
+    ]);
+    // What leaves the platform happened once; what was undone is done again.
+    const isRepeatable = effect === 'pure';
+    expect(calls.filter((name) => name === 'last').length).toBe(isRepeatable ? 2 : 1);
+    expect(calls.filter((name) => name === 'writes 0').length).toBe(1);
+    expect(calls.filter((name) => name === 'writes 1').length).toBe(2);
+  },
+);
+
 test('what a skill writes with its step fails the step by name, at once and with nothing of it written', async () => {
   const skill = defineSkill({
     ...facts,

@@ -203,10 +203,10 @@ function writesOf(tx: Transaction, tenantId: string, items: readonly Item[]): Pr
  * @param answer the statement's end, which says what became of `advanced`.
  */
 const advanceText = (answer: string) => `WITH given AS MATERIALIZED (
-       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, next_step int, ends text, error jsonb)
+       SELECT * FROM jsonb_to_recordset($1::jsonb) AS g(id uuid, fence bigint, from_step int, next_step int, ends text, error jsonb)
      ), free AS MATERIALIZED (
        SELECT held.id FROM given g CROSS JOIN LATERAL (
-         SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.next_step <= g.next_step AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
+         SELECT r.id FROM runs r WHERE r.id = g.id AND r.fence = g.fence AND r.next_step BETWEEN g.from_step AND g.next_step AND r.status || '' = 'running' FOR NO KEY UPDATE SKIP LOCKED) held
      ), advanced AS (
      UPDATE runs r SET next_step = g.next_step, lost_leases = 0, error = g.error, status = coalesce(g.ends, r.status),
        finished_at = CASE WHEN g.ends IS NULL THEN NULL ELSE now() END,
@@ -221,6 +221,7 @@ const advancesOf = (all: readonly Progress[]) =>
     all.map(({ runId, fence, advance }) => ({
       id: runId,
       fence,
+      from_step: advance.fromStep,
       next_step: advance.nextStep,
       ends: advance.ends,
       error: advance.error,

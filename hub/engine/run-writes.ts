@@ -5,7 +5,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
 import { advanceRun, hasAdvanced, hasDeclared, writeIntent, writeReceipt, writeStep } from './store.ts';
-import type { ClaimedRun, Intent } from './store.ts';
+import type { ClaimedRun, Intent, RunAdvance } from './store.ts';
 
 /** How long a step that may be done again without harm stays unwritten at most, in milliseconds. */
 const unwrittenMs = 100;
@@ -24,7 +24,10 @@ export interface RunWritesOptions {
 }
 
 /** What the end of a step brings along. */
-type Ending = Pick<Progress, 'advance' | 'durable'>;
+interface Ending {
+  advance: Omit<RunAdvance, 'fromStep'>;
+  durable: boolean;
+}
 
 /**
  * What a worker writes of one run in its hands: one thing after the other, in the order of its steps. Steps that may be done again without
@@ -108,7 +111,7 @@ export class RunWrites implements Disposable {
       await this.#writeUnwritten();
       const { run, working } = this.#options;
       await this.#transaction(async (tx) => {
-        await advanceRun(tx, progress, progress.advance);
+        await advanceRun(tx, progress, { ...progress.advance, fromStep: step.record.index });
         await writeStep(tx, { run, working, called: step.called }, step.record);
         await writeIntent(tx, run.tenant_id, intent);
       }, true);
@@ -179,7 +182,9 @@ export class RunWrites implements Disposable {
   #progressOf(steps: readonly DoneStep[], rest: Ending & Pick<Progress, 'intents'>): Progress {
     const { id: runId, fence, workflow_id: workflowId } = this.#options.run;
     const durable = rest.durable || steps.some(({ receipt }) => receipt !== null);
-    return { runId, fence, workflowId, steps, ...rest, durable };
+    // The steps before the first of them are written.
+    const advance = { ...rest.advance, fromStep: (steps[0] as DoneStep).record.index };
+    return { runId, fence, workflowId, steps, ...rest, advance, durable };
   }
 
   /** Whether it was written; null when nobody knows. */

@@ -272,6 +272,11 @@ const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [
 ];
 
 export interface RunAdvance {
+  /**
+   * The step that the run must have reached in the database. A run that stands before it has lost commits of its holder to a crash of the
+   * database: the holder leaves it, and the next one goes on from where it stands.
+   */
+  fromStep: number;
   nextStep: number;
   /** The state in which the run ends, or null when it goes on. */
   ends: 'succeeded' | 'failed' | null;
@@ -287,11 +292,12 @@ export async function advanceRun(tx: Transaction, { runId, fence }: Hold, advanc
        finished_at = CASE WHEN $4 IS NULL THEN NULL ELSE clock_timestamp() END,
        wake_at = CASE WHEN $4 IS NULL THEN wake_at END,
        lease_expires_at = CASE WHEN $4 IS NULL THEN lease_expires_at END
-     WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step <= $3
+     WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step BETWEEN $6 AND $3
      RETURNING CASE WHEN $4::text IS NOT NULL THEN pg_advisory_xact_lock_shared(${endsLock('workflow_id')}) END`,
-    [runId, fence, advance.nextStep, advance.ends, json(advance.error)],
+    [runId, fence, advance.nextStep, advance.ends, json(advance.error), advance.fromStep],
   );
-  if (rowCount !== 1) throw new LeaseLost('the run was taken over, cancelled or ended');
+  if (rowCount !== 1)
+    throw new LeaseLost('the run was taken over, cancelled or ended, or lost steps to a crash of the database');
 }
 
 /**
@@ -362,6 +368,8 @@ export async function keepStateForRetry(
 }
 
 interface SuspendedUntil {
+  /** The step that waits; the run must have reached it, as for `RunAdvance.fromStep`. */
+  step: number;
   status: 'running' | 'waiting_approval';
   /** When to look again even if nobody wakes the run, in seconds; null for never. */
   wakeInSeconds: number | null;
@@ -371,13 +379,13 @@ const suspendText = `UPDATE runs SET lease_expires_at = NULL, lost_leases = 0,
        status = CASE WHEN wake_count = $5 THEN $3 ELSE 'running' END,
        wake_at = CASE WHEN wake_count <> $5 THEN now() WHEN $4::float8 IS NULL THEN NULL ELSE now() + make_interval(secs => $4::float8) END,
        wake_count = wake_count + CASE WHEN wake_count = $5 THEN 0 ELSE 1 END
-     WHERE id = $1 AND fence = $2 AND status = 'running' RETURNING wake_count`;
+     WHERE id = $1 AND fence = $2 AND status = 'running' AND next_step = $6 RETURNING wake_count`;
 
 const suspendValues = (
   { runId, fence }: Hold,
   { wake_count: wakeCount }: Pick<ClaimedRun, 'wake_count'>,
-  { status, wakeInSeconds }: SuspendedUntil,
-) => [runId, fence, status, wakeInSeconds, wakeCount];
+  { step, status, wakeInSeconds }: SuspendedUntil,
+) => [runId, fence, status, wakeInSeconds, wakeCount, step];
 
 /** Lets a held run wait without a worker; fails the transaction, as `isAssertionFailed` knows, when `suspendRun` would do more or less. */
 export async function suspendAtOnce(
