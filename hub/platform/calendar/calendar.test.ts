@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { cronProblem, endOfPeriod, nextCronFire } from './calendar.ts';
 
 function fires(cron: string, timezone: string, after: string, count: number): string[] {
@@ -59,6 +59,44 @@ test('what runs in every hour follows the hours that pass', () => {
     '2026-03-29T01:00Z',
     '2026-03-29T02:00Z',
   ]);
+});
+
+describe.each([
+  ['Australia/Lord_Howe', '2027-04-03T15:00:00Z', 'a change by half an hour'],
+  ['Australia/Lord_Howe', '2026-10-03T15:30:00Z', 'a change by half an hour'],
+  ['America/Havana', '2026-11-01T05:00:00Z', 'a change at midnight'],
+  ['Atlantic/Azores', '2026-10-25T01:00:00Z', 'a change at midnight'],
+  ['Europe/Berlin', '2027-03-28T01:00:00Z', 'an hour that is left out'],
+])('around the change of %s at %s (%s)', (zone, change) => {
+  const from = Date.parse(change) - 12 * 3_600_000;
+  const until = from + 48 * 3_600_000;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    minute: 'numeric',
+    weekday: 'short',
+  });
+
+  test.each([
+    ['0 * * * *', (minute: number) => minute === 0],
+    ['30 * * * *', (minute: number) => minute === 30],
+    ['5 0-23 * * *', (minute: number) => minute === 5],
+    ['*/15 * * * *', (minute: number) => minute % 15 === 0],
+    ['* * * * SUN', (_minute: number, weekday: string) => weekday === 'Sun'],
+    ['0 * * * SUN', (minute: number, weekday: string) => minute === 0 && weekday === 'Sun'],
+  ] as const)('%s fires at every minute whose clock matches', (cron, matches) => {
+    const expected: string[] = [];
+    for (let at = from + 60_000; at <= until; at += 60_000) {
+      const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+      if (matches(Number(parts['minute']), String(parts['weekday']))) expected.push(new Date(at).toISOString());
+    }
+    const found: string[] = [];
+    for (let at = nextCronFire(cron, zone, new Date(from)); at !== null && at.getTime() <= until;) {
+      found.push(at.toISOString());
+      at = nextCronFire(cron, zone, at);
+    }
+    expect(found).toEqual(expected);
+  });
 });
 
 test.each(['60 * * * *', '* * * *', '0 0 31 2 *', 'H * * * *', '@daily', 'a b c d e', '*/0 * * * *', '0 0 1 1 * *'])(

@@ -54,7 +54,7 @@ function wallTime(timezone: string, instantMs: number): number {
 
 /** The instant at which the clocks of a zone show a time: the first of two, and one in a gap moved on by its length. */
 function instantOf(timezone: string, wallMs: number): number {
-  const offsets = [wallMs - dayMs, wallMs + dayMs].map((at) => wallTime(timezone, at) - at);
+  const offsets = [wallMs - dayMs, wallMs + dayMs].map((at) => offsetAt(timezone, at));
   const fitting = offsets.map((offset) => wallMs - offset).filter((at) => wallTime(timezone, at) === wallMs);
   return fitting.length > 0 ? Math.min(...fitting) : wallMs - (offsets[0] as number);
 }
@@ -77,12 +77,8 @@ export function cronProblem(cron: string): string | null {
 /** The first time after an instant at which a cron expression is due; null when it never is. @throws when it can't be parsed. */
 export function nextCronFire(cron: string, zone: string, after: Date): Date | null {
   const timezone = canonicalName(zone);
-  // The parser keeps what it knows of each zone for good; a fixed offset needs none of that.
-  const isOffset = /^[+-]/.test(timezone);
-  const inZone = CronExpressionParser.parse(cron, { tz: isOffset ? 'UTC' : timezone, currentDate: after });
-  const everyHour = inZone.fields.hour.values.length === 24;
-  if (everyHour && !isOffset) return inZone.next().toDate();
   const afterMs = after.getTime();
+  if (CronExpressionParser.parse(cron).fields.hour.values.length === 24) return nextByOffsets(cron, timezone, afterMs);
   const walls = CronExpressionParser.parse(cron, {
     tz: 'UTC',
     currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8),
@@ -93,6 +89,46 @@ export function nextCronFire(cron: string, zone: string, after: Date): Date | nu
   }
   return null;
 }
+
+/** The next time by the hours that really pass: with the offset of the zone until that changes, and from then on with the new one. */
+function nextByOffsets(cron: string, timezone: string, afterMs: number): Date | null {
+  let fromMs = afterMs;
+  let offset = offsetAt(timezone, fromMs);
+  for (let step = 0; step < maxSteps; step += 1) {
+    // In the parser's own zones an hour is missed at some changes, and some expressions fail.
+    const walls = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(fromMs + offset) });
+    const at = walls.next().toDate().getTime() - offset;
+    const change = nextOffsetChange(timezone, fromMs, offset, at);
+    if (change === null) return new Date(at);
+    offset = offsetAt(timezone, change);
+    // The change itself may be such a time.
+    fromMs = change - 1;
+  }
+  return null;
+}
+
+/** Zones keep an offset for longer than this. */
+const shortestOffsetMs = 7 * dayMs;
+
+/** The first instant at which a zone has no longer an offset that it has at `fromMs`, up to `untilMs`; null when it keeps it. */
+function nextOffsetChange(timezone: string, fromMs: number, offset: number, untilMs: number): number | null {
+  for (let low = fromMs; low < untilMs;) {
+    let high = Math.min(low + shortestOffsetMs, untilMs);
+    if (offsetAt(timezone, high) === offset) {
+      low = high;
+      continue;
+    }
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2);
+      if (offsetAt(timezone, middle) === offset) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+  return null;
+}
+
+const offsetAt = (timezone: string, instantMs: number) => wallTime(timezone, instantMs) - instantMs;
 
 export interface DailyPeriod {
   /** `HH:MM`. */
