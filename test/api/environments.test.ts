@@ -182,6 +182,26 @@ describe('a test key changes nothing that is live', () => {
     await tester.call('retryAutomationRun', { params: { id: tested } });
   });
 
+  test('neither the knowledge of the AI nor a connection of a carrier', async () => {
+    const { tenantId } = workspace;
+    const { id } = await workspace.session.call('createCallConnection', {
+      body: { provider: 'kamailio', name: 'live' },
+    });
+    const keyOf = async (product: 'ai' | 'voice', permission: 'knowledge:manage' | 'connections:manage') => {
+      const { key } = await workspace.createKey({ product, environment: 'test', permissions: [permission] });
+      return hub.client(key);
+    };
+    const [ai, voice] = [await keyOf('ai', 'knowledge:manage'), await keyOf('voice', 'connections:manage')];
+    const knowledge = { params: { tenantId }, body: { entries: [], terms: '' } };
+    await expect(ai.call('putKnowledge', knowledge)).rejects.toMatchObject(refused);
+    await expect(voice.call('updateCallConnection', { params: { id }, body: { name: 'x' } })).rejects.toMatchObject(
+      refused,
+    );
+    await expect(voice.call('rotateCallConnection', { params: { id }, body: {} })).rejects.toMatchObject(refused);
+    await expect(voice.call('deleteCallConnection', { params: { id } })).rejects.toMatchObject(refused);
+    expect(await voice.call('getCallConnection', { params: { id } })).toMatchObject({ name: 'live' });
+  });
+
   test('no approval of a live run is decided, also with approvals:decide', async () => {
     const { key } = await workspace.createKey({
       environment: 'test',

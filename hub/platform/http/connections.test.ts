@@ -3,7 +3,7 @@ import type { Server, ServerOptions } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { closeWithoutRequest, guardConnections } from './connections.ts';
+import { closeWithoutRequest, guardConnections, limitPipelining } from './connections.ts';
 import type { ConnectionLimits } from './connections.ts';
 
 async function serve(limits: ConnectionLimits, options: ServerOptions = {}): Promise<Server> {
@@ -86,4 +86,31 @@ test('connections without a request under way are closed, also where a part of o
   await expect.poll(() => connectionsOf(server)).toBe(2);
   await expect.poll(() => slow.every(({ heard }) => heard.endsWith('slow'))).toBe(true);
   expect([...silent, ...half].every(({ heard }) => heard === '')).toBe(true);
+});
+
+test('a connection with more than 16 requests that wait for their answers is destroyed, and none of the rest is served', async () => {
+  const isWithinPipeline = limitPipelining();
+  let served = 0;
+  const server = createServer((request, response) => {
+    if (!isWithinPipeline(request, response)) return;
+    served += 1;
+    setImmediate(() => response.end('served'));
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const one = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+  const [within] = openAll(server, 1, one.repeat(16));
+  await expect.poll(() => within?.heard.match(/served/g)?.length).toBe(16);
+  within?.socket.write(one);
+  await expect.poll(() => within?.heard.match(/served/g)?.length).toBe(17);
+  within?.socket.destroy();
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+  served = 0;
+  openAll(server, 1, one.repeat(2_000));
+  await expect.poll(() => served).toBe(16);
+  await expect.poll(() => connectionsOf(server)).toBe(0);
+  expect(served).toBe(16);
 });

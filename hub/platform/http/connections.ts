@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
@@ -27,6 +27,29 @@ export function closeWithoutRequest(server: Server): () => void {
   server.on('upgrade', (_request, socket: Connection) => open.delete(socket));
   return () => {
     for (const socket of open) if (socket._httpMessage === undefined || socket._httpMessage === null) socket.destroy();
+  };
+}
+
+/** Requests of one connection that may wait for their answers. */
+const maxPipelined = 16;
+
+/**
+ * Limits pipelining: the parser hands over all requests of a chunk in one turn of the event loop, 2,000 small ones of 64 KiB, and nothing else
+ * happens meanwhile. A connection with too many is destroyed.
+ * @returns whether a request may be served; called once for each request.
+ */
+export function limitPipelining(): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const open = new WeakMap<Socket, number>();
+  return ({ socket }, response) => {
+    if (socket.destroyed) return false;
+    const count = (open.get(socket) ?? 0) + 1;
+    if (count > maxPipelined) {
+      socket.destroy();
+      return false;
+    }
+    open.set(socket, count);
+    response.once('close', () => open.set(socket, (open.get(socket) ?? 1) - 1));
+    return true;
   };
 }
 

@@ -10,7 +10,7 @@ import { watchBody } from './body-watch.ts';
 import type { BodyLimits, BodyWatch } from './body-watch.ts';
 import { callerGone } from './caller-gone.ts';
 import { clientAddress } from './client-address.ts';
-import { closeWithoutRequest, guardConnections } from './connections.ts';
+import { closeWithoutRequest, guardConnections, limitPipelining } from './connections.ts';
 import { answerPreflight } from './cross-origin.ts';
 import { sendError } from './errors.ts';
 import type { Route } from './implement.ts';
@@ -157,6 +157,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     sendError(response, known, states.get(request)?.requestId ?? newRequestId(), options.logger);
   });
 
+  const isWithinPipeline = limitPipelining();
   // How long a body may take depends on the operation, so `watchBody` minds it.
   const server = createServer(
     {
@@ -168,6 +169,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       shouldUpgradeCallback: (request) => sockets.isFor(request),
     },
     (request, response) => {
+      if (!isWithinPipeline(request, response)) return;
       if (!waits.serve(request, response)) app(request, response);
     },
   );

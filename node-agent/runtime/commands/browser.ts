@@ -247,12 +247,21 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
   };
 }
 
+/** The longest that a list of pages waits for a page that hangs, in milliseconds. */
+const titleTimeoutMs = 1_000;
+
+/** The title of a page; empty for one that hangs. */
+async function titleOf({ page }: OpenPage): Promise<string> {
+  const title = await Promise.race([page.title().catch(() => ''), delay(titleTimeoutMs, '', { ref: false })]);
+  return toStorableText(title).slice(0, 4096);
+}
+
 async function listPages(pages: RunPages) {
   return Promise.all(
     [...pages.open.values()].map(async (entry) => ({
       pageId: entry.id,
       url: toStorableText(entry.page.url()).slice(0, 16_384),
-      title: toStorableText(await entry.page.title().catch(() => '')).slice(0, 4096),
+      title: await titleOf(entry),
       current: entry === pages.current,
     })),
   );

@@ -153,6 +153,7 @@ export const knowledgeBase = defineResource({
   },
   putKnowledge: {
     ...admin,
+    liveOnly: true,
     method: 'PUT',
     path: '/tenants/{tenantId}/ai/knowledge',
     summary: 'Replace the knowledge of the AI',
@@ -199,6 +200,7 @@ export const knowledgeBase = defineResource({
   },
   dismissUnansweredQuestion: {
     ...agent,
+    liveOnly: true,
     method: 'DELETE',
     path: '/tenants/{tenantId}/ai/knowledge/unanswered/{id}',
     summary: 'Dismiss a question without an answer',

@@ -105,6 +105,7 @@ export const callConnections = defineResource({
   },
   updateCallConnection: {
     ...managed,
+    liveOnly: true,
     method: 'PATCH',
     path: '/calls/connections/{id}',
     summary: 'Change a connection',
@@ -119,6 +120,7 @@ export const callConnections = defineResource({
   },
   deleteCallConnection: {
     ...managed,
+    liveOnly: true,
     method: 'DELETE',
     path: '/calls/connections/{id}',
     summary: 'Delete a connection',
@@ -128,6 +130,7 @@ export const callConnections = defineResource({
   },
   rotateCallConnection: {
     ...managed,
+    liveOnly: true,
     method: 'POST',
     path: '/calls/connections/{id}/rotate',
     summary: 'Change what a connection is signed with',

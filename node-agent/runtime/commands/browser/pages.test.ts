@@ -305,6 +305,21 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect((await send(other, 'content')).output).toMatchObject({ title: 'Other' });
     });
 
+    test('a page that hangs keeps no other page of its run from being listed and closed', async () => {
+      const run = runOf();
+      const hanging = (await open(run, '/')).output['pageId'] as string;
+      const other = (await open(run, '/other', { newPage: true })).output['pageId'] as string;
+      await send(run, 'evaluate', { pageId: hanging, expression: 'void setTimeout(() => { for (;;); })' });
+      expect((await send(run, 'pages')).output).toMatchObject({
+        pages: [
+          { pageId: hanging, title: '' },
+          { pageId: other, title: 'Other' },
+        ],
+      });
+      expect((await send(run, 'close', { pageId: other })).output).toMatchObject({ pageId: other });
+      await send(run, 'close', { pageId: hanging });
+    });
+
     test('a page of another run is refused by name, and stays as it is', async () => {
       const [one, other] = [runOf(), runOf()];
       const { pageId } = (await open(one, '/')).output;
