@@ -91,19 +91,21 @@ test('an answer that tells what was done is never refused', async () => {
 
 test('the connection of a reader that stalls ends and gives its memory back; one that reads slowly goes on', async () => {
   const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
-  const { stall } = await serve(memory, 600);
+  const { stall } = await serve(memory, 2_000);
   const stalled = await stall('/a');
   const slow = await stall('/b');
   let length = 0;
+  let pauseMs = 100;
   slow.on('data', (chunk: Buffer) => {
     length += chunk.length;
     slow.pause();
-    setTimeout(() => slow.resume(), 10);
+    setTimeout(() => slow.resume(), pauseMs);
   });
   slow.resume();
   const slowEnded = once(slow, 'close');
-  await expect.poll(() => memory.counts.workspaces, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => memory.counts.workspaces).toBe(1);
   expect(slow.destroyed).toBe(false);
+  pauseMs = 0;
   await expect.poll(() => length >= 8 * mib, { timeout: 30_000 }).toBe(true);
   await expect.poll(() => memory.counts.workspaces).toBe(0);
   slow.destroy();
