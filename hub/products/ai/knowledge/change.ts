@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
 import { AppError } from '../../../../shared/errors.ts';
@@ -26,6 +27,8 @@ const analysis = 1;
 /** Rows of one statement. */
 const batch = 500;
 const wordBatch = 5_000;
+/** Entries whose words are collected in one turn of the event loop, 3,000 of each at most. */
+const wordsTurn = 10;
 /** How often a change begins anew because another one came first. */
 const maxTries = 5;
 
@@ -181,21 +184,22 @@ async function addWords(
   prepared: ReadonlyMap<string, EntryWords>,
 ): Promise<void> {
   const numbers = new Map<string, number[]>();
-  entries.forEach(({ id }, index) => {
+  for (const [index, { id }] of entries.entries()) {
+    if (index % wordsTurn === 0) await nextTurn();
     for (const word of (prepared.get(id) as EntryWords).words) {
       const known = numbers.get(word);
       if (known === undefined) numbers.set(word, [lastNumber + index + 1]);
       else known.push(lastNumber + index + 1);
     }
-  });
-  const all = [...numbers].toSorted(([left], [right]) => (left < right ? -1 : 1));
-  for (let from = 0; from < all.length; from += wordBatch) {
-    const some = all.slice(from, from + wordBatch);
+  }
+  const words = [...numbers.keys()].toSorted();
+  for (let from = 0; from < words.length; from += wordBatch) {
+    const some = words.slice(from, from + wordBatch);
     await tx.query(
       'add_knowledge_words',
       `INSERT INTO knowledge_words (tenant_id, word, numbers) SELECT $1, word, string_to_array(numbers, ' ')::int[] FROM unnest($2::text[], $3::text[]) AS given(word, numbers)
        ON CONFLICT (tenant_id, word) DO UPDATE SET numbers = knowledge_words.numbers || excluded.numbers`,
-      [tenantId, some.map(([word]) => word), some.map(([, each]) => each.join(' '))],
+      [tenantId, some, some.map((word) => numbers.get(word)?.join(' '))],
     );
   }
 }

@@ -11,8 +11,9 @@ export const kinds = { word: 'w', questionWord: 'q', meaning: 'm', questionMeani
 
 /** More words of one entry are left out. */
 const maxWords = 3_000;
-/** Entries that are taken apart in one turn of the loop. */
+/** Entries that are taken apart in one turn of the event loop, and about how many characters of them. */
 const batch = 50;
+const batchCharacters = 20_000;
 
 export interface EntryText {
   question: string;
@@ -74,8 +75,8 @@ export const languageOf = ({ question, answer, locale }: EntryText): string | nu
 /** Takes entries apart, some at a time. */
 export async function wordsOfEntries(stemmer: Stemmer, entries: readonly EntryText[]): Promise<EntryWords[]> {
   const found: EntryWords[] = [];
-  for (let from = 0; from < entries.length; from += batch) {
-    const some = entries.slice(from, from + batch).map((entry) => ({ entry, language: languageOf(entry) }));
+  while (found.length < entries.length) {
+    const some = nextBatch(entries, found.length).map((entry) => ({ entry, language: languageOf(entry) }));
     const asked = new Map<string, Set<string>>();
     for (const { entry, language } of some) {
       if (language === null) continue;
@@ -89,6 +90,16 @@ export async function wordsOfEntries(stemmer: Stemmer, entries: readonly EntryTe
     await nextTurn();
   }
   return found;
+}
+
+function nextBatch(entries: readonly EntryText[], from: number): readonly EntryText[] {
+  let characters = 0;
+  let to = from;
+  for (; to < entries.length && to < from + batch && characters < batchCharacters; to += 1) {
+    const { question, answer } = entries[to] as EntryText;
+    characters += question.length + answer.length;
+  }
+  return entries.slice(from, to);
 }
 
 function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): EntryWords {
