@@ -55,6 +55,7 @@ function wallTime(timezone: string, instantMs: number): number {
 /** The instant at which the clocks of a zone show a time: the first of two, and one in a gap moved on by its length. */
 function instantOf(timezone: string, wallMs: number): number {
   const offsets = [wallMs - dayMs, wallMs + dayMs].map((at) => offsetAt(timezone, at));
+  if (offsets[0] === offsets[1]) return wallMs - (offsets[0] as number);
   const fitting = offsets.map((offset) => wallMs - offset).filter((at) => wallTime(timezone, at) === wallMs);
   return fitting.length > 0 ? Math.min(...fitting) : wallMs - (offsets[0] as number);
 }
@@ -75,36 +76,52 @@ export function cronProblem(cron: string): string | null {
 }
 
 /** The first time after an instant at which a cron expression is due; null when it never is. @throws when it can't be parsed. */
-export function nextCronFire(cron: string, zone: string, after: Date): Date | null {
+export const nextCronFire = (cron: string, zone: string, after: Date): Date | null =>
+  cronFires(cron, zone, after).next().value ?? null;
+
+/** The times after an instant at which a cron expression is due, one after the other. @throws when it can't be parsed. */
+export function cronFires(cron: string, zone: string, after: Date): Generator<Date, undefined> {
   const timezone = canonicalName(zone);
-  const afterMs = after.getTime();
-  if (CronExpressionParser.parse(cron).fields.hour.values.length === 24) return nextByOffsets(cron, timezone, afterMs);
-  const walls = CronExpressionParser.parse(cron, {
-    tz: 'UTC',
-    currentDate: new Date(wallTime(timezone, afterMs) - dayMs / 8),
-  });
-  for (let step = 0; step < maxSteps; step += 1) {
-    const at = instantOf(timezone, walls.next().toDate().getTime());
-    if (at > afterMs) return new Date(at);
-  }
-  return null;
+  const isEveryHour = CronExpressionParser.parse(cron).fields.hour.values.length === 24;
+  return (isEveryHour ? firesByOffset : firesByClock)(cron, timezone, after.getTime());
 }
 
-/** The next time by the hours that really pass: with the offset of the zone until that changes, and from then on with the new one. */
-function nextByOffsets(cron: string, timezone: string, afterMs: number): Date | null {
+/** What the clocks show at the times of an expression, as if that were UTC: in the parser's own zones some expressions fail, or miss an hour. */
+const wallTimes = (cron: string, afterMs: number) =>
+  CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(afterMs) });
+
+/** Times of day, each once a day. */
+function* firesByClock(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
+  // After a gap the clocks have not shown some times yet that are still to come.
+  const offset = Math.min(offsetAt(timezone, afterMs - dayMs / 8), offsetAt(timezone, afterMs + dayMs / 8));
+  const walls = wallTimes(cron, afterMs + offset);
+  let last = afterMs;
+  for (let tries = 0; tries < maxSteps; tries += 1) {
+    const at = instantOf(timezone, walls.next().toDate().getTime());
+    if (at <= last) continue;
+    yield new Date(at);
+    last = at;
+    tries = 0;
+  }
+  return undefined;
+}
+
+/** Times by the hours that really pass: with the offset of the zone until that changes, and from then on with the new one. */
+function* firesByOffset(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
   let fromMs = afterMs;
-  let offset = offsetAt(timezone, fromMs);
-  for (let step = 0; step < maxSteps; step += 1) {
-    // In the parser's own zones an hour is missed at some changes, and some expressions fail.
-    const walls = CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(fromMs + offset) });
-    const at = walls.next().toDate().getTime() - offset;
-    const change = nextOffsetChange(timezone, fromMs, offset, at);
-    if (change === null) return new Date(at);
-    offset = offsetAt(timezone, change);
+  for (let offset = offsetAt(timezone, fromMs); ; offset = offsetAt(timezone, fromMs + 1)) {
+    const walls = wallTimes(cron, fromMs + offset);
+    let change: number | null = null;
+    while (change === null) {
+      const at = walls.next().toDate().getTime() - offset;
+      change = nextOffsetChange(timezone, fromMs, offset, at);
+      if (change !== null) break;
+      yield new Date(at);
+      fromMs = at;
+    }
     // The change itself may be such a time.
     fromMs = change - 1;
   }
-  return null;
 }
 
 /** Zones keep an offset for longer than this. */

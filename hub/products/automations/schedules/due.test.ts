@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { schedule as schema } from '../../../../shared/contract/automations/triggers.ts';
 import { dueFires, firstFire, previewFires, scheduleProblem } from './due.ts';
 
@@ -54,3 +54,17 @@ test('a preview shows the next fires in their order', () => {
   expect(times(previewFires(cron(), at('10:00:00'), 3))).toEqual(['10:15:00', '10:30:00', '10:45:00']);
   expect(times(previewFires(interval(), at('10:00:00'), 3))).toEqual(['10:01:00', '10:02:00', '10:03:00']);
 });
+
+test.each(['2026-12-01T12:00:00Z', '2026-11-01T05:30:00Z'])(
+  'a preview of an expression with many fires a day looks at each of them once (%s)',
+  (after) => {
+    const many = schema.parse({ kind: 'cron', cron: '* 0-22 * * *', timezone: 'America/New_York' });
+    const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+    try {
+      expect(previewFires(many, new Date(after), 100)).toHaveLength(100);
+      expect(format.mock.calls.length).toBeLessThan(1_000);
+    } finally {
+      format.mockRestore();
+    }
+  },
+);

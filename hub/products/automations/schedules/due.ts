@@ -1,10 +1,10 @@
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
-import { cronProblem, nextCronFire } from '../../../platform/calendar/calendar.ts';
+import { cronFires, cronProblem, nextCronFire } from '../../../platform/calendar/calendar.ts';
 
 /** A fire that is so late was missed while nobody looked, in milliseconds; what is less late is just fired. */
 const missedAfterMs = 10_000;
 /** How far back the latest missed fires of a cron expression are looked for at first, in milliseconds. */
-const firstLookBackMs = 2 * 3_600_000;
+const firstLookBackMs = 4 * 3_600_000;
 
 /** What is wrong with a schedule beyond its shape, with the field that has it. */
 export function scheduleProblem(schedule: Schedule, now: Date): { path: string; message: string } | null {
@@ -32,6 +32,10 @@ export function firstFire(schedule: Schedule, now: Date): Date | null {
 /** The next `count` fires after an instant. */
 export function previewFires(schedule: Schedule, after: Date, count: number): Date[] {
   const fires: Date[] = [];
+  if (schedule.kind === 'cron') {
+    for (const at of cronFires(schedule.cron, schedule.timezone, after)) if (fires.push(at) === count) break;
+    return fires;
+  }
   let at: Date | null = after;
   while (fires.length < count) {
     at = firstFire(schedule, at);
@@ -72,10 +76,13 @@ function fallenDue(
   for (let lookBackMs = firstLookBackMs; ; lookBackMs *= 8) {
     const from = Math.max(nextRunAt.getTime(), now.getTime() - lookBackMs);
     const all: Date[] = from === nextRunAt.getTime() ? [nextRunAt] : [];
-    let next = nextCronFire(schedule.cron, schedule.timezone, new Date(from));
-    while (next !== null && next <= now) {
-      all.push(next);
-      next = nextCronFire(schedule.cron, schedule.timezone, next);
+    let next: Date | null = null;
+    for (const at of cronFires(schedule.cron, schedule.timezone, new Date(from))) {
+      if (at > now) {
+        next = at;
+        break;
+      }
+      all.push(at);
     }
     if (from === nextRunAt.getTime() || all.length >= most)
       return { latest: all.slice(-most), count: all.length, next };

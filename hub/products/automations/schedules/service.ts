@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
@@ -40,6 +41,8 @@ interface Look {
   failures: unknown[];
 }
 
+/** Schedules that are planned in one turn of the event loop; each takes some milliseconds after a downtime. */
+const plansPerTurn = 20;
 /** For how long a schedule that failed is left alone, in milliseconds. */
 const failingMs = 60_000;
 /** What a batch of fires waits for a lock, and what a part of one that did so in vain does, in milliseconds: meanwhile no other schedule fires. */
@@ -198,7 +201,8 @@ export class Schedules {
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
     const after: (() => void)[] = [];
-    for (const workflow of due) {
+    for (const [index, workflow] of due.entries()) {
+      if (index % plansPerTurn === plansPerTurn - 1) await nextTurn();
       const schedule = scheduleOf(workflow.trigger);
       if (schedule === null) {
         next.push({ id: workflow.id, next_run_at: null });
