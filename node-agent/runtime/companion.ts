@@ -512,8 +512,11 @@ export class Companion {
     await delay(milliseconds, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
+  /** Logs a failure: an unhandled rejection would end the companion. */
   #track(work: Promise<void>): void {
-    const tracked: Promise<void> = work.finally(() => this.#reports.delete(tracked));
+    const tracked: Promise<void> = work
+      .catch((error: unknown) => this.#options.onEvent({ event: 'fault', message: (error as Error).message }))
+      .finally(() => this.#reports.delete(tracked));
     this.#reports.add(tracked);
   }
 }

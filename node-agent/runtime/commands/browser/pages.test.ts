@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
 import { AuditLog } from '../../audit.ts';
 import { DataFolder } from '../../data-folder.ts';
 import { Dispatcher } from '../../dispatcher.ts';
@@ -227,7 +228,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     action: string,
     input: Record<string, unknown> = {},
   ): Promise<Answer> {
-    const finished = await dispatcher.execute({ id: randomUUID(), type: `browser.${action}`, input, origin });
+    const finished = await dispatcher.execute({
+      id: randomUUID(),
+      type: `browser.${action}`,
+      input: input as JsonObject,
+      origin,
+    });
     const { output, error } = finished.result;
     return {
       code: error?.code,
