@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -206,4 +206,19 @@ test('a program ends within the time of its step, which its approval shows', asy
     status: 'failed',
     error: { code: 'timeout', message: 'system.run took longer than 2000 ms.' },
   });
+});
+
+// Last, because its list of programs stays.
+test('a program whose file is gone is ended when its owner allows only others, and the companion stays', async () => {
+  const path = join(companion.shared, 'removes-itself');
+  writeFileSync(path, `#!/bin/sh\nrm "$0"\necho begun > '${effect('gone')}'\nsleep 30\n`, { mode: 0o755 });
+  const { runId } = await begin([path]);
+  await expect.poll(() => existsSync(effect('gone'))).toBe(true);
+  const pid = companion.process()?.pid;
+  const allow = ['allow', 'system', '--no-ask', '--yes', '--program'];
+  expect(await companion.cli(...allow, '/usr/bin/id')).toMatchObject({ code: 0 });
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted', message: endedAfter } });
+  expect(await lastEntry()).toMatchObject({ outcome: 'interrupted', reason: 'owner_denied' });
+  const { stdout } = await companion.cli('status', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ running: { pid } });
 });
