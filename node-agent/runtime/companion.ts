@@ -474,7 +474,7 @@ export class Companion {
       why = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
-    if (paused) this.#dispatcher.endAll(...why);
+    if (paused) this.#track(this.#dispatcher.denyAll(...why));
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
     this.#track(this.#beat().catch(() => undefined));

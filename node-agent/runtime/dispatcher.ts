@@ -158,19 +158,25 @@ export class Dispatcher implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message, options));
   }
 
+  /** Ends every command, for the reason given, and the browser: pages act without a command. */
+  async denyAll(code: string, message: string): Promise<void> {
+    this.endAll(code, message);
+    await this.#browser.end(message.replace(/\.$/, ''));
+  }
+
   /** Ends at once what new settings deny: commands under way, and pages that are open. */
   async applySettings(settings: LocalSettings): Promise<void> {
     const compared = [...this.#running.values()].map((running) => endIfDenied(running, settings));
     await this.#browser.applySettings(settings.browser, (denied) => {
       for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
     });
+    await Promise.all(compared);
   }
 
   /** Runs that have browser pages open here. */
   get browserRuns(): string[] {
     return this.#browser.runIds;
   }
-    await Promise.all(compared);
 
   /** Closes the browser pages of runs that are over. */
   endRuns(runIds: readonly string[]): Promise<void> {

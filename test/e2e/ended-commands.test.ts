@@ -111,6 +111,11 @@ describe('a command of the browser', () => {
   let download: ServerResponse | undefined;
   const server = createServer(({ url = '' }, response) => {
     requested.push(url);
+    if (url === '/beat') response.end();
+    if (url === '/posting')
+      response
+        .setHeader('Content-Type', 'text/html')
+        .end('<script>setInterval(() => fetch("/beat", { method: "POST" }), 50)</script>');
     if (url === '/page') response.setHeader('Content-Type', 'text/html').end('<a href="/file" download>Get</a>');
     if (url !== '/file') return;
     response.writeHead(200, { 'Content-Disposition': 'attachment; filename="report.csv"', 'Content-Type': 'text/csv' });
@@ -149,6 +154,34 @@ describe('a command of the browser', () => {
       stepsResultJson: [{ attempts: 1 }],
     });
     expect(requested.filter((url) => url === '/effect')).toHaveLength(1);
+  });
+
+  test('a pause ends the pages of a run within a moment, also busy ones', async () => {
+    const busy = 'void setTimeout(() => { for (;;); })';
+    const runId = await start([
+      { skillId: 'browser.navigate', input: { url: `${base()}/posting` } },
+      { skillId: 'browser.navigate', input: { url: `${base()}/page`, newPage: true } },
+      { skillId: 'browser.evaluate', input: { expression: busy } },
+      { skillId: 'system.run', input: { argv: ['true'] } },
+      { skillId: 'browser.content' },
+    ]);
+    expect((await settled(runId)).status).toBe('waiting_approval');
+    const beats = () => requested.filter((url) => url === '/beat').length;
+    const before = beats();
+    await expect.poll(beats).toBeGreaterThan(before);
+    expect(await companion.cli('pause')).toMatchObject({ code: 0 });
+    const paused = beats();
+    await expect.poll(() => processesWith(join(companion.home, 'browser-profile'))).toEqual([]);
+    expect(beats()).toBe(paused);
+    await companion.cli('resume');
+    await approve(runId);
+    expect(await settled(runId)).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'page_closed',
+        message: expect.stringContaining('The owner of this machine paused the companion.') as string,
+      },
+    });
   });
 
   test('leaves a download that takes longer than the timeoutSeconds of its step to a later step', async () => {

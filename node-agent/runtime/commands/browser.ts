@@ -49,7 +49,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     session.withPage(
       context.settings.browser,
       pageOwnerOf(context.origin),
-      { ...choice, pageId: input.pageId },
+      { ...choice, pageId: input.pageId, signal: context.signal },
       async (entry) => {
         const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
         const deadline = performance.now() + timeoutMs;
