@@ -96,6 +96,28 @@ describe('schedules', () => {
     expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
   });
 
+  test('a workflow whose time has passed can be changed and run, and needs a new time to be switched on', async () => {
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() },
+    });
+    const params = { id: workflow.id };
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
+    const change = (body: object) => workspace.api.call('updateAutomationWorkflow', { params, body });
+    expect(await change({ name: 'renamed', active: true })).toMatchObject({ active: true, nextRunAt: null });
+    expect(await change({ stepsJson: [{ type: 'log', message: 'by hand' }] })).toMatchObject({ name: 'renamed' });
+    await workspace.api.call('runAutomationWorkflow', { params });
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(2);
+    const isRefused = { status: 400, details: [{ path: 'body.triggerJson.schedule.at' }] };
+    await expect(change({ triggerJson: workflow.triggerJson })).rejects.toMatchObject(isRefused);
+    await change({ active: false });
+    await expect(change({ active: true })).rejects.toMatchObject(isRefused);
+    const at = new Date(Date.now() + 60_000).toISOString();
+    expect(
+      await change({ active: true, triggerJson: { type: 'schedule', schedule: { kind: 'at', at } } }),
+    ).toMatchObject({ active: true, nextRunAt: at });
+  });
+
   test.each([
     ['skip', 0],
     ['last', 1],
