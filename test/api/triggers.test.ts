@@ -560,7 +560,8 @@ describe('the policy of a workspace', () => {
     const handler = await own.api.call(
       'createAutomationWorkflow',
       stepsOf([
-        { type: 'log', message: '{{payload.run.id}}: {{payload.run.error.code}}' },
+        // The example of docs/workflows.md.
+        { type: 'log', message: 'Run {{payload.run.id}} failed: {{payload.run.error.message}}' },
         { type: 'log', message: '{{payload.nothing}}' },
       ]),
     );
@@ -576,7 +577,16 @@ describe('the policy of a workspace', () => {
     expect(run_).toMatchObject({
       trigger: { type: 'error', runId },
       depth: 1,
-      stepsResultJson: [{ output: { message: `${runId}: template_error` } }, {}],
+      payload: {
+        run: {
+          id: runId,
+          workflowId: failing.id,
+          attempt: 1,
+          trigger: { type: 'manual' },
+          error: { code: 'template_error' },
+        },
+      },
+      stepsResultJson: [{ output: { message: expect.stringContaining(`Run ${runId} failed: `) as string } }, {}],
     });
     expect((await handled()).length).toBe(1);
   });
