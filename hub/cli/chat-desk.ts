@@ -19,6 +19,8 @@ type Status = 'open' | 'pending' | 'resolved' | 'closed';
 /** The inbox, as one member works in it: on this machine, or on a hub elsewhere. */
 export interface Desk {
   list: (view: InboxView, limit: number) => Promise<readonly InboxConversation[]>;
+  /** All members of the workspace. */
+  members: () => AsyncIterable<{ id: string; email: string }>;
   show: (id: string) => Promise<InboxConversation>;
   messages: (id: string, page: { limit: number; after?: string }) => Promise<readonly InboxMessage[]>;
   setStatus: (id: string, status: Status) => Promise<InboxConversation>;
@@ -80,6 +82,7 @@ async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, 
       if (as !== undefined) await acting('list', null);
       return (await inbox.list(agent, { view, limit })).data;
     },
+    members: () => everyPage((query) => identity.members.list(tenantId, query, 'agent')),
     show: (id) => inbox.show(agent, id),
     messages: async (id, page) => (await inbox.messages(agent, id, page)).data,
     async setStatus(id, status) {
@@ -100,29 +103,39 @@ async function localDesk({ identity, chat: { inbox } }: App, { workspace: name, 
 
 function remoteDesk({ client, tenantId }: RemoteHub): Desk {
   const of = (id: string) => ({ tenantId, id });
+  const members = () => everyPage((query) => client.call('listMembers', { params: { tenantId }, query }));
   return {
+    members,
     list: async (view, limit) =>
       (await client.call('listInboxConversations', { params: { tenantId }, query: { view, limit } })).data,
     show: (id) => client.call('getInboxConversation', { params: of(id) }),
     messages: async (id, query) => (await client.call('listInboxMessages', { params: of(id), query })).data,
     setStatus: (id, status) => client.call('updateInboxConversation', { params: of(id), body: { status } }),
     async assign(id, email) {
-      const userId = email === null ? null : await memberOf(client, tenantId, email);
+      const userId = email === null ? null : await memberOf(members(), email);
       return client.call('assignInboxConversation', { params: of(id), body: { userId } });
     },
     send: (id, body) => client.call('sendInboxMessage', { params: of(id), body }),
   };
 }
 
-/** @throws AppError `not_found`. */
-async function memberOf(client: RemoteHub['client'], tenantId: string, email: string): Promise<string> {
+interface Page<Item> {
+  data: readonly Item[];
+  meta: { nextCursor: string | null };
+}
+
+/** All items of a list, page by page. */
+async function* everyPage<Item>(read: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>) {
   let cursor: string | undefined;
   do {
-    const query = { limit: 100, ...(cursor === undefined ? {} : { cursor }) };
-    const { data, meta } = await client.call('listMembers', { params: { tenantId }, query });
-    const found = data.find((member) => member.email === email.toLowerCase());
-    if (found !== undefined) return found.id;
+    const { data, meta } = await read({ limit: 100, ...(cursor === undefined ? {} : { cursor }) });
+    yield* data;
     cursor = meta.nextCursor ?? undefined;
   } while (cursor !== undefined);
+}
+
+/** @throws AppError `not_found`. */
+async function memberOf(members: ReturnType<Desk['members']>, email: string): Promise<string> {
+  for await (const member of members) if (member.email === email.toLowerCase()) return member.id;
   throw new AppError('not_found', `${email} is no member of this workspace`);
 }

@@ -7,7 +7,7 @@ import { inbox as inboxContract } from '../../shared/contract/chat/inbox.ts';
 import { chatPeople as peopleContract } from '../../shared/contract/chat/people.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
 import { assertHubIsHere, withDesk } from './chat-desk.ts';
-import type { AsAgent } from './chat-desk.ts';
+import type { AsAgent, Desk } from './chat-desk.ts';
 import { follow } from './chat-follow.ts';
 import { messageLines } from './chat-lines.ts';
 import { actor, ArgumentError, checked, hubAddress, json, withApp, workspace } from './context.ts';
@@ -21,15 +21,27 @@ const as = () =>
     'on the machine of the hub: as which member, in the audit log; the first admin when left out',
   );
 
-const rowOf = (conversation: InboxConversation) => ({
+const rowOf = (conversation: InboxConversation, emails: ReadonlyMap<string, string>) => ({
   id: conversation.id,
   name: visibleLine(conversation.name).slice(0, 30),
   status: conversation.snoozedUntil === null ? conversation.status : 'snoozed',
   priority: conversation.priority,
-  assigned: conversation.assignedUserId === null ? '-' : conversation.assignedUserId.slice(-6),
+  assigned: conversation.assignedUserId === null ? '-' : (emails.get(conversation.assignedUserId) ?? '-'),
   unread: String(conversation.unreadCount),
   last: visibleLine(conversation.lastMessage?.content ?? '').slice(0, 50),
 });
+
+/** Email addresses of the assignees by their ids. Reads no member when nothing is assigned. */
+async function emailsOf(desk: Desk, conversations: readonly InboxConversation[]): Promise<Map<string, string>> {
+  const missing = new Set(conversations.flatMap(({ assignedUserId }) => assignedUserId ?? []));
+  const emails = new Map<string, string>();
+  if (missing.size === 0) return emails;
+  for await (const { id, email } of desk.members()) {
+    if (missing.delete(id)) emails.set(id, email);
+    if (missing.size === 0) break;
+  }
+  return emails;
+}
 
 /** A site as a browser names it; people copy it with a slash. @throws ArgumentError */
 function originOf(given: string): string {
@@ -102,8 +114,11 @@ export function addChatCommands(program: Command): void {
     .addOption(hubOption())
     .addOption(json())
     .action(async (options: AsAgent & { view: InboxView }) => {
-      const data = await withDesk(options, (desk) => desk.list(options.view, 50));
-      print(data, options.json, table(data.map(rowOf)));
+      const { data, emails } = await withDesk(options, async (desk) => {
+        const listed = await desk.list(options.view, 50);
+        return { data: listed, emails: await emailsOf(desk, listed) };
+      });
+      print(data, options.json, table(data.map((conversation) => rowOf(conversation, emails))));
     });
   one('show', 'show what was written, private notes included').action(async (id: string, options: AsAgent) => {
     const data = await withDesk(options, (desk) => desk.messages(id, { limit: 100 }));

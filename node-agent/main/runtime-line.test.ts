@@ -7,6 +7,10 @@ test.each([
   [{ time, event: 'connected', hub: 'https://hub.example.org', by: 'channel' }, 'connected to https://hub.example.org'],
   [{ time, event: 'settings', paused: true }, 'paused'],
   [{ time, event: 'disconnected', reason: 'x', retryInSeconds: 2 }, 'not connected: x; trying again in 2 s'],
+  [
+    { time, event: 'disconnected', reason: "The hub can't be reached.", retryInSeconds: 2 },
+    "not connected: The hub can't be reached; trying again in 2 s",
+  ],
   [{ time, event: 'of_tomorrow', who: 'ann', count: 2 }, 'of_tomorrow, who "ann", count 2'],
   [{ time, event: 'command', outcome: 'succeeded' }, 'command, outcome "succeeded"'],
 ])('an event of the runtime is told in words, with one time: %j', (event, text) => {

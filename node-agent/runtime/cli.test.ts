@@ -43,6 +43,19 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+test('status and doctor name files among what is allowed while a folder is shared', async () => {
+  expect((await say('status')).stdout).toContain('allowed    nothing\n');
+  const folder = join(home, 'shared');
+  mkdirSync(folder);
+  await say('share', folder);
+  await say('allow', 'screen');
+  expect((await say('status')).stdout).toContain('allowed    screen, files\n');
+  const checks = JSON.parse((await say('doctor', '--json')).stdout) as object[];
+  expect(checks).toContainEqual(expect.objectContaining({ check: 'allowed', detail: 'screen, files' }));
+  await say('deny', 'files');
+  expect((await say('status')).stdout).toContain('allowed    screen\n');
+});
+
 test('hosts adds to a list, and takes a host back only where it is removed', async () => {
   await say('hosts', '--private', '127.0.0.1:3000', '--block', 'ads.example');
   const added = await say('hosts', '--private', '127.0.0.1:4000');

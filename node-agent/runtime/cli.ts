@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { describeOrigin } from '../../shared/companion/origin-words.ts';
-import { inForce, isAllowed, powers } from '../../shared/companion/settings.ts';
+import { inForce, usablePowers } from '../../shared/companion/settings.ts';
 import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
@@ -122,7 +122,7 @@ program
     const folder = dataFolder();
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
     const [settings, running] = [inForce(own, folder.now()), await askStatus(folder)];
-    const allowed = powers.filter((power) => isAllowed(settings, power, Date.now()) && power !== 'files');
+    const allowed = usablePowers(settings, Date.now());
     const lines = [
       ...(problem === null ? [] : [`BROKEN     ${problem}`]),
       `paired     ${pairing === null ? 'no' : `${pairing.hub} (node ${pairing.nodeId})`}`,

@@ -326,7 +326,7 @@ export class DataFolder {
       join(this.path, 'settings.json'),
       value === undefined
         ? 'is broken: it is not JSON'
-        : `is broken at ${issue?.path.join('.') || 'its beginning'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
+        : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
       'until then every command is refused, also without a pause: mend it, or remove it and run outrigger-companion settings accept, which switches everything off.',
     );
   }

@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { inForce, isAllowed, powers } from '../../shared/companion/settings.ts';
+import { inForce, isAllowed, usablePowers } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
@@ -141,7 +141,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
       'warn',
       'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine; run the companion as another user',
     );
-  const allowed = powers.filter((power) => power !== 'files' && isAllowed(settings, power, Date.now()));
+  const allowed = usablePowers(settings, Date.now());
   add('allowed', 'ok', allowed.join(', ') || 'nothing');
   return checks;
 }

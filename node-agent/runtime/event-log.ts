@@ -59,7 +59,7 @@ export function describeEvent(event: ToldEvent): string {
     case 'connected':
       return `connected to ${event.hub}${event.by === 'channel' ? '' : ' by polls'}`;
     case 'disconnected':
-      return `not connected: ${visibleLine(event.reason)}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
+      return `not connected: ${visibleLine(event.reason).replace(/\.$/, '')}; trying again in ${event.retryInSeconds} s${event.times === undefined ? '' : ` (${event.times} times)`}`;
     case 'command':
       return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
     case 'settings':

@@ -3102,7 +3102,7 @@ export interface Policy {
   stepApprovalsNeedPerson: boolean;
   /** While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key */
   soleMemberMayDecideOwnRuns: boolean;
-  /** Runs with the failed run as its payload whenever a run fails */
+  /** Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing */
   errorWorkflowId: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
   retention: Retention | null;
@@ -3196,7 +3196,7 @@ export interface PutPolicy {
   stepApprovalsNeedPerson?: boolean;
   /** While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key */
   soleMemberMayDecideOwnRuns?: boolean;
-  /** Runs with the failed run as its payload whenever a run fails */
+  /** Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing */
   errorWorkflowId?: string | null;
   /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
   retention?: RetentionInput | null;
@@ -4673,7 +4673,7 @@ export interface Operations {
         clientId?: string;
         /** Files that were sent for this conversation and are in no message yet */
         attachmentIds?: string[];
-        /** `seq` of the newest message that you saw; the reply is refused once when there is a newer one */
+        /** `seq` of the newest message that you saw. The reply is refused whenever a colleague has written a newer one */
         lastSeenSeq?: number;
       };
     };

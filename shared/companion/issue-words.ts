@@ -10,6 +10,7 @@ export function problemOf(issue: Issue): string {
     case 'too_big':
       return `may have at most ${issue.maximum}${nounOf(issue.origin)}`;
     case 'too_small':
+      if (issue.minimum === 1 && issue.origin in nouns) return 'must not be empty';
       return `must have at least ${issue.minimum}${nounOf(issue.origin)}`;
     case 'invalid_format':
       return issue.format === 'uuid'
@@ -20,7 +21,7 @@ export function problemOf(issue: Issue): string {
     case 'invalid_type':
       return `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`;
     case 'unrecognized_keys':
-      return `has what is not known here: ${issue.keys.join(', ')}`;
+      return `has fields that are not known here: ${issue.keys.join(', ')}`;
     case 'custom':
       return issue.message;
     default:

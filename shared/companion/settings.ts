@@ -124,6 +124,10 @@ export function isAllowed(settings: LocalSettings, power: Power, now: number): b
   return isOn(settings, power) && (until === undefined || now < Date.parse(until));
 }
 
+/** Powers that can be used now: `files` only while a folder is shared. */
+export const usablePowers = (settings: LocalSettings, now: number): Power[] =>
+  powers.filter((power) => isAllowed(settings, power, now) && (power !== 'files' || settings.sharedFolders.length > 0));
+
 /** Switches a power, for good or until an instant. */
 export function setAllowed(settings: LocalSettings, power: Power, allowed: boolean, until?: string): void {
   if (power === 'system' || power === 'browser' || power === 'files') settings[power].allowed = allowed;

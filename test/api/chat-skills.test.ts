@@ -119,6 +119,11 @@ test('the specified names and the earlier ones reach the same conversation, and 
   expect(await assign({ assigneeId: userId })).toMatchObject({ output: { assignedUserId: userId } });
   expect(await assign({ userId: null })).toMatchObject({ output: { assignedUserId: null } });
   await expect(assign({})).rejects.toMatchObject({ status: 400, details: [{ path: 'body.input.assigneeId' }] });
+  for (const field of ['assigneeId', 'userId'])
+    expect(await assign({ [field]: id })).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining(`input.${field} must be a member of this workspace`) as string },
+    });
 });
 
 test('the catalog and a saved workflow name the specified fields', async () => {

@@ -330,6 +330,8 @@ describe('people', () => {
     expect([wrong.status, wrong.headers.get('set-cookie')]).toEqual([401, null]);
     expect(wrong.text).toContain('The email address or the password is wrong.');
     expect(wrong.text).toContain('name="to" value="/voice"');
+    expect(wrong.text).toContain(`value="${email}"`);
+    expect((await enter({ email: 'a"><b>@example.org' })).text).toContain('value="a&quot;&gt;&lt;b&gt;@example.org"');
     expect((await enter({}, 'https://evil.example')).status).toBe(403);
     const asked = await send(hub.url, 'GET', '/sign-in?to=%2Fvoice%22%3E');
     expect(asked.text).toContain('name="to" value="/"');

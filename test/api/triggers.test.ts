@@ -96,6 +96,28 @@ describe('schedules', () => {
     expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
   });
 
+  test('a workflow whose time has passed can be changed and run, and needs a new time to be switched on', async () => {
+    const workflow = await create({
+      type: 'schedule',
+      schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() },
+    });
+    const params = { id: workflow.id };
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
+    const change = (body: object) => workspace.api.call('updateAutomationWorkflow', { params, body });
+    expect(await change({ name: 'renamed', active: true })).toMatchObject({ active: true, nextRunAt: null });
+    expect(await change({ stepsJson: [{ type: 'log', message: 'by hand' }] })).toMatchObject({ name: 'renamed' });
+    await workspace.api.call('runAutomationWorkflow', { params });
+    await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(2);
+    const isRefused = { status: 400, details: [{ path: 'body.triggerJson.schedule.at' }] };
+    await expect(change({ triggerJson: workflow.triggerJson })).rejects.toMatchObject(isRefused);
+    await change({ active: false });
+    await expect(change({ active: true })).rejects.toMatchObject(isRefused);
+    const at = new Date(Date.now() + 60_000).toISOString();
+    expect(
+      await change({ active: true, triggerJson: { type: 'schedule', schedule: { kind: 'at', at } } }),
+    ).toMatchObject({ active: true, nextRunAt: at });
+  });
+
   test.each([
     ['skip', 0],
     ['last', 1],
@@ -538,7 +560,8 @@ describe('the policy of a workspace', () => {
     const handler = await own.api.call(
       'createAutomationWorkflow',
       stepsOf([
-        { type: 'log', message: '{{payload.run.id}}: {{payload.run.error.code}}' },
+        // The example of docs/workflows.md.
+        { type: 'log', message: 'Run {{payload.run.id}} failed: {{payload.run.error.message}}' },
         { type: 'log', message: '{{payload.nothing}}' },
       ]),
     );
@@ -554,7 +577,16 @@ describe('the policy of a workspace', () => {
     expect(run_).toMatchObject({
       trigger: { type: 'error', runId },
       depth: 1,
-      stepsResultJson: [{ output: { message: `${runId}: template_error` } }, {}],
+      payload: {
+        run: {
+          id: runId,
+          workflowId: failing.id,
+          attempt: 1,
+          trigger: { type: 'manual' },
+          error: { code: 'template_error' },
+        },
+      },
+      stepsResultJson: [{ output: { message: expect.stringContaining(`Run ${runId} failed: `) as string } }, {}],
     });
     expect((await handled()).length).toBe(1);
   });

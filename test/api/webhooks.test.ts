@@ -201,6 +201,10 @@ describe('a webhook', () => {
       body: { description: 'to the ledger', events: ['visitor.created', 'visitor.created', 'csat.submitted'] },
     });
     expect(changed).toMatchObject({ description: 'to the ledger', events: ['visitor.created', 'csat.submitted'] });
+    await expect(api.call('updateWebhook', { params, body: {} })).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('give at least one of url, events, description, active') as string,
+    });
     const tables = await hub.database.query(
       `SELECT row_to_json(w)::text AS row FROM webhooks w UNION ALL SELECT row_to_json(a)::text FROM audit_log a`,
     );

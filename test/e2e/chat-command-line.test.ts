@@ -68,7 +68,9 @@ test('conversations are listed, followed, answered, assigned and closed on a ter
   expect(await ended).toBe(0);
 
   expect((await chat('assign', id, 'ann@example.org')).stdout).toBe(`${id} is assigned to ann@example.org\n`);
-  expect((await chat('list', '--view', 'mine', '--as', 'ann@example.org')).stdout).toContain(id);
+  expect((await chat('list', '--view', 'mine', '--as', 'ann@example.org')).stdout).toMatch(
+    new RegExp(`${id}.*ann@example\\.org`),
+  );
   expect((await chat('close', id)).stdout).toBe(`${id} is closed\n`);
   expect(await chat('reply', id, 'late')).toEqual({
     code: 1,

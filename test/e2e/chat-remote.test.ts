@@ -98,7 +98,7 @@ test('an agent signs in, works in the inbox of the hub as themselves, and signs 
   expect(await ended).toBe(0);
 
   expect((await chat('assign', id, email)).stdout).toBe(`${id} is assigned to ${email}\n`);
-  expect((await chat('list', '--view', 'mine')).stdout).toContain(id);
+  expect((await chat('list', '--view', 'mine')).stdout).toMatch(new RegExp(`${id}.*${email}`));
   expect((await chat('resolve', id)).stdout).toBe(`${id} is resolved\n`);
   expect((await chat('show', id)).stdout).toMatch(/visitor: Anybody\?\n.*agent: Me\.\n/);
   const { data } = await scene.workspace.session.call('listMembers', {

@@ -116,3 +116,11 @@ test('every list of a request body that is checked entry by entry has a greatest
   for (const operation of operations) if (operation.body !== undefined) walk(operation.body, operation.id, new Set());
   expect(unbounded).toEqual([]);
 });
+
+test('a wrong choice and a wrong type are refused in the words of all others', () => {
+  const query = z.object({ status: z.enum(['on', 'off']), count: z.number() });
+  expect(refusalOf(() => parsePart('query', query, { status: 'x', count: 'y' })).details).toEqual([
+    { path: 'query.status', message: 'must be one of on, off' },
+    { path: 'query.count', message: 'must be a number' },
+  ]);
+});

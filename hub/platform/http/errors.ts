@@ -1,5 +1,6 @@
 import type { Response } from 'express';
 import type { z } from 'zod';
+import { problemOf } from '../../../shared/companion/issue-words.ts';
 import { unknownField } from '../../../shared/contract/common.ts';
 import type { errorBody } from '../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
@@ -119,7 +120,11 @@ function describeIssues(
       );
     else if (issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined)
       details.push({ path, message: issue.message.startsWith('is required') ? issue.message : 'is required' });
-    else details.push({ path, message: issue.message });
+    else
+      details.push({
+        path,
+        message: /^Invalid (option|input)\b/.test(issue.message) ? problemOf(issue) : issue.message,
+      });
   }
   return { details, count };
 }

@@ -1,10 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../../../test/fixtures/until.ts';
 import { Database } from '../db/database.ts';
 import { migrateDatabase } from '../db/migrate.ts';
+import { processStart } from '../process-identity.ts';
 import { readPostgresUrl, startPostgresServer } from './server.ts';
 
 let home: string;
@@ -12,7 +14,40 @@ beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'outrigger-server-'));
 });
 afterEach(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
-const start = () => startPostgresServer({ home, onNotice: () => undefined, settings: { fsync: 'off' } });
+const start = (onNotice: (message: string) => void = () => undefined) =>
+  startPostgresServer({ home, onNotice, settings: { fsync: 'off' } });
+
+/** The process id of the running server, from its pid file; undefined while there is none. */
+function serverPid(): number | undefined {
+  try {
+    const pid = Number(readFileSync(join(home, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+    return pid > 0 && processStart(pid) !== null ? pid : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ends the server like a crash. Returns the process id. */
+function crash(): number {
+  const pid = serverPid();
+  if (pid === undefined) throw new Error('no server is running');
+  process.kill(pid, 'SIGQUIT');
+  return pid;
+}
+
+/** PostgreSQL refuses to start on a data folder that other users can write to. */
+const refuseStarts = () => chmodSync(join(home, 'postgres/data'), 0o777);
+const allowStarts = () => chmodSync(join(home, 'postgres/data'), 0o700);
+const refusedStarts = () =>
+  readFileSync(join(home, 'postgres/postgres.log'), 'utf8').match(/FATAL: .*invalid permissions/g)?.length ?? 0;
+
+const answers = async (url: string) => {
+  try {
+    return (await sign(url, (client) => client.query('SELECT 1'))).rowCount === 1;
+  } catch {
+    return false;
+  }
+};
 
 async function sign<Result>(url: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url });
@@ -77,6 +112,64 @@ async function expectNoPower(url: string): Promise<void> {
 }
 
 describe('the embedded database', () => {
+  test('starts again after a second crash during recovery', async () => {
+    await using server = await start();
+    const first = crash();
+    await until(
+      () => ![undefined, first].includes(serverPid()),
+      () => 'the server was not started again',
+    );
+    const second = crash();
+    await until(
+      () => ![undefined, second].includes(serverPid()),
+      () => 'the server did not start after the second crash',
+    );
+    await expect.poll(() => answers(server.url), { timeout: 20_000 }).toBe(true);
+  });
+
+  test('is tried again until it starts, with one notice for each cause', { timeout: 30_000 }, async () => {
+    const notices: string[] = [];
+    await using server = await start((message) => notices.push(message));
+    refuseStarts();
+    crash();
+    await until(
+      () => refusedStarts() >= 3,
+      () => `only ${refusedStarts()} tries: ${notices.join('; ')}`,
+    );
+    allowStarts();
+    await until(
+      () => answers(server.url),
+      () => `the server did not start again: ${notices.join('; ')}`,
+    );
+    await expect.poll(() => notices.at(-1)).toBe('The embedded database is running again');
+    expect(notices.filter((notice) => notice.includes('did not start'))).toEqual([
+      expect.stringMatching(
+        /^The embedded database did not start: FATAL: .* has invalid permissions \(log: .*\); trying again$/,
+      ),
+    ]);
+  });
+
+  test('stays stopped when it is disposed while it is tried again', async () => {
+    const notices: string[] = [];
+    {
+      await using server = await start((message) => notices.push(message));
+      refuseStarts();
+      crash();
+      await until(
+        () => refusedStarts() >= 2,
+        () => notices.join('; '),
+      );
+      await server[Symbol.asyncDispose]();
+      allowStarts();
+    }
+    expect(serverPid()).toBeUndefined();
+    notices.length = 0;
+    await using server = await start((message) => notices.push(message));
+    expect(await answers(server.url)).toBe(true);
+    // Nothing of the disposed server was left to wait for.
+    expect(notices).toEqual([]);
+  });
+
   test('is used by a role that owns the tables and is no superuser', async () => {
     await using server = await start();
     expect(readPostgresUrl(home)).toBe(server.url);

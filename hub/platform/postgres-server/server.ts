@@ -1,17 +1,18 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
-import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { z } from 'zod';
 import { AppError } from '../../../shared/errors.ts';
 import { readStateFile, writeStateFile } from '../state-file.ts';
+import { accessFile, database, freePort, storedAccess, urlOf } from './access.ts';
+import type { Access } from './access.ts';
 import { findPostgresPrograms } from './binaries.ts';
 import type { PostgresPrograms } from './binaries.ts';
 import { clusterBase, initialise, superuser } from './cluster-folder.ts';
+import { fatalLine } from './fatal-line.ts';
 import { hubUser, prepareDatabase } from './hub-role.ts';
 import { endLeftOver } from './left-over.ts';
 
@@ -32,9 +33,11 @@ export interface PostgresServer extends AsyncDisposable {
   superuserUrl: string;
 }
 
-const database = 'outrigger';
 const readyDeadlineMs = 60_000;
 const stopDeadlineMs = 20_000;
+/** Delays between attempts to start double from the first to the second value. */
+const minRetryMs = 100;
+const maxRetryMs = 30_000;
 const maxLogBytes = 10 * 1024 * 1024;
 
 const settings = {
@@ -70,18 +73,6 @@ code=$?
 kill $watch 2>/dev/null
 exit $code`;
 
-/** Where this installation's server listens and how to sign in; kept so that the command line finds a running one. */
-const storedAccess = z.object({
-  port: z.int().min(1).max(65_535),
-  /** The superuser's. */
-  password: z.string().min(1),
-  /** The hub's; missing in data folders of earlier versions, whose hub was the superuser. */
-  hubPassword: z.string().min(1).optional(),
-});
-type Access = Required<z.output<typeof storedAccess>>;
-
-const accessFile = (home: string) => join(home, 'postgres.json');
-
 /** The address of the embedded server of a data folder, as it was last started; null when there was none. */
 export function readPostgresUrl(home: string): string | null {
   const known = readStateFile(accessFile(home), storedAccess);
@@ -93,7 +84,7 @@ export function readPostgresUrl(home: string): string | null {
 
 /**
  * Starts the embedded server of a data folder: a new one in about two seconds, one that exists in a fraction of one, also after
- * whatever killed it before. While it runs it is started again when it dies.
+ * whatever killed it before. A server that dies is restarted, with retries until it starts.
  * @throws AppError with one line when it can't be started.
  */
 export async function startPostgresServer(options: PostgresServerOptions): Promise<PostgresServer> {
@@ -137,8 +128,11 @@ class Server implements PostgresServer {
   readonly #options: PostgresServerOptions;
   #guard: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #stopping = false;
+  readonly #stop = new AbortController();
   #wasReady = false;
+  #revival: Promise<void> = Promise.resolve();
+  /** Size of the log file before the last attempt to start. */
+  #attemptOffset = 0;
 
   constructor(programs: PostgresPrograms, data: string, log: string, access: Access, options: PostgresServerOptions) {
     this.#programs = programs;
@@ -150,37 +144,45 @@ class Server implements PostgresServer {
     this.superuserUrl = urlOf(access.port, superuser, access.password);
   }
 
+  /** @throws AppError with one line when the server does not start. */
   async start(): Promise<void> {
     const deadline = performance.now() + readyDeadlineMs;
-    let backoffMs = 100;
-    for (;;) {
-      this.#spawn();
-      const outcome = await this.#ready(deadline);
-      if (outcome === 'ready') return;
-      await this.#end();
-      // After a kill the old backends hold the shared memory for a moment.
-      if (
-        performance.now() + backoffMs > deadline ||
-        !/pre-existing shared memory|lock file|could not bind/.test(this.#logTail())
-      ) {
-        throw new AppError(
-          'unavailable',
-          `The embedded database did not start: ${this.#logTail().split('\n').at(-1) ?? 'no reason given'} (log: ${this.#log})`,
-        );
+    for (let retryMs = minRetryMs; ; retryMs = Math.min(retryMs * 2, 2_000)) {
+      try {
+        await this.#attempt();
+        return;
+      } catch (error) {
+        // After a kill the old backends hold the shared memory for a moment.
+        const passes = /pre-existing shared memory|lock file|could not bind/.test(this.#logOfAttempt());
+        if (!passes || performance.now() + retryMs > deadline) throw error;
       }
-      await delay(backoffMs);
-      backoffMs = Math.min(backoffMs * 2, 2_000);
+      await delay(retryMs);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping = true;
+    this.#stop.abort();
     await this.#end();
+    await this.#revival;
+  }
+
+  /** Starts the server once. Ends the process when it does not become ready. @throws AppError with one line. */
+  async #attempt(): Promise<void> {
+    try {
+      this.#spawn();
+      const problem = await this.#ready();
+      if (problem === null) return;
+      throw new AppError('unavailable', `The embedded database did not start: ${problem} (log: ${this.#log})`);
+    } catch (error) {
+      await this.#end();
+      throw error;
+    }
   }
 
   #spawn(): void {
     if (existsSync(this.#log) && statSync(this.#log).size > maxLogBytes) renameSync(this.#log, `${this.#log}.1`);
     const log = openSync(this.#log, 'a', 0o600);
+    this.#attemptOffset = fstatSync(log).size;
     const flags = Object.entries({ ...settings, ...this.#options.settings }).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
@@ -202,19 +204,39 @@ class Server implements PostgresServer {
       guard.once('exit', () => done());
       guard.once('error', () => done());
     });
-    void this.#exited.then(() => this.#revive(guard));
+    void this.#exited.then(() => {
+      if (this.#wasReady && this.#guard === guard) this.#revival = this.#revive();
+    });
   }
 
-  async #revive(guard: ChildProcess): Promise<void> {
-    if (this.#stopping || this.#guard !== guard || !this.#wasReady) return;
+  /** Retries until the server is ready or this object is disposed. Causes such as a full disk can be temporary. */
+  async #revive(): Promise<void> {
+    const { signal } = this.#stop;
+    const reported = new Set<string>();
     this.#wasReady = false;
     this.#options.onNotice('The embedded database died; starting it again');
-    await this.start().catch((error: Error) => this.#options.onNotice(error.message));
+    for (let retryMs = minRetryMs; !signal.aborted; retryMs = Math.min(retryMs * 2, maxRetryMs)) {
+      try {
+        await this.#attempt();
+        if (reported.size > 0) this.#options.onNotice('The embedded database is running again');
+        return;
+      } catch (error) {
+        const { message } = error as Error;
+        // The same cause can contain different process ids.
+        const cause = message.replace(/\d+/g, '#');
+        if (!signal.aborted && !reported.has(cause)) this.#options.onNotice(`${message}; trying again`);
+        reported.add(cause);
+      }
+      await delay(retryMs, undefined, { signal }).catch(() => undefined);
+    }
   }
 
-  async #ready(deadline: number): Promise<'ready' | 'exited'> {
+  /** Waits until the server accepts connections and has the hub's database. Returns null, or the problem in one line. */
+  async #ready(): Promise<string | null> {
     const guard = this.#guard;
     const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;
+    let deadline = performance.now() + readyDeadlineMs;
+    let problem = 'it does not answer';
     while (runs() && performance.now() < deadline) {
       const client = new Client({
         connectionString: urlOf(this.#access.port, superuser, this.#access.password, 'postgres'),
@@ -229,20 +251,24 @@ class Server implements PostgresServer {
           hubPassword: this.#access.hubPassword,
         });
         this.#wasReady = true;
-        return 'ready';
+        return null;
       } catch (error) {
-        if ((error as { code?: string }).code === '28P01')
+        const { code, message } = error as { code?: string; message: string };
+        if (code === '28P01')
           throw new AppError(
             'unavailable',
             `The embedded database refuses the password in postgres.json of the data folder; put the right file back.`,
             { cause: error },
           );
+        // cannot_connect_now: PostgreSQL starts or recovers. Ending a long recovery would repeat it from the beginning.
+        if (code === '57P03') deadline = performance.now() + readyDeadlineMs;
+        problem = message;
         await delay(20);
       } finally {
         await client.end().catch(() => undefined);
       }
     }
-    return 'exited';
+    return runs() ? problem : fatalLine(this.#logOfAttempt());
   }
 
   async #end(): Promise<void> {
@@ -261,36 +287,12 @@ class Server implements PostgresServer {
       process.kill(-guard.pid, 'SIGKILL');
   }
 
-  #logTail(): string {
+  /** The output of the server since the last attempt to start it. */
+  #logOfAttempt(): string {
     try {
-      return readFileSync(this.#log, 'utf8').trim().slice(-2_000);
+      return readFileSync(this.#log).subarray(this.#attemptOffset).toString('utf8').trim();
     } catch {
       return '';
     }
   }
-}
-
-function urlOf(port: number, user: string, password: string, name = database): string {
-  return `postgres://${user}:${encodeURIComponent(password)}@127.0.0.1:${port}/${name}`;
-}
-
-/**
- * The wanted port if it is free, else another one. It lies below the range from which systems choose the local ports of outgoing
- * connections (32768 and above), so that none of them has it when PostgreSQL restarts after a crash.
- */
-async function freePort(wanted: number | undefined): Promise<number> {
-  const listen = (port: number) =>
-    new Promise<number | null>((done) => {
-      const probe = createServer();
-      probe.once('error', () => done(null));
-      probe.listen(port, '127.0.0.1', () => {
-        const address = probe.address();
-        probe.close(() => done(typeof address === 'object' && address !== null ? address.port : null));
-      });
-    });
-  let port = wanted === undefined ? null : await listen(wanted);
-  for (let tries = 0; port === null && tries < 20; tries += 1) port = await listen(randomInt(20_000, 32_000));
-  port ??= await listen(0);
-  if (port === null) throw new AppError('unavailable', 'No free port for the embedded database.');
-  return port;
 }

@@ -95,7 +95,10 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
           tx,
           context.tenantId,
           conversationId,
-          { userId: assigneeId ?? userId ?? null },
+          {
+            userId: assigneeId ?? userId ?? null,
+            field: assigneeId === undefined ? 'input.userId' : 'input.assigneeId',
+          },
           actorOf(context),
           context.depth + 1,
         );

@@ -97,7 +97,9 @@ export const putPolicyBody = named(
     errorWorkflowId: id
       .nullable()
       .default(null)
-      .describe('Runs with the failed run as its payload whenever a run fails'),
+      .describe(
+        'Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing',
+      ),
     retention: retention
       .nullable()
       .default(null)

@@ -202,7 +202,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
     summary: 'Reply, or leave a private note',
     description:
-      'With `lastSeenSeq` a reply is refused once as `newer_reply` when a colleague has replied since; send it again with the new one. A reply ends your draft.',
+      'With `lastSeenSeq` a reply is refused as `newer_reply` when a colleague has replied since. Read that reply, and send yours with the `seq` of the newest message as `lastSeenSeq`. A reply ends your draft.',
     params: oneInWorkspace,
     body: z
       .strictObject({
@@ -216,7 +216,9 @@ export const inbox = defineResource({
           .int()
           .min(0)
           .optional()
-          .describe('`seq` of the newest message that you saw; the reply is refused once when there is a newer one'),
+          .describe(
+            '`seq` of the newest message that you saw. The reply is refused whenever a colleague has written a newer one',
+          ),
       })
       .refine(contentOrFiles, needsContent),
     response: inboxMessage,

@@ -28,6 +28,7 @@ export const nodes = defineResource({
     method: 'GET',
     path: '/v1/automations/nodes',
     summary: 'List companion nodes',
+    description: 'Revoked nodes are listed only with `status=revoked`.',
     query: listQuery.extend({ status: z.enum(nodeStatuses).optional() }),
     response: page(node),
   },

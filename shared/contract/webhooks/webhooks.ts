@@ -150,12 +150,17 @@ export const webhooks = defineResource({
     summary: 'Change a webhook, or switch it on or off',
     description: `While it is off no event is written for it; what was written before is kept for ${deliveryDays} days and goes on when it is switched on.`,
     params,
-    body: z.strictObject({
-      url: url.optional(),
-      events: events.optional(),
-      description: description.optional(),
-      active: z.boolean().optional().describe('Whether events are sent; true also clears `disabledReason`'),
-    }),
+    body: z
+      .strictObject({
+        url: url.optional(),
+        events: events.optional(),
+        description: description.optional(),
+        active: z.boolean().optional().describe('Whether events are sent; true also clears `disabledReason`'),
+      })
+      .refine(
+        (body) => Object.values(body).some((value) => value !== undefined),
+        'give at least one of url, events, description, active',
+      ),
     response: webhook,
   },
   deleteWebhook: {

@@ -12,7 +12,7 @@ import type { Secrets } from '../../../platform/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
-import { assertFilter, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
+import { assertFilter, assertFires, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { authorsOfSteps, withoutSteps } from './step-authors.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
@@ -52,6 +52,7 @@ export async function createWorkflow(
 ): Promise<WorkflowRow> {
   assertSizes(body);
   assertFilter(body.triggerJson);
+  if (body.active) assertFires(body.triggerJson);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
   const content = contentOf(
     deps.secrets,
@@ -131,10 +132,13 @@ export async function changeWorkflow(
   const limits = body.limits === undefined ? before.limits : body.limits;
   // A schedule that goes on as it was keeps its next fire; every other one begins now.
   const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
+  const active = body.active ?? before.active;
+  // A time that has passed stays valid until the trigger is sent or the workflow is activated.
+  if (active && (body.triggerJson !== undefined || !before.active)) assertFires(trigger);
   const content = contentOf(
     deps.secrets,
     body.name ?? before.name,
-    body.active ?? before.active,
+    active,
     trigger,
     body.stepsJson ?? before.steps,
     limits,
@@ -147,7 +151,7 @@ export async function changeWorkflow(
   else await joinToken(tx, tenantId, id, content);
   const earlier = await findVersion(tx, tenantId, id, before.version);
   const isDefined = [body.triggerJson, body.stepsJson, body.limits, body.inputs].some((part) => part !== undefined);
-  const isActivated = content.active && !before.active;
+  const isActivated = active && !before.active;
   const updated = await updateWorkflow(tx, before, content, {
     changedBy: caller.actor,
     definedBy: isDefined ? caller.actor : (earlier?.definedBy ?? null),

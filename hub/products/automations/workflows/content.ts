@@ -59,7 +59,13 @@ export function assertFilter(trigger: Trigger): void {
   }
 }
 
-/** @throws AppError `workflow_invalid` for a schedule that never fires. */
+/** @throws AppError `workflow_invalid` for a schedule that never fires from now on. */
+export function assertFires(trigger: Trigger): void {
+  const schedule = scheduleOf(trigger);
+  const problem = schedule === null ? null : scheduleProblem(schedule, new Date());
+  if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
+}
+
 export function contentOf(
   secrets: Secrets,
   name: string,
@@ -73,10 +79,6 @@ export function contentOf(
 ): WorkflowContent {
   const schedule = scheduleOf(trigger);
   const now = new Date();
-  if (schedule !== null && keptNextRunAt === null && active) {
-    const problem = scheduleProblem(schedule, now);
-    if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
-  }
   const nextRunAt = schedule === null || !active ? null : (keptNextRunAt ?? firstFire(schedule, now));
   const common = {
     name,

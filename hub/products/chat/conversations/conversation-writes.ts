@@ -148,13 +148,18 @@ export class ConversationWriter {
   /**
    * Assigns a conversation, or takes it back.
    * @param from who must have it now, null for nobody; undefined for whoever.
+   * @param field what the caller calls `userId`, for errors.
    * @throws AppError `not_found`, `assignment_conflict`, `validation_failed` for somebody who is no member.
    */
   async assign(
     tx: Transaction,
     tenantId: string,
     id: string,
-    { userId, from }: { userId: string | null; from?: string | null | undefined },
+    {
+      userId,
+      from,
+      field = 'body.userId',
+    }: { userId: string | null; from?: string | null | undefined; field?: string },
     actor: ChatActor,
     depth = 0,
   ): Promise<ChangedConversation> {
@@ -172,8 +177,8 @@ export class ConversationWriter {
     const assignee = userId === null ? null : await findMember(tx, userId);
     if (assignee === undefined) {
       const message = `must be a member of this workspace; ${userId} is none`;
-      throw new AppError('validation_failed', `body.userId ${message}.`, {
-        details: [{ path: 'body.userId', message }],
+      throw new AppError('validation_failed', `${field} ${message}.`, {
+        details: [{ path: field, message }],
       });
     }
     const { rows } = await tx.query<ConversationRow>(

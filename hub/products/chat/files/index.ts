@@ -1,3 +1,4 @@
+export { reasonOfUnsupported } from './damaged.ts';
 export { FileBlobs } from './file-blobs.ts';
 export { foldFileRoom } from './file-room.ts';
 export { IncomingFiles } from './incoming.ts';

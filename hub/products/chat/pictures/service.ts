@@ -7,6 +7,7 @@ import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
+import { reasonOfUnsupported } from '../files/index.ts';
 import type { FileBlobs, FileJudge } from '../files/index.ts';
 import { pictureSize } from './picture-size.ts';
 
@@ -62,7 +63,11 @@ export class MemberPictures {
   ): Promise<StoredPicture> {
     const { db, fileBlobs, judge } = this.#deps;
     const { tenantId, userId, actor } = owner;
-    const { contentType, bytes } = await judge.judge(given, signal);
+    const { contentType, bytes } = await judge.judge(given, signal).catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'unsupported_media_type')
+        throw refused(reasonOfUnsupported(error.message));
+      throw error;
+    });
     if (!contentTypes.includes(contentType)) throw refused(`This file is ${contentType}.`);
     const size = pictureSize(contentType, bytes);
     if (size === null) throw refused('This picture is damaged: it names no size.');

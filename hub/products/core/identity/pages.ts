@@ -24,13 +24,13 @@ function renderSignInPage(code: string, to: string): string {
 }
 
 /** The page for whoever has a password, or no link yet; `message` says why nobody is signed in, or is empty. */
-function renderPasswordPage(message: string, to: string): string {
+function renderPasswordPage(message: string, to: string, email = ''): string {
   return pageOf(
     'Sign in to Outrigger',
     `<h1>Sign in to Outrigger</h1>
 ${message === '' ? '' : `<p role="alert" class="failed">${shownText(message)}</p>`}
 <form method="post" action="/sign-in">${hidden('to', to)}
-<p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required></p>
+<p><label for="email">Email</label><input id="email" name="email" type="email" autocomplete="username" maxlength="254" required value="${escapeHtml(email)}"></p>
 <p><label for="password">Password</label><input id="password" name="password" type="password" autocomplete="current-password" maxlength="256" required></p>
 <p><button>Sign in</button></p></form>
 <p><a href="/forgot-password">Forgot your password?</a></p>
@@ -77,7 +77,7 @@ export const signInPages = (identity: Identity): Page[] => [
         return {
           status: error.status,
           headers: formHeaders,
-          html: renderPasswordPage(error.message, seeOther),
+          html: renderPasswordPage(error.message, seeOther, textOf(email).slice(0, 254)),
         };
       }
     },
