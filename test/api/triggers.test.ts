@@ -5,6 +5,7 @@ import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { makeSchedulesDue, setNextFire, storeCronExpression } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -35,8 +36,7 @@ async function refused(triggerJson: Record<string, unknown>, extra: Record<strin
   return body;
 }
 /** Lets the time of a schedule come, or be long past. */
-const becomeDue = (id: string, ago: string) =>
-  hub.database.query(`update workflows set next_run_at = now() - $2::interval where id = $1`, [id, ago]);
+const becomeDue = (id: string, ago: string) => makeSchedulesDue(hub.database, [id], ago);
 
 describe('schedules', () => {
   test.each(['schedule', 'heartbeat'])(
@@ -127,7 +127,7 @@ describe('schedules', () => {
     );
     expect(fire?.run_id).toBe((await runsOf(workflow.id))[0]?.id);
     // As if another process had looked at the very same time and come late.
-    await hub.database.query('update workflows set next_run_at = $2 where id = $1', [workflow.id, fire?.fire_at]);
+    await setNextFire(hub.database, workflow.id, fire?.fire_at as Date);
     await expect
       .poll(
         async () =>
@@ -459,10 +459,7 @@ describe('limits of a workflow', () => {
 
   test('a schedule that can not be reckoned any more holds up no other', async () => {
     const broken = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * *' } });
-    await hub.database.query(
-      `update workflows set trigger = jsonb_set(trigger, '{schedule,cron}', '"nonsense"') where id = $1`,
-      [broken.id],
-    );
+    await storeCronExpression(hub.database, broken.id, 'nonsense');
     const sound = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
     await Promise.all([becomeDue(broken.id, '2 seconds'), becomeDue(sound.id, '1 second')]);
     await expect.poll(async () => (await runsOf(sound.id)).length).toBe(1);
