@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { importTable } from './architecture/import-table.ts';
 import { findCycle, importsOf } from './architecture/imports.ts';
-import { lengthProblem } from './architecture/length.ts';
 import { refusal, rules } from './architecture/rules.ts';
 import { slowPatternsIn } from './architecture/slow-patterns.ts';
 import { ambiguousNames, statementsOf } from './architecture/statements.ts';
@@ -72,30 +71,6 @@ describe('the import table', () => {
       ),
     ).toEqual([]);
   });
-});
-
-describe('the length of a file', () => {
-  test('is over 300 lines only for a reason that it tells', () => {
-    expect(files.flatMap((file) => lengthProblem(file) ?? [])).toEqual([]);
-  });
-
-  const lines = (count: number) => 'one();\n'.repeat(count);
-  test.each([
-    ['a file without a reason', lines(301), true],
-    ['a reason that is no comment', `${lines(300)}export const y = 'Over 300 lines: it is data.';\n`, true],
-    ['a reason in a comment', `/** Over 300 lines: it is data. */\n${lines(300)}`, false],
-    ['300 lines', lines(300), false],
-  ])('catches what it must of %s', (_what, text, isTooLong) => {
-    const problem = lengthProblem({ path: 'hub/planted.ts', text });
-    expect(problem).toEqual(isTooLong ? expect.stringContaining('hub/planted.ts has 301 lines') : null);
-  });
-
-  test.each(['hub/planted.test.ts', 'test/planted.ts', 'shared/client/operations.ts'])(
-    'does not matter of %s',
-    (path) => {
-      expect(lengthProblem({ path, text: lines(301) })).toBeNull();
-    },
-  );
 });
 
 describe('a statement in SQL', () => {

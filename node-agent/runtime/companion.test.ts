@@ -181,3 +181,99 @@ test('commands that are too large for one answer are taken one at a time', { tim
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+/** A companion whose hub hands out commands, as JSON, in its first answer. */
+async function runWithCommands(
+  commands: string[],
+  options: Partial<ConstructorParameters<typeof Companion>[0]>,
+  until: (reported: Map<string, { status?: string; error?: { code?: string } }>) => boolean,
+) {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-commands-'));
+  const reported = new Map<string, { status?: string; error?: { code?: string } }>();
+  let isHandedOut = false;
+  const hub = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://hub');
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      response.setHeader('content-type', 'application/json');
+      if (url.pathname.endsWith('/result')) {
+        const id = url.pathname.split('/').at(-2) as string;
+        reported.set(id, JSON.parse(text) as object);
+        response.end(JSON.stringify({ id }));
+        return;
+      }
+      const isPoll = url.searchParams.has('max') && Number(url.searchParams.get('max')) >= commands.length;
+      const list = isPoll && !isHandedOut ? commands.join(',') : '';
+      isHandedOut ||= isPoll;
+      response.end(`{"commands":[${list}],"withdrawn":[],"hub":{"pollSeconds":1,"heartbeatSeconds":300}}`);
+    });
+  });
+  await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+  const stop = new AbortController();
+  try {
+    const identity = {
+      nodeId: randomUUID(),
+      deviceSecret: 'x',
+      hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+      pairedAt: '2026-01-01T00:00:00Z',
+    };
+    const data = new DataFolder(folder);
+    const run = new Companion({
+      folder: data,
+      identity,
+      signal: stop.signal,
+      onEvent: () => undefined,
+      ...options,
+    }).run();
+    await vi.waitUntil(() => until(reported), { timeout: 20_000 });
+    stop.abort();
+    await run;
+    return reported;
+  } finally {
+    stop.abort();
+    hub.closeAllConnections();
+    hub.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+
+test.each([
+  ['an argument that is no text', '"system.run"', '{"argv":[{"toString":1}]}'],
+  ['an argument that nests too deep', '"system.run"', `{"argv":[${deep}]}`],
+  ['an unknown type with an input that nests too deep', '"node.unknown"', `{"field":${deep}}`],
+])(
+  'a command with %s fails with invalid_input, and the next one is carried out',
+  { timeout: 30_000 },
+  async (_what, type, input) => {
+    const [malformed, ping] = [randomUUID(), randomUUID()];
+    const reported = await runWithCommands(
+      [`{"id":"${malformed}","type":${type},"input":${input}}`, `{"id":"${ping}","type":"node.ping","input":{}}`],
+      {},
+      ({ size }) => size === 2,
+    );
+    expect(reported.get(malformed)).toMatchObject({ status: 'failed', error: { code: 'invalid_input' } });
+    expect(reported.get(ping)).toMatchObject({ status: 'succeeded' });
+  },
+);
+
+test(
+  'a fault of the companion while it carries out a command is logged, and ends nothing',
+  { timeout: 30_000 },
+  async () => {
+    const events: object[] = [];
+    await runWithCommands(
+      [`{"id":"${randomUUID()}","type":"node.ping","input":{}}`],
+      {
+        onEvent: (event) => events.push(event),
+        onCommand: () => {
+          throw new Error('out of order');
+        },
+      },
+      () => events.some((event) => 'message' in event && event.message === 'out of order'),
+    );
+    expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
+  },
+);

@@ -474,7 +474,7 @@ export class Companion {
       why = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
-    if (paused) this.#dispatcher.endAll(...why);
+    if (paused) this.#track(this.#dispatcher.denyAll(...why));
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();
     this.#track(this.#beat().catch(() => undefined));
@@ -512,8 +512,11 @@ export class Companion {
     await delay(milliseconds, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
+  /** Logs a failure: an unhandled rejection would end the companion. */
   #track(work: Promise<void>): void {
-    const tracked: Promise<void> = work.finally(() => this.#reports.delete(tracked));
+    const tracked: Promise<void> = work
+      .catch((error: unknown) => this.#options.onEvent({ event: 'fault', message: (error as Error).message }))
+      .finally(() => this.#reports.delete(tracked));
     this.#reports.add(tracked);
   }
 }

@@ -9,6 +9,7 @@ test.each([
   ['browser.check', { target, checked: false }, 'uncheck button "Send"'],
   ['browser.press', { key: 'Enter', target }, 'Enter on button "Send"'],
   ['browser.press', { key: 'p' }, 'one character'],
+  ['system.run', { argv: ['ls', { toString: 1 }, null] }, 'ls "{\\"toString\\":1}" null'],
   ['browser.scroll', { y: -300 }, '300 pixels up'],
   ['browser.upload', { target, files: [{ path: '/srv/a.pdf' }] }, '/srv/a.pdf into button "Send"'],
   [

@@ -36,7 +36,9 @@ function bytes({ offset, length }: Input): string {
 }
 
 function program({ argv, cwd, env, stdin, timeoutMs }: Input): string {
-  const words = Array.isArray(argv) ? commandLine(argv.map(String)) : '';
+  const words = Array.isArray(argv)
+    ? commandLine(argv.map((word: unknown) => (typeof word === 'string' ? word : JSON.stringify(word))))
+    : '';
   const names = typeof env === 'object' && env !== null ? Object.keys(env) : [];
   return [
     words,

@@ -66,6 +66,23 @@ interface Running {
   abort: AbortController;
 }
 
+/** Ends a command that new settings deny, or that cannot be compared with them: a program can remove its own file. */
+async function endIfDenied({ type, input, abort }: Running, settings: LocalSettings): Promise<void> {
+  const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
+  const parsed = definition?.input.safeParse(input);
+  if (definition === undefined || parsed?.success !== true) return;
+  try {
+    const denied =
+      denialOf(definition, parsed.data, settings) ??
+      (await refusalOf(type, parsed.data, settings)) ??
+      (isFileCommand(type) ? await whyNotShared(parsed.data, settings) : null);
+    if (denied !== null) abort.abort(denied);
+  } catch (error) {
+    const message = `The command could not be compared with the owner's new settings: ${(error as Error).message}`;
+    abort.abort(new CommandError('denied_by_device', message, { cause: error }));
+  }
+}
+
 /** A command under way, as its owner sees it. */
 export type RunningCommand = CompanionState['running'][number];
 
@@ -141,21 +158,19 @@ export class Dispatcher implements AsyncDisposable {
     for (const { abort } of this.#running.values()) abort.abort(new CommandError(code, message, options));
   }
 
+  /** Ends every command, for the reason given, and the browser: pages act without a command. */
+  async denyAll(code: string, message: string): Promise<void> {
+    this.endAll(code, message);
+    await this.#browser.end(message.replace(/\.$/, ''));
+  }
+
   /** Ends at once what new settings deny: commands under way, and pages that are open. */
   async applySettings(settings: LocalSettings): Promise<void> {
-    for (const { type, input, abort } of this.#running.values()) {
-      const definition = isCommandType(type) ? (commands[type] as CommandDefinition) : undefined;
-      const parsed = definition?.input.safeParse(input);
-      if (definition === undefined || parsed?.success !== true) continue;
-      const denied = denialOf(definition, parsed.data, settings);
-      if (denied !== null) abort.abort(denied);
-      void refusalOf(type, parsed.data, settings).then((refused) => refused === null || abort.abort(refused));
-      if (isFileCommand(type))
-        void whyNotShared(parsed.data, settings).then((problem) => problem === null || abort.abort(problem));
-    }
+    const compared = [...this.#running.values()].map((running) => endIfDenied(running, settings));
     await this.#browser.applySettings(settings.browser, (denied) => {
       for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
     });
+    await Promise.all(compared);
   }
 
   /** Runs that have browser pages open here. */

@@ -6,6 +6,7 @@ export type CompanionEvent =
   | { event: 'disconnected'; reason: string; retryInSeconds: number }
   | { event: 'command'; type: string; outcome: string; message: string | null }
   | { event: 'settings'; paused: boolean }
+  | { event: 'fault'; message: string }
   | { event: 'stopped'; reason: string };
 
 const windowMs = 60_000;
@@ -63,6 +64,8 @@ export function describeEvent(event: ToldEvent): string {
       return `${visibleLine(event.type)}  ${event.outcome}${event.message === null ? '' : `  ${visibleLine(event.message)}`}`;
     case 'settings':
       return event.paused ? 'paused' : 'your settings changed';
+    case 'fault':
+      return `a fault of the companion: ${visibleLine(event.message)}`;
     case 'stopped':
       return `stopped: ${event.reason}`;
   }

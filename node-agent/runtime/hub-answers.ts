@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { commandOrigin } from '../../shared/commands/origin.ts';
 import { auditHead } from '../../shared/companion/state.ts';
 import { commandApproval } from '../../shared/contract/nodes/device.ts';
+import { jsonObject } from '../../shared/json.ts';
 
 /**
  * What the companion reads of the hub's answers, and no more: a hub of another version may say more, or say the rest otherwise.
@@ -21,7 +22,8 @@ const commandId = z.uuid();
 const receivedCommand = z.object({
   id: commandId,
   type: z.string(),
-  input: z.record(z.string(), z.unknown()),
+  /** Bounded in depth, so that functions that follow it down do not overflow the stack. */
+  input: jsonObject,
   /** How long the hub wants the answer from now on, in milliseconds; an earlier hub does not say. */
   endsInMs: z.number().optional().catch(undefined),
   approval: commandApproval.optional(),

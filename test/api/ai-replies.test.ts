@@ -11,7 +11,7 @@ import type { LivePage } from '../fixtures/live-chat.ts';
 import { send } from '../fixtures/requests.ts';
 import {
   addApiMessage,
-  ageConversation,
+  ageConversations,
   expireAiTurnLeases,
   leaseAiTurn,
   makeAgentsOffline,
@@ -188,7 +188,7 @@ describe('an answer', () => {
     expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
     // It was looked at, and is not taken for forgotten.
-    await ageConversation(hub.database, visitor.conversationId, { minutes: 1 });
+    await ageConversations(hub.database, [visitor.conversationId], { minutes: 1 });
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });

@@ -6,7 +6,7 @@ import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
-import { addAiReplyOfToday, ageConversation, deleteAiTurns, removeOwner } from '../fixtures/stage/chat.ts';
+import { addAiReplyOfToday, ageConversations, removeAiTurns, removeOwner } from '../fixtures/stage/chat.ts';
 import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -29,7 +29,7 @@ beforeEach(async () => {
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
 const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
 /** As if whoever wrote there had done so a minute ago. */
-const age = ({ conversationId }: TestVisitor) => ageConversation(hub.database, conversationId, { minutes: 1 });
+const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, [conversationId], { minutes: 1 });
 
 test('what an agent went on with under a version that knew no owners is left to people, until it is taken back', async () => {
   await scene.setAi({ enabled: false });
@@ -64,7 +64,7 @@ test('an answer comes also to a message that nobody noted, such as a process of 
   await scene.setAi({ debounceMs: 10_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
   for (const one of [visitor, other]) await scene.say(one, 'When?');
-  await deleteAiTurns(hub.database, scene.tenantId);
+  await removeAiTurns(hub.database, scene.tenantId);
   await age(visitor);
   await hub.app.sweep();
   await expect.poll(() => scene.said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);

@@ -344,8 +344,8 @@ test('the SLO shows models with how they did, and the metrics their cost, of no 
 });
 
 test('what is left of a model that was removed goes by itself', async () => {
-  await addModelBreaker(database, workspace.tenantId, { modelId: 'removed', ageDays: 3 });
-  await addModelBreaker(database, workspace.tenantId, { modelId: 'present', ageDays: 1 });
+  await addModelBreaker(database, workspace.tenantId, { modelId: 'removed', age: { days: 3 } });
+  await addModelBreaker(database, workspace.tenantId, { modelId: 'present', age: { days: 1 } });
   await hubs[0].app.sweep();
   expect(
     await database.query('SELECT model_id FROM model_breakers WHERE tenant_id = $1', [workspace.tenantId]),

@@ -25,6 +25,8 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { addAssortedCalls, ageReconciliation, moveCallToOwnTrunk } from '../fixtures/stage/calls.ts';
+import { removeWorkspace, setEntitlement } from '../fixtures/stage/core.ts';
 
 const env = {
   PUBLIC_URL: publicUrl,
@@ -356,10 +358,7 @@ describe('what carriers send', () => {
     });
     expect(whole).toBe(403);
     expect([await rows('calls', tenantId), await rows('workspace_events', tenantId)]).toEqual([[], []]);
-    await hub.database.query(
-      `UPDATE tenants SET entitlements = entitlements || '{"business_calling": false}' WHERE id = $1`,
-      [tenantId],
-    );
+    await setEntitlement(hub.database, tenantId, 'business_calling', false);
     expect((await twilio.carrier.send(hub.url, twilio.url, call)).status).toBe(403);
   });
 });
@@ -507,10 +506,7 @@ describe('records', () => {
       answered: 3,
       minutes: 13,
     });
-    await hub.database.query(
-      `UPDATE tenants SET entitlements = entitlements || '{"business_phone": false}' WHERE id = $1`,
-      [tenantId],
-    );
+    await setEntitlement(hub.database, tenantId, 'business_phone', false);
     await expect(run()).rejects.toMatchObject({ code: 'product_not_entitled' });
   });
 
@@ -606,13 +602,7 @@ describe('records', () => {
       '\u0001\\',
       '{}',
     ];
-    await hub.database.query(
-      `INSERT INTO calls (id, tenant_id, provider, call_sid, direction, from_id, reason, rank, sequence, at, tie, outcome, sip_code, hangup_by, reported_secs, started_at, answered_at, ended_at, machine, mos_score)
-       SELECT gen_random_uuid(), $1, 'twilio', n || t, (ARRAY['inbound', 'outbound'])[n % 3], t, CASE WHEN n % 5 > 0 THEN t END, n % 4, 0, s, '', (ARRAY['answered', 'completed', 'busy', 'failed'])[n % 5], 200, (ARRAY['caller', 'callee'])[n % 3], (ARRAY[7, 0])[n % 4],
-         s, CASE WHEN n % 3 = 0 THEN s + (n % 60 - 10) * interval '0.5 seconds' END, CASE WHEN n % 7 > 0 THEN s + interval '90.999 seconds' END, n % 11 = 0, (ARRAY[1, 4.35, 4.125])[n % 6]
-       FROM (SELECT n, ($2::text[])[n % cardinality($2::text[]) + 1] AS t, now() - n / 7 * interval '1.001 seconds' AS s FROM generate_series(1, 450) n) c`,
-      [tenantId, texts],
-    );
+    await addAssortedCalls(hub.database, tenantId, texts);
     const items: CallRecord[] = [];
     for (let cursor: string | undefined; items.length < 450;) {
       const page = await session.call('listCalls', {
@@ -726,9 +716,7 @@ describe('records', () => {
     await telnyx.carrier.send(hub.url, telnyx.url, telnyxEvent('call.hangup', startedAt, hangup));
     await kamailio.carrier.send(hub.url, kamailio.url, { ...ended, sipCode: 200, mosScore: 4.3 });
     await kamailio.carrier.send(hub.url, kamailio.url, { ...ended, callId: 'own', direction: 'inbound', sipCode: 480 });
-    await hub.database.query(`UPDATE calls SET provider = 'sip_trunk' WHERE tenant_id = $1 AND call_sid = 'own'`, [
-      tenantId,
-    ]);
+    await moveCallToOwnTrunk(hub.database, tenantId, 'own');
     const path = '/calls/export?format=csv';
     const { text } = await send(hub.url, 'GET', path, { headers: asSession(workspace) });
     const take = (csv: string, into = tenantId) =>
@@ -772,7 +760,7 @@ describe('records', () => {
         await hub.database.query<{ call_sid: string }>('SELECT call_sid FROM calls WHERE tenant_id = $1', [tenantId])
       ).map((row) => row.call_sid);
     expect(await sids()).toEqual(['new']);
-    await hub.database.query('DELETE FROM tenants WHERE id = $1', [tenantId]);
+    await removeWorkspace(hub.database, tenantId);
     await hub.app.sweep();
     expect(await sids()).toEqual([]);
     expect(await hub.database.query('SELECT 1 FROM call_day_sums WHERE tenant_id = $1', [tenantId])).toEqual([]);
@@ -846,11 +834,7 @@ test("the carrier's own list makes up for what was missed, page by page and only
   const connection = await workspace.session.call('createCallConnection', {
     body: { provider: 'twilio', name: 'T', authToken, accountSid, apiBaseUrl },
   });
-  const lastCompared = (hoursAgo: number) =>
-    hub.database.query('UPDATE call_connections SET reconciled_at = now() - make_interval(hours => $2) WHERE id = $1', [
-      connection.id,
-      hoursAgo,
-    ]);
+  const lastCompared = (hoursAgo: number) => ageReconciliation(hub.database, connection.id, { hours: hoursAgo });
   // Nothing before what is asked for is left to be compared.
   await lastCompared(50);
   const reconcile = () =>

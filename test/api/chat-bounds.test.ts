@@ -5,6 +5,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { beginVisitors, openAgent, openVisitor, seqsOf, textsOf } from '../fixtures/live-chat.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { addMessages, endSnoozes, refuseToWake, removeVisitorSessions } from '../fixtures/stage/chat.ts';
 import { chatScene, sendFile } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
@@ -27,12 +28,7 @@ const sessionsOf = ({ conversationId }: TestVisitor, count: number, own = scene)
 const largeText = '😀'.repeat(10_000);
 /** Writes messages as large as they may be, without the way of a request. */
 const fill = ({ conversationId }: TestVisitor, count: number, content = largeText) =>
-  hub.database.query(
-    `WITH written AS (INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type)
-       SELECT gen_random_uuid(), c.tenant_id, c.id, n, n, $3, 'api' FROM chat_conversations c, generate_series(1, $2) n WHERE c.id = $1)
-     UPDATE chat_conversations SET last_seq = $2, last_position = $2 WHERE id = $1`,
-    [conversationId, count, content],
-  );
+  addMessages(hub.database, conversationId, { count, content });
 const upTo = (last: number) => Array.from({ length: last }, (_, n) => n + 1);
 /** A connection that holds what it locked until the test is over. */
 async function holder(): Promise<Client & AsyncDisposable> {
@@ -211,7 +207,7 @@ describe('event streams of visitors', () => {
     const streams = await Promise.all(visitors.map(({ token }) => open(token)));
     const [first, ...others] = streams;
     using statements = watchStatements();
-    await hub.database.query('DELETE FROM chat_sessions WHERE conversation_id = $1', [visitors[0]?.conversationId]);
+    await removeVisitorSessions(hub.database, visitors[0]?.conversationId as string);
     for (const { api } of leavers) await api.call('endVisitorSession');
     await expect
       .poll(() => first?.received.at(-1))
@@ -281,17 +277,11 @@ describe('what is written', () => {
 
 test('a conversation that can not go on by itself is in no way of those that rest, or wait, after it', async () => {
   const [poisoned, sound] = [await scene.visitor(), await scene.visitor()];
-  await hub.database.query(
-    `CREATE FUNCTION refuse_to_wake() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`,
-  );
-  await hub.database.query(
-    `CREATE TRIGGER refuse_to_wake BEFORE UPDATE ON chat_conversations FOR EACH ROW
-     WHEN (OLD.id = '${poisoned.conversationId}' AND OLD.snoozed_until IS NOT NULL AND NEW.snoozed_until IS NULL) EXECUTE FUNCTION refuse_to_wake()`,
-  );
-  await hub.database.query(
-    `UPDATE chat_conversations SET snoozed_until = now() - CASE WHEN id = $1 THEN interval '2 hours' ELSE interval '1 hour' END WHERE id = ANY ($2::uuid[])`,
-    [poisoned.conversationId, [poisoned.conversationId, sound.conversationId]],
-  );
+  await refuseToWake(hub.database, poisoned.conversationId);
+  await endSnoozes(hub.database, [
+    { id: poisoned.conversationId, ago: { hours: 2 } },
+    { id: sound.conversationId, ago: { hours: 1 } },
+  ]);
   const resting = async () =>
     (
       await hub.database.query<{ id: string }>(

@@ -32,6 +32,20 @@ import {
   tellingWebp,
 } from '../fixtures/pictures.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import {
+  addFiles,
+  addUnusedBlobs,
+  ageFiles,
+  makeUnusedBlobsDue,
+  removeConversation,
+  removeFileRow,
+  removeUsedFileBytesAsHub,
+  removeVisitor,
+  setUsedFileBytes,
+  stopSweepingBlobsEarly,
+  sweepBlobsEarly,
+} from '../fixtures/stage/chat.ts';
+import { removeWorkspace } from '../fixtures/stage/core.ts';
 import { chatScene, sendFile } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
@@ -268,11 +282,7 @@ describe('refused is', () => {
 
   test('one into a closed conversation, and the one beyond what may lie about', async () => {
     const visitor = await scene.visitor();
-    await hub.database.query(
-      `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key)
-       SELECT gen_random_uuid(), $1::text::uuid, $2, 'x', 'x', 'text/plain', 1, $1::text || '/' || gen_random_uuid() FROM generate_series(1, 50)`,
-      [scene.tenantId, visitor.conversationId],
-    );
+    await addFiles(hub.database, { tenantId: scene.tenantId, conversationId: visitor.conversationId }, { count: 50 });
     const full = await upload(visitor, Buffer.from('x'));
     expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
     await scene.close(visitor.conversationId);
@@ -296,7 +306,7 @@ describe('refused is', () => {
       [sweep, async () => undefined],
     ] as const) {
       await before();
-      await small.database.query('DELETE FROM chat_conversations WHERE id = $1', [conversationId]);
+      await removeConversation(small.database, conversationId);
       await after();
       const next = await own.visitor();
       expect((await sendFile(small, next.token, most)).status).toBe(200);
@@ -316,10 +326,10 @@ describe('refused is', () => {
     const spare = await own.visitor();
     /** Files as if a visitor had sent them, into the conversation of another. */
     const fill = ({ visitorId }: TestVisitor, count: number, bytes: number) =>
-      hub.database.query(
-        `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key)
-         SELECT gen_random_uuid(), $1::text::uuid, $2, $3, 'x', 'text/plain', $5, $1::text || '/' || gen_random_uuid() FROM generate_series(1, $4)`,
-        [own.tenantId, spare.conversationId, `visitor:${visitorId}`, count, bytes],
+      addFiles(
+        hub.database,
+        { tenantId: own.tenantId, conversationId: spare.conversationId },
+        { count, bytes, sentBy: `visitor:${visitorId}` },
       );
     await fill(greedy, 1, 1024 ** 3 - 4);
     await fill(many, 1_999, 1);
@@ -340,11 +350,7 @@ describe('refused is', () => {
         raw: Buffer.from('of an agent'),
       });
     expect((await upload(visitor, Buffer.from('one'))).status).toBe(200);
-    const use = (part: number) =>
-      hub.database.query('UPDATE chat_file_room SET bytes = $2 WHERE tenant_id = $1', [
-        own.tenantId,
-        Math.floor(20 * 1024 ** 3 * part),
-      ]);
+    const use = (part: number) => setUsedFileBytes(hub.database, own.tenantId, Math.floor(20 * 1024 ** 3 * part));
     await use(0.9);
     expect((await upload(visitor, Buffer.from('two'))).body).toMatchObject({
       code: 'storage_full',
@@ -361,22 +367,16 @@ describe('refused is', () => {
   test('is told from a few rows, however many files there are', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
-    await hub.database.query(
-      `INSERT INTO chat_files (id, tenant_id, conversation_id, message_id, sent_by, name, content_type, bytes, blob_key)
-       SELECT gen_random_uuid(), $1::text::uuid, $2, NULL, 'x', 'x', 'text/plain', 1, $1::text || '/' || gen_random_uuid() FROM generate_series(1, 3000)`,
-      [own.tenantId, visitor.conversationId],
-    );
+    await addFiles(hub.database, { tenantId: own.tenantId, conversationId: visitor.conversationId }, { count: 3000 });
     expect(
       await hub.database.query('SELECT bytes::int, folded FROM chat_file_room WHERE tenant_id = $1', [own.tenantId]),
     ).toEqual([{ bytes: 3000, folded: false }]);
     // That is what an upload asks.
-    await hub.database.query('UPDATE chat_file_room SET bytes = 1e15 WHERE tenant_id = $1', [own.tenantId]);
+    await setUsedFileBytes(hub.database, own.tenantId, 1e15);
     const full = await upload(await own.visitor(), Buffer.from('x'));
     expect([full.status, full.body.code]).toEqual([409, 'storage_full']);
     // Neither role of the hub can make the count another.
-    const wrong = hub.database.query(
-      `SET ROLE outrigger_app; DELETE FROM chat_file_room WHERE tenant_id = '${own.tenantId}'`,
-    );
+    const wrong = removeUsedFileBytesAsHub(hub.database, own.tenantId);
     await expect(wrong).rejects.toThrow('permission denied');
   });
 });
@@ -483,9 +483,7 @@ describe('the bytes of files', () => {
     const visitor = await own.visitor();
     const [named, loose, young] = [await sendOne(visitor), await sendOne(visitor), await sendOne(visitor)];
     await visitor.api.call('sendVisitorMessage', { body: { content: '', clientId: 'a', attachmentIds: [named] } });
-    await hub.database.query(`UPDATE chat_files SET created_at = now() - interval '25 hours' WHERE id = ANY($1)`, [
-      [named, loose],
-    ]);
+    await ageFiles(hub.database, [named, loose], { hours: 25 });
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([named, young].toSorted());
     const read = await download(`/widget/v1/files/${loose}`, visitor.token);
@@ -493,19 +491,15 @@ describe('the bytes of files', () => {
   });
 
   test.each([
-    [
-      'conversation',
-      'DELETE FROM chat_conversations WHERE id = $1',
-      ({ conversationId }: TestVisitor) => conversationId,
-    ],
-    ['visitor', 'DELETE FROM chat_visitors WHERE id = $1', ({ visitorId }: TestVisitor) => visitorId],
-    ['workspace', 'DELETE FROM tenants WHERE id = $1', (_visitor: TestVisitor, own: ChatScene) => own.tenantId],
-  ] as const)('go with their %s', async (_what, statement, idOf) => {
+    ['conversation', ({ conversationId }: TestVisitor) => removeConversation(hub.database, conversationId)],
+    ['visitor', ({ visitorId }: TestVisitor) => removeVisitor(hub.database, visitorId)],
+    ['workspace', (_visitor: TestVisitor, own: ChatScene) => removeWorkspace(hub.database, own.tenantId)],
+  ] as const)('go with their %s', async (_what, remove) => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
     expect(await storedOf(own.tenantId)).toEqual([id]);
-    await hub.database.query(statement, [idOf(visitor, own)]);
+    await remove(visitor, own);
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([]);
     expect(await hub.database.query('SELECT * FROM chat_unused_blobs WHERE tenant_id = $1', [own.tenantId])).toEqual(
@@ -518,16 +512,10 @@ describe('the bytes of files', () => {
     const visitor = await own.visitor();
     const id = await sendOne(visitor);
     // As it is between the bytes and the row.
-    await hub.database.query('ALTER TABLE chat_files DISABLE TRIGGER note_unused');
-    await hub.database.query('DELETE FROM chat_files WHERE id = $1', [id]);
-    await hub.database.query('ALTER TABLE chat_files ENABLE TRIGGER note_unused');
-    await hub.database.query(
-      `INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) VALUES ($1, $2, now() + interval '1 hour')`,
-      [`${own.tenantId}/${id}`, own.tenantId],
-    );
+    await removeFileRow(hub.database, { tenantId: own.tenantId, fileId: id });
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([id]);
-    await hub.database.query('UPDATE chat_unused_blobs SET remove_at = now() WHERE tenant_id = $1', [own.tenantId]);
+    await makeUnusedBlobsDue(hub.database, own.tenantId);
     await hub.app.sweep();
     expect(await storedOf(own.tenantId)).toEqual([]);
     expect((await upload(visitor, Buffer.from([0]))).status).toBe(415);
@@ -539,10 +527,7 @@ describe('the bytes of files', () => {
   test('are removed in no transaction, kept by none meanwhile, and left to the next sweep by one that is killed', async () => {
     const own = await chatScene(hub);
     const keys = Array.from({ length: 3 }, () => `${own.tenantId}/${randomUUID()}`).toSorted();
-    await hub.database.query(
-      `INSERT INTO chat_unused_blobs (blob_key, tenant_id, remove_at) SELECT k, $1, now() - interval '1 day' + n * interval '1 second' FROM unnest($2::text[]) WITH ORDINALITY AS u (k, n)`,
-      [own.tenantId, keys],
-    );
+    await addUnusedBlobs(hub.database, own.tenantId, keys);
     const left = async () =>
       (
         await hub.database.query<{ key: string }>(
@@ -571,14 +556,9 @@ describe('the bytes of files', () => {
   test('that were swept while their file was being written leave no file without bytes', async () => {
     const own = await chatScene(hub);
     const visitor = await own.visitor();
-    await hub.database.query(
-      `CREATE FUNCTION sweep_early() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM chat_unused_blobs WHERE blob_key = NEW.blob_key; RETURN NULL; END $$`,
-    );
-    await hub.database.query(
-      `CREATE TRIGGER sweep_early AFTER INSERT ON chat_unused_blobs FOR EACH ROW WHEN (NEW.tenant_id = '${own.tenantId}') EXECUTE FUNCTION sweep_early()`,
-    );
+    await sweepBlobsEarly(hub.database, own.tenantId);
     expect((await upload(visitor, Buffer.from('bytes'))).status).toBe(503);
-    await hub.database.query('DROP TRIGGER sweep_early ON chat_unused_blobs');
+    await stopSweepingBlobsEarly(hub.database);
     expect(await hub.database.query('SELECT id FROM chat_files WHERE tenant_id = $1', [own.tenantId])).toEqual([]);
   });
 });

@@ -4,6 +4,13 @@ import { foldDoneCounts } from '../../hub/products/chat/inbox/done-counts.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import {
+  addDoneConversations,
+  ageSomeDoneConversations,
+  endSomeSnoozes,
+  setDoneCount,
+  setDoneCountsAsHub,
+} from '../fixtures/stage/chat.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
@@ -104,11 +111,6 @@ describe('the views of the inbox', () => {
         'SELECT id, visitor_id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id IS NOT NULL ORDER BY id',
         [own.tenantId],
       );
-    const alter = async (sql: string) =>
-      hub.database.query(
-        `${sql} AND tenant_id = $1 AND id IN (SELECT id FROM chat_conversations ORDER BY random() LIMIT 4)`,
-        [own.tenantId],
-      );
     const visitors = new Map<string, Awaited<ReturnType<typeof own.visitor>>>();
     const write = (id: string) =>
       visitors.get(id)?.api.call('sendVisitorMessage', { body: { content: 'x', clientId: `${seed}` } });
@@ -154,14 +156,8 @@ describe('the views of the inbox', () => {
           session.call('updateInboxConversation', { params: { ...inOwn, id }, body: { status: statuses[dice(4)] } }),
       ),
       // A rest that ends, what retention takes, and what goes with its visitor.
-      async () =>
-        alter(
-          `UPDATE chat_conversations SET snoozed_until = now() - interval '1 second' WHERE snoozed_until IS NOT NULL`,
-        ),
-      async () =>
-        alter(
-          `UPDATE chat_conversations SET moved_at = now() - interval '9 days' WHERE status IN ('resolved', 'closed')`,
-        ),
+      async () => endSomeSnoozes(hub.database, own.tenantId),
+      async () => ageSomeDoneConversations(hub.database, own.tenantId, { days: 9 }),
       async () => (dice(4) === 0 ? hub.app.sweep() : foldDoneCounts(hub.app.db)),
       async (_id: string, visitor: string) => session.call('eraseInboxVisitor', { params: { ...inOwn, id: visitor } }),
     ];
@@ -184,11 +180,7 @@ describe('the views of the inbox', () => {
   test('are counted from a few rows, however many are done', async () => {
     const own = await hub.workspace();
     const inOwn = { tenantId: own.tenantId };
-    await hub.database.query(
-      `INSERT INTO chat_conversations (id, tenant_id, name, source, status, environment, unread_count)
-       SELECT gen_random_uuid(), $1, 'x', 'api', CASE WHEN n % 3 = 0 THEN 'resolved' ELSE 'closed' END, 'live', n % 2 FROM generate_series(1, 600) n`,
-      [own.tenantId],
-    );
+    await addDoneConversations(hub.database, own.tenantId, 600);
     await hub.app.sweep();
     const kept = () =>
       hub.database.query('SELECT kind, count::int FROM chat_done_counts WHERE tenant_id = $1 ORDER BY kind', [
@@ -198,11 +190,9 @@ describe('the views of the inbox', () => {
     expect(await kept()).toEqual(Object.entries(counts).map(([kind, count]) => ({ kind, count })));
     expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ ...counts, all: 600 });
     // That is what it reads, and neither role of the hub can make it another.
-    await hub.database.query(`UPDATE chat_done_counts SET count = 7 WHERE tenant_id = $1 AND kind = 'closed'`, [
-      own.tenantId,
-    ]);
+    await setDoneCount(hub.database, own.tenantId, 'closed', 7);
     expect(await own.session.call('countInboxConversations', { params: inOwn })).toMatchObject({ closed: 7 });
-    const wrong = hub.database.query(`SET ROLE outrigger_app; UPDATE chat_done_counts SET count = 8`);
+    const wrong = setDoneCountsAsHub(hub.database);
     await expect(wrong).rejects.toThrow('permission denied');
   });
 

@@ -9,6 +9,25 @@ import { beginVisitors, makeConversations, openAgent, openVisitor, seqsOf, texts
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import {
+  addAgent,
+  ageAssignments,
+  assignAllConversations,
+  assignConversation,
+  blockVisitorOf,
+  closeAllConversations,
+  endSnoozes,
+  expireVisitorSessions,
+  removeAgents,
+  removeConversation,
+  removeVisitorSessions,
+  resolveConversationsOf,
+  setAgentsSeen,
+  setAutoAssignment,
+  setConversationsAside,
+  snoozeConversation,
+} from '../fixtures/stage/chat.ts';
+import { removeUser } from '../fixtures/stage/core.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 
 /** Two processes' worth of hub on one database. */
@@ -59,11 +78,8 @@ async function unheard(change: () => Promise<unknown>): Promise<void> {
 }
 const setAssignment = async (own: TestWorkspace, given: object) => {
   await here.client(own.keys.chat as string).call('createChatSession', { body: { externalId: 'first of all' } });
-  await database.query('UPDATE chat_widgets SET settings = $2 WHERE tenant_id = $1', [
-    own.tenantId,
-    JSON.stringify({ autoAssignment: { enabled: true, capacity: 3, returnToPool: true, ...given } }),
-  ]);
-  await database.query(`UPDATE chat_conversations SET status = 'closed' WHERE tenant_id = $1`, [own.tenantId]);
+  await setAutoAssignment(database, own.tenantId, { enabled: true, capacity: 3, returnToPool: true, ...given });
+  await closeAllConversations(database, own.tenantId);
 };
 const assigneesOf = async (own: TestWorkspace) =>
   (
@@ -147,18 +163,15 @@ describe('the connection of a visitor', () => {
   });
 
   test.each([
-    ['is removed', 'DELETE FROM chat_sessions WHERE conversation_id = $1'],
-    ['is over', `UPDATE chat_sessions SET expires_at = now() WHERE conversation_id = $1`],
-    [
-      'is of a visitor who is blocked',
-      'UPDATE chat_visitors SET blocked_at = now() FROM chat_conversations c WHERE c.id = $1 AND chat_visitors.id = c.visitor_id',
-    ],
+    ['is removed', (id: string) => removeVisitorSessions(database, id)],
+    ['is over', (id: string) => expireVisitorSessions(database, { conversationId: id })],
+    ['is of a visitor who is blocked', (id: string) => blockVisitorOf(database, id)],
   ])('is closed on both processes once the session %s, though nobody tells', async (_what, change) => {
     const { id, token } = await talk();
     const other = await talk();
     const pages = [await openVisitor(here.url, token), await openVisitor(there.url, token)];
     const bystander = await openVisitor(here.url, other.token);
-    await database.query(change, [id]);
+    await change(id);
     await expect.poll(() => pages.map(({ closed }) => closed)).toEqual([4401, 4401]);
     expect(bystander.closed).toBeNull();
     bystander.end();
@@ -228,7 +241,7 @@ describe('the connection of an agent', () => {
       const stays = await openAgent(here.url, workspace.tenantId, workspace.jwt);
       await (isTold
         ? workspace.session.call('removeMember', { params: { tenantId: workspace.tenantId, userId: agent.id } })
-        : database.query('DELETE FROM users WHERE id = $1', [agent.id]));
+        : removeUser(database, agent.id));
       await expect.poll(() => pages.map(({ closed }) => closed)).toEqual([4401, 4401]);
       expect(stays.closed).toBeNull();
       stays.end();
@@ -304,7 +317,7 @@ describe('the connection of an agent', () => {
     const visitor = await openVisitor(here.url, token);
     await say('hello');
     await expect.poll(() => textsOf(visitor)).toEqual(['hello']);
-    await database.query('DELETE FROM chat_conversations WHERE id = $1', [id]);
+    await removeConversation(database, id);
     visitor.send({ type: 'read', seq: 1 });
     // Where the beat of all conversations comes in between, it is the first to say so, and closes.
     const told = () => visitor.frames.find(({ type }) => type === 'error') ?? visitor.closed;
@@ -382,10 +395,7 @@ describe('assignment', () => {
     expect(await counts()).toEqual([3, 3, 6]);
     await Promise.all([here.app.sweep(), there.app.sweep()]);
     expect(await counts()).toEqual([3, 3, 6]);
-    await database.query(
-      `UPDATE chat_conversations SET status = 'resolved' WHERE tenant_id = $1 AND assigned_user_id = $2`,
-      [own.tenantId, agents[0]?.id],
-    );
+    await resolveConversationsOf(database, own.tenantId, agents[0]?.id as string);
     await Promise.all([here.app.sweep(), there.app.sweep()]);
     expect(await counts()).toEqual([3, 3, 3]);
     const late = await join(own);
@@ -407,26 +417,15 @@ describe('assignment', () => {
     for (const name of ['a', 'b']) await open(own, here, name);
     expect(await assigneesOf(own)).toEqual([leaver.id, leaver.id]);
     page.end();
-    await database.query(`UPDATE chat_agents SET seen_at = now() - interval '5 minutes' WHERE user_id = $1`, [
-      leaver.id,
-    ]);
-    await database.query(
-      `UPDATE chat_conversations SET assigned_at = now() - interval '6 minutes' WHERE tenant_id = $1`,
-      [own.tenantId],
-    );
+    await setAgentsSeen(database, own.tenantId, { minutes: 5 });
+    await ageAssignments(database, own.tenantId, { minutes: 6 });
     await here.app.sweep();
     expect(await assigneesOf(own)).toEqual([null, null]);
     const stayer = await openAgent(there.url, own.tenantId, own.jwt);
     await expect.poll(async () => (await assigneesOf(own)).includes(null)).toBe(false);
     const removed = await join(own);
-    await database.query('UPDATE chat_conversations SET assigned_user_id = $2 WHERE tenant_id = $1', [
-      own.tenantId,
-      removed.id,
-    ]);
-    await database.query(`INSERT INTO chat_agents (id, tenant_id, user_id) VALUES (gen_random_uuid(), $1, $2)`, [
-      own.tenantId,
-      removed.id,
-    ]);
+    await assignAllConversations(database, own.tenantId, removed.id);
+    await addAgent(database, { tenantId: own.tenantId, userId: removed.id });
     await own.session.call('removeMember', { params: { tenantId: own.tenantId, userId: removed.id } });
     await expect.poll(async () => (await assigneesOf(own)).includes(removed.id)).toBe(false);
     expect(new Set(await assigneesOf(own)).size).toBe(1);
@@ -437,8 +436,8 @@ describe('assignment', () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
-    const noted = () => database.query('DELETE FROM chat_agents WHERE tenant_id = $1 RETURNING id', [own.tenantId]);
-    await expect.poll(async () => (await noted()).length).toBe(1);
+    const noted = () => removeAgents(database, own.tenantId);
+    await expect.poll(noted).toBe(1);
     await open(own, here, 'waits');
     expect(await assigneesOf(own)).toEqual([null]);
     await expect.poll(() => assigneesOf(own)).not.toContain(null);
@@ -449,12 +448,7 @@ describe('assignment', () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const ids = await makeConversations(database, own.tenantId, 4_000);
-    await database.query(
-      `UPDATE chat_conversations SET status = CASE WHEN n % 2 = 0 THEN 'pending' ELSE 'open' END,
-         snoozed_until = CASE WHEN n % 2 = 1 THEN now() + interval '1 day' END, moved_at = now() - interval '1 hour'
-       FROM unnest($1::uuid[]) WITH ORDINALITY AS g (given, n) WHERE id = given`,
-      [ids],
-    );
+    await setConversationsAside(database, ids);
     await open(own, here, 'waits');
     await database.query('ANALYZE chat_conversations');
     using recorder = new StatementRecorder(16);
@@ -471,14 +465,8 @@ describe('assignment', () => {
     await setAssignment(own, { enabled: false });
     const { id } = await open(own, here, 'kept');
     const agent = await join(own);
-    await database.query(
-      `INSERT INTO chat_agents (id, tenant_id, user_id, seen_at) VALUES (gen_random_uuid(), $1, $2, now() - interval '1 day')`,
-      [own.tenantId, agent.id],
-    );
-    await database.query('UPDATE chat_conversations SET assigned_user_id = $2, assigned_at = now() WHERE id = $1', [
-      id,
-      agent.id,
-    ]);
+    await addAgent(database, { tenantId: own.tenantId, userId: agent.id, seen: { days: 1 } });
+    await assignConversation(database, id, agent.id);
     await here.app.sweep();
     expect(await assigneesOf(own)).toEqual([agent.id]);
   });
@@ -487,14 +475,12 @@ describe('assignment', () => {
     const own = await here.workspace();
     await setAssignment(own, {});
     const { id } = await open(own, here, 'resting');
-    await database.query(`UPDATE chat_conversations SET snoozed_until = now() + interval '1 hour' WHERE id = $1`, [id]);
+    await snoozeConversation(database, id, { hours: 1 });
     const agent = await openAgent(here.url, own.tenantId, own.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await here.app.sweep();
     expect(await assigneesOf(own)).toEqual([null]);
-    await database.query(`UPDATE chat_conversations SET snoozed_until = now() - interval '1 second' WHERE id = $1`, [
-      id,
-    ]);
+    await endSnoozes(database, [{ id, ago: { seconds: 1 } }]);
     // Whatever this process takes the time for: the database says.
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
     try {

@@ -1,12 +1,25 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Transaction } from '../../hub/platform/db/database.ts';
 import { PostgresEvents } from '../../hub/platform/events/postgres-events.ts';
-import { idBefore, newId } from '../../hub/platform/ids.ts';
+import { idBefore } from '../../hub/platform/ids.ts';
 import { VisitorSessions } from '../../hub/products/chat/visitor-page/sessions.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { testSecrets } from '../fixtures/secrets.ts';
+import { stripFlowSubjects } from '../fixtures/stage/automations.ts';
+import {
+  addFiles,
+  addFirstMessage,
+  addMessages,
+  addRating,
+  ageConversations,
+  beginErasure,
+  makeVisitorsAnonymous,
+  setConversationStatus,
+} from '../fixtures/stage/chat.ts';
+import { setFlowSubjectProgress } from '../fixtures/stage/core.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -45,6 +58,10 @@ const count = async (table: string, condition: string, value: string) =>
       value,
     ])
   )[0]?.count;
+/** A transaction of the hub as a connection of the stage. */
+const connectionOf = (tx: Transaction) => ({
+  query: (text: string, values: unknown[]) => tx.query('', text, values),
+});
 let visitors = 0;
 /** A visitor with a conversation and a session in it. */
 async function arrive(known: object = {}) {
@@ -239,10 +256,7 @@ describe('an export', () => {
     const second = (await chat.call('createChatConversation', { body: { name: 'second', visitor: { externalId } } }))
       .id;
     await say(second, 'last');
-    await hub.database.query(
-      `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, 1, 5, 'fine')`,
-      [newId(), tenantId, conversationId],
-    );
+    await addRating(hub.database, { tenantId, conversationId }, { score: 5, comment: 'fine' });
     const answer = await request('GET', `visitors/${visitorId}/export`, workspace.jwt);
     expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
     expect(answer.headers.get('content-disposition')).toContain('attachment');
@@ -274,9 +288,10 @@ describe('ratings', () => {
     const key = hub.client(own.keys.chat);
     const { id } = await key.call('createChatConversation', { body: { name: 'rated' } });
     for (const score of [1, 2, 3])
-      await hub.database.query(
-        `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, $4, $4, 'so')`,
-        [newId(), own.tenantId, id, score],
+      await addRating(
+        hub.database,
+        { tenantId: own.tenantId, conversationId: id },
+        { closing: score, score, comment: 'so' },
       );
     const params = { tenantId: own.tenantId };
     const first = await own.session.call('listChatRatings', { params, query: { limit: 2 } });
@@ -307,14 +322,8 @@ describe('erasing a visitor', () => {
     const { visitorId, conversationId, externalId } = await arrive({ displayName: 'Forget Me' });
     await say(conversationId, 'to be forgotten');
     await agents.call('putInboxDraft', { params: at(conversationId), body: { content: 'draft' } });
-    await hub.database.query(
-      `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key) VALUES ($1, $2, $3, 'x', 'x', 'x', 1, $4)`,
-      [newId(), tenantId, conversationId, `${tenantId}/${newId()}`],
-    );
-    await hub.database.query(
-      `INSERT INTO chat_ratings (id, tenant_id, conversation_id, closing, score, comment) VALUES ($1, $2, $3, 1, 5, 'x')`,
-      [newId(), tenantId, conversationId],
-    );
+    await addFiles(hub.database, { tenantId, conversationId });
+    await addRating(hub.database, { tenantId, conversationId }, { score: 5, comment: 'x' });
     expect(await left(visitorId, conversationId)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
     using told = listen('access', 'removed');
     expect(await agents.call('eraseInboxVisitor', { params: at(visitorId) })).toEqual({ id: visitorId, deleted: true });
@@ -369,11 +378,7 @@ describe('erasing a visitor', () => {
     const writing = hub.app.db.workspace(tenantId, async (tx) => {
       await tx.query('', 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE', [conversationId]);
       locked.resolve();
-      await tx.query(
-        '',
-        `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type) VALUES ($1, $2, $3, 1, 1, 'late', 'api')`,
-        [newId(), tenantId, conversationId],
-      );
+      await addFirstMessage(connectionOf(tx), { tenantId, conversationId }, 'late');
       await written.promise;
     });
     await locked.promise;
@@ -509,22 +514,14 @@ describe('erasing a visitor', () => {
           [tenantId],
         )
       ).map(({ id }) => id);
-    const mark = (value: object) =>
-      hub.database.query(`UPDATE hub_settings SET value = $1 WHERE key = 'flow_subjects'`, [JSON.stringify(value)]);
     const until = new Date(Date.now() + 3_600_000).toISOString();
     // As a hub of before left them an hour ago, and looked at by none since.
-    await mark({ until, after: idBefore(new Date(Date.now() + 3_600_000)) });
-    await hub.database.query(
-      `WITH old AS (
-         UPDATE flows SET subject_id = NULL, id = ($2 || substr(id::text, 14))::uuid WHERE tenant_id = $1
-       )
-       UPDATE runs SET flow_id = ($2 || substr(flow_id::text, 14))::uuid WHERE tenant_id = $1`,
-      [tenantId, idBefore(new Date(Date.now() - 3_600_000)).slice(0, 13)],
-    );
+    await setFlowSubjectProgress(hub.database, { until, after: idBefore(new Date(Date.now() + 3_600_000)) });
+    await stripFlowSubjects(hub.database, tenantId, idBefore(new Date(Date.now() - 3_600_000)).slice(0, 13));
     await agents.call('eraseInboxVisitor', { params: at(unknown.visitorId) });
     await hub.app.sweep();
     expect(await subjects()).toHaveLength(6);
-    await mark({ until, after: idBefore(new Date(0)) });
+    await setFlowSubjectProgress(hub.database, { until, after: idBefore(new Date(0)) });
     await hub.app.sweep();
     await expect.poll(async () => (await subjects()).length).toBe(4);
     expect(await subjects()).not.toContain(unknown.conversationId);
@@ -532,7 +529,7 @@ describe('erasing a visitor', () => {
     await expect.poll(async () => (await subjects()).length).toBe(2);
     expect(await subjects()).toContain(kept.conversationId);
     // Once its time is over nothing is looked at, or remembered, any more.
-    await mark({ until: new Date(0).toISOString(), after: idBefore(new Date(0)) });
+    await setFlowSubjectProgress(hub.database, { until: new Date(0).toISOString(), after: idBefore(new Date(0)) });
     await hub.app.sweep();
     expect(await hub.database.query(`SELECT value FROM hub_settings WHERE key = 'flow_subjects'`)).toEqual([
       { value: {} },
@@ -545,7 +542,7 @@ describe('erasing a visitor', () => {
   test('goes on after a process that ended in the midst of it, and shows nobody who is half erased', async () => {
     const { visitorId, conversationId } = await arrive();
     await say(conversationId, 'half');
-    await hub.database.query('UPDATE chat_visitors SET erased_at = now() WHERE id = $1', [visitorId]);
+    await beginErasure(hub.database, visitorId);
     expect((await request('GET', `visitors/${visitorId}`, workspace.jwt)).status).toBe(404);
     for (const path of ['visitors', 'visitors?blocked=false'])
       expect((await request('GET', path, workspace.jwt)).text).not.toContain(visitorId);
@@ -557,14 +554,7 @@ describe('erasing a visitor', () => {
 
   test('takes conversations of more messages than go at once', async () => {
     const { visitorId, conversationId } = await arrive();
-    await hub.database.query(
-      `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type)
-       SELECT gen_random_uuid(), $1, $2, n, n, 'x', 'api' FROM generate_series(1, 12000) n`,
-      [tenantId, conversationId],
-    );
-    await hub.database.query('UPDATE chat_conversations SET last_position = 12000, last_seq = 12000 WHERE id = $1', [
-      conversationId,
-    ]);
+    await addMessages(hub.database, conversationId, { count: 12_000, content: 'x' });
     await agents.call('eraseInboxVisitor', { params: at(visitorId) });
     expect(await left(visitorId, conversationId)).toEqual(nothing);
   });
@@ -575,17 +565,12 @@ describe('retention', () => {
     const own = await hub.workspace();
     const key = hub.client(own.keys.chat);
     const params = { tenantId: own.tenantId };
-    const make = async (status: string, days: number, externalId: string) => {
+    const make = async (status: 'open' | 'pending' | 'resolved' | 'closed', days: number, externalId: string) => {
       const { id } = await key.call('createChatConversation', { body: { name: 'x', visitor: { externalId } } });
       await key.call('sendChatMessage', { params: { id }, body: { content: 'x' } });
-      await hub.database.query(
-        `INSERT INTO chat_files (id, tenant_id, conversation_id, sent_by, name, content_type, bytes, blob_key) VALUES ($1, $2, $3, 'x', 'x', 'x', 1, $4)`,
-        [newId(), own.tenantId, id, `${own.tenantId}/${newId()}`],
-      );
-      await hub.database.query(
-        `UPDATE chat_conversations SET status = $2, moved_at = now() - make_interval(days => $3) WHERE id = $1`,
-        [id, status, days],
-      );
+      await addFiles(hub.database, { tenantId: own.tenantId, conversationId: id });
+      await setConversationStatus(hub.database, [id], status);
+      await ageConversations(hub.database, [id], { days });
       return id;
     };
     const old = await make('closed', 31, 'known');
@@ -597,10 +582,7 @@ describe('retention', () => {
       await make('pending', 31, 'known'),
       await make('open', 31, 'busy anonymous'),
     ];
-    await hub.database.query(
-      `UPDATE chat_visitors SET external_id = NULL, display_name = external_id WHERE tenant_id = $1 AND external_id LIKE '%anonymous'`,
-      [own.tenantId],
-    );
+    await makeVisitorsAnonymous(hub.database, own.tenantId, 'anonymous');
     const all = async () =>
       (
         await hub.database.query<{ id: string }>('SELECT id FROM chat_conversations WHERE tenant_id = $1 ORDER BY id', [
@@ -632,10 +614,7 @@ describe('retention', () => {
       params: { tenantId: scene.tenantId, id: written },
       body: { content: 'seen', private: true },
     });
-    await hub.database.query(
-      `UPDATE chat_conversations SET moved_at = now() - interval '25 hours' WHERE id = ANY($1::uuid[])`,
-      [[empty, written]],
-    );
+    await ageConversations(hub.database, [empty, written], { hours: 25 });
     await hub.app.sweep();
     const left = await hub.database.query<{ id: string }>(
       `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND source = 'widget' ORDER BY id`,
@@ -650,14 +629,12 @@ describe('retention', () => {
     const key = hub.client(own.keys.chat);
     const { id } = await key.call('createChatConversation', { body: { name: 'x' } });
     const elsewhere = (await chat.call('createChatConversation', { body: { name: 'x' } })).id;
-    await hub.database.query(
-      `UPDATE chat_conversations SET status = 'closed', moved_at = now() - interval '40 days' WHERE id = ANY($1::uuid[])`,
-      [[id, elsewhere]],
-    );
+    await setConversationStatus(hub.database, [id, elsewhere], 'closed');
+    await ageConversations(hub.database, [id, elsewhere], { days: 40 });
     await own.session.call('putChatSettings', { params: { tenantId: own.tenantId }, body: { retentionDays: 30 } });
     const swept = Promise.withResolvers<void>();
     const busy = hub.app.db.workspace(own.tenantId, async (tx) => {
-      await tx.query('', `UPDATE chat_conversations SET status = 'open' WHERE id = $1`, [id]);
+      await setConversationStatus(connectionOf(tx), [id], 'open');
       await swept.promise;
     });
     await hub.app.sweep();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { addSearchableMessages, searchPrefixOf } from '../fixtures/stage/chat.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -117,19 +118,11 @@ describe('search', () => {
 
 describe('among many messages', () => {
   let own: TestWorkspace;
-  const prefix = () => `${own.tenantId.replaceAll('-', '').slice(-10)}:`;
   beforeAll(async () => {
     own = await hub.workspace();
     const id = await open(hub.client(own.keys.chat));
     // Words as the hub writes them: one in every message, one in every hundredth of the oldest half, and one in ten.
-    await hub.database.query(
-      `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, words, created_at)
-       SELECT (lpad(to_hex(1700000000000 + n), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, $1, $2, n, n,
-         CASE WHEN n % 8000 = 5 THEN 'common rare' WHEN n <= 40000 THEN 'common old' ELSE 'common' END, 'api',
-         array_to_tsvector(ARRAY[$3 || 'common'] || CASE WHEN n % 8000 = 5 THEN ARRAY[$3 || 'rare'] WHEN n <= 40000 THEN ARRAY[$3 || 'old'] ELSE ARRAY[]::text[] END), now()
-       FROM generate_series(1, 80000) n`,
-      [own.tenantId, id, prefix()],
-    );
+    await addSearchableMessages(hub.database, { tenantId: own.tenantId, conversationId: id });
     await hub.database.query('VACUUM ANALYZE chat_messages');
   }, 60_000);
 
@@ -168,7 +161,7 @@ describe('among many messages', () => {
         await client.query(`BEGIN; SET LOCAL ROLE ${role}; SET LOCAL outrigger.tenant_id = '${own.tenantId}'`);
         const { rows } = await client.query<{ 'QUERY PLAN': string }>(
           'EXPLAIN SELECT id FROM chat_messages WHERE tenant_id = $1 AND words @@ $2::tsquery',
-          [own.tenantId, `'${prefix()}rare'`],
+          [own.tenantId, `'${searchPrefixOf(own.tenantId)}rare'`],
         );
         await client.query('ROLLBACK');
         return rows.map((row) => row['QUERY PLAN']).join('\n');

@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
+import { loseRunProgress } from '../fixtures/stage/automations.ts';
 
 let model: ModelServer;
 let hub: TestHub;
@@ -163,11 +164,7 @@ test('a step that is carried out again writes its message once', async () => {
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } }));
   await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
   // As after a crash between the message and the record of the step.
-  await hub.database.query(
-    `UPDATE runs SET status = 'queued', next_step = 0, wake_at = now(), finished_at = NULL WHERE id = $1`,
-    [runId],
-  );
-  await hub.database.query('DELETE FROM run_steps WHERE run_id = $1', [runId]);
+  await loseRunProgress(hub.database, runId);
   await expect
     .poll(async () => {
       await hub.app.sweep();

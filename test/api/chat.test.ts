@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { addFirstMessage, expireLinks, noteFirstMessage, setConversationStatus } from '../fixtures/stage/chat.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -72,7 +73,7 @@ describe('minting a session', () => {
   test('opens a new conversation where the last one is resolved or closed, and takes the one with the newest message else', async () => {
     const open = async () => (await chat.call('createChatSession', { body: { externalId: 'again' } })).conversationId;
     const first = await open();
-    await hub.database.query(`UPDATE chat_conversations SET status = 'closed' WHERE id = $1`, [first]);
+    await setConversationStatus(hub.database, [first], 'closed');
     const second = await open();
     expect(second).not.toBe(first);
     const third = (
@@ -164,7 +165,7 @@ describe('messages', () => {
     const path = `/v1/chat/conversations/${id}/messages`;
     for (const content of ['', 'x'.repeat(10_001)]) expect((await post(path, { content })).status).toBe(400);
     expect((await post(path, { content: '😀'.repeat(10_000) })).status).toBe(200);
-    await hub.database.query(`UPDATE chat_conversations SET status = 'closed' WHERE id = $1`, [id]);
+    await setConversationStatus(hub.database, [id], 'closed');
     expect((await post(path, { content: 'late' })).body).toMatchObject({
       statusCode: 409,
       code: 'conversation_closed',
@@ -256,14 +257,8 @@ describe('the list of conversations', () => {
     await client.connect();
     try {
       await client.query('BEGIN');
-      await client.query(
-        `UPDATE chat_conversations SET moved_at = clock_timestamp(), last_message_at = clock_timestamp(), moved_by = pg_current_xact_id(), last_seq = 1, last_position = 1 WHERE id = $1`,
-        [ids[0]],
-      );
-      await client.query(
-        `INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type) VALUES (gen_random_uuid(), $1, $2, 1, 1, 'slow', 'api')`,
-        [own.tenantId, ids[0]],
-      );
+      await noteFirstMessage(client, ids[0] as string);
+      await addFirstMessage(client, { tenantId: own.tenantId, conversationId: ids[0] as string }, 'slow');
       const first = await api.call('listChatConversations', { query: { limit: 2 } });
       await client.query('COMMIT');
       const second = await api.call('listChatConversations', {
@@ -339,9 +334,7 @@ test('links whose day is over go with the sweep, and others stay', async () => {
   const mint = async (externalId: string) =>
     (await chat.call('createChatSession', { body: { externalId } })).conversationId;
   const [over, open] = [await mint('over'), await mint('open')];
-  await hub.database.query(`UPDATE chat_links SET expires_at = now() - interval '2 hours' WHERE conversation_id = $1`, [
-    over,
-  ]);
+  await expireLinks(hub.database, { conversationId: over, ago: { hours: 2 } });
   await hub.app.sweep();
   expect(
     await hub.database.query('SELECT conversation_id FROM chat_links WHERE conversation_id = ANY($1)', [[over, open]]),

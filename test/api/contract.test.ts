@@ -8,7 +8,7 @@ import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
-import { deleteRowsOfOtherWorkspaces, queryAsWorkspace } from '../fixtures/stage/core.ts';
+import { queryAsWorkspace, removeRowsOfOtherWorkspaces } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -287,7 +287,7 @@ describe('another workspace', () => {
       const seen = await asWorkspace(`select tenant_id from ${name}`);
       expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
       // Where the role may not delete at all, so much the better.
-      await deleteRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch((error: Error) =>
+      await removeRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch((error: Error) =>
         expect(error.message).toMatch(/permission denied/),
       );
       const [left] = await hub.database.query<{ count: number }>(

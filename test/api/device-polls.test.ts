@@ -10,7 +10,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import type { ProxyFault } from '../fixtures/proxy.ts';
-import { releaseCommand, shortenCommand } from '../fixtures/stage/nodes.ts';
+import { releaseCommand, setCommandTimeLeft } from '../fixtures/stage/nodes.ts';
 import { until } from '../fixtures/until.ts';
 
 /** What may go wrong between a command and its device, stage by stage. */
@@ -193,7 +193,7 @@ describe('what a device holds', () => {
     await written(runId);
     const [command] = (await poll({ wait: 20 })).commands;
     const id = command?.id as string;
-    await shortenCommand(hub.database, id, { seconds: 1 });
+    await setCommandTimeLeft(hub.database, id, { seconds: 1 });
     expect(await poll({ running: id, runningIsComplete: 'true' })).toEqual({ commands: [], withdrawn: [] });
     const kept = await hub.database.query<{ lease: boolean; time: boolean }>(
       `select lease_expires_at > now() + interval '30 seconds' as lease, expires_at > now() + interval '30 seconds' as time from node_commands where id = $1`,

@@ -9,8 +9,8 @@ import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { addUnansweredQuestions, ageUnansweredQuestion } from '../fixtures/stage/ai.ts';
-import { deleteConversation } from '../fixtures/stage/chat.ts';
-import { deleteWorkspace } from '../fixtures/stage/core.ts';
+import { removeConversation } from '../fixtures/stage/chat.ts';
+import { removeWorkspace } from '../fixtures/stage/core.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -219,7 +219,7 @@ describe('the knowledge of a workspace', () => {
     workspace = await hub.workspace();
     ({ tenantId } = workspace);
     await put([entry('b')]);
-    await deleteWorkspace(hub.database, kept.tenantId);
+    await removeWorkspace(hub.database, kept.tenantId);
     for (const table of ['knowledge_bases', 'knowledge_entries', 'knowledge_words', 'knowledge_unanswered'])
       expect(await hub.database.query(`SELECT 1 FROM ${table} WHERE tenant_id = $1`, [kept.tenantId])).toEqual([]);
     expect(await find('What is b?')).toHaveLength(1);
@@ -295,9 +295,9 @@ describe('questions without an answer', () => {
     await knowledge.recordUnanswered(tenantId, first, 'Do you sell hats?');
     await knowledge.recordUnanswered(tenantId, first, 'And gloves?');
     await knowledge.recordUnanswered(tenantId, last, 'do you sell hats');
-    await deleteConversation(hub.database, first);
+    await removeConversation(hub.database, first);
     expect((await list()).map(({ question, count }) => [question, count])).toEqual([['do you sell hats', 2]]);
-    await deleteConversation(hub.database, last);
+    await removeConversation(hub.database, last);
     await knowledge.recordUnanswered(tenantId, last, 'And ties?');
     await knowledge.recordUnanswered(tenantId, await chat(await hub.workspace()), 'And scarves?');
     expect(await list()).toEqual([]);

@@ -3,6 +3,15 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import {
+  expireToken,
+  moveTokenToWorkspace,
+  revokeToken,
+  setEntitlement,
+  setTokenAddresses,
+  setTokenPermissions,
+} from '../fixtures/stage/core.ts';
+import { revokeNode, takeNodesOffline } from '../fixtures/stage/nodes.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 /** Two processes' worth of hub on one database: what one knows of callers and workflows, the other changes. */
@@ -80,10 +89,7 @@ describe('a webhook workflow that both processes know', () => {
     ],
     [
       'is of a workspace that is entitled no longer',
-      ({ tenantId }: TestWorkspace) =>
-        database.query(`update tenants set entitlements = entitlements || '{"automations":false}' where id = $1`, [
-          tenantId,
-        ]),
+      ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       403,
     ],
   ])('and %s starts nothing from then on at either, though nobody hears of it', async (what, change, status) => {
@@ -167,30 +173,20 @@ describe('an API key that both processes know', () => {
         workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } } as never),
       refused(401, 'token_revoked'),
     ],
-    [
-      'expires',
-      (_workspace: TestWorkspace, id: string) =>
-        database.query("update api_tokens set expires_at = now() - interval '1 ms' where id = $1", [id]),
-      refused(401, 'token_expired'),
-    ],
+    ['expires', (_workspace: TestWorkspace, id: string) => expireToken(database, id), refused(401, 'token_expired')],
     [
       'may be used from elsewhere only',
-      (_workspace: TestWorkspace, id: string) =>
-        database.query(`update api_tokens set ip_allowlist = '{203.0.113.0/24}' where id = $1`, [id]),
+      (_workspace: TestWorkspace, id: string) => setTokenAddresses(database, id, ['203.0.113.0/24']),
       refused(403, 'ip_not_allowed'),
     ],
     [
       'loses a permission',
-      (_workspace: TestWorkspace, id: string) =>
-        database.query(`update api_tokens set permissions = '{runs:read}' where id = $1`, [id]),
+      (_workspace: TestWorkspace, id: string) => setTokenPermissions(database, id, ['runs:read']),
       refused(403, 'missing_permission'),
     ],
     [
       'is of a workspace that is entitled no longer',
-      ({ tenantId }: TestWorkspace) =>
-        database.query(`update tenants set entitlements = entitlements || '{"automations":false}' where id = $1`, [
-          tenantId,
-        ]),
+      ({ tenantId }: TestWorkspace) => setEntitlement(database, tenantId, 'automations', false),
       refused(403, 'product_not_entitled'),
     ],
   ])('and %s is told nothing from then on by either, though nobody hears of it', async (_what, change, expected) => {
@@ -226,7 +222,7 @@ describe('an API key that both processes know', () => {
         body: { name, stepsJson: [{ type: 'log', message: 'x' }] },
       });
     for (const hub of [here, there]) expect(await list(hub)).toEqual(['of the first']);
-    await database.query('update api_tokens set tenant_id = $2 where id = $1', [id, second.tenantId]);
+    await moveTokenToWorkspace(database, id, second.tenantId);
     for (const hub of [here, there, here]) expect(await list(hub)).toEqual(['of the second']);
   });
 
@@ -246,7 +242,7 @@ describe('an API key that both processes know', () => {
     const { id, key } = await workspace.createKey();
     const own = here.client(key);
     await own.call('listAutomationWorkflows', {});
-    await database.query('update api_tokens set revoked_at = now() where id = $1', [id]);
+    await revokeToken(database, id);
     await expect(
       own.call('createAutomationWorkflow', { body: { name: 'late', stepsJson: [{ type: 'log', message: 'x' }] } }),
     ).rejects.toMatchObject({ status: 401 });
@@ -302,9 +298,7 @@ describe('a device that both processes know', () => {
         )
       )[0];
     await expect.poll(async () => (await commandOf())?.status).toBe('pending');
-    await unheard(() =>
-      database.query('update nodes set revoked_at = now(), secret_hash = null, paused = false where id = $1', [nodeId]),
-    );
+    await unheard(() => revokeNode(database, nodeId));
     const before = await database.query('select * from nodes where id = $1', [nodeId]);
     const id = (await commandOf())?.id as string;
     const refused = { status: 401, code: 'device_secret_invalid' };
@@ -356,7 +350,7 @@ describe('a device that both processes know', () => {
     const workspace = await here.workspace();
     const devices = await Promise.all(Array.from({ length: 12 }, () => pair(workspace)));
     await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
-    await database.query('update nodes set paused = false, online = false where tenant_id = $1', [workspace.tenantId]);
+    await takeNodesOffline(database, workspace.tenantId);
     using recorder = new StatementRecorder(50);
     const answers = await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));

@@ -4,7 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
-import { ageRateLimits, deleteRateLimits } from '../fixtures/stage/core.ts';
+import { ageRateLimits, removeRateLimits } from '../fixtures/stage/core.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -232,7 +232,7 @@ describe('an account', () => {
   const guess = (block: string, email: string) =>
     each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
   /** Lets a window end that counts the tries of addresses, and leaves those that count accounts. */
-  const nextMinute = () => deleteRateLimits(hub.database, 'sign-in:%');
+  const nextMinute = () => removeRateLimits(hub.database, 'sign-in:%');
   const nextQuarter = async () => {
     await ageRateLimits(hub.database, 'account:%', { minutes: 15 });
     // By its own clock the window goes on, in which it refuses without asking.

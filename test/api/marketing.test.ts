@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { leaveMailSending, setContactAttributes } from '../fixtures/stage/marketing.ts';
 
 let mail: MailServer;
 let hub: TestHub;
@@ -224,10 +225,7 @@ test('a mail that a crash cut off is not sent again', async () => {
     body: { name: 'Cut', listId: list.id, subject: 'S', text: 'T' },
   });
   // What a worker leaves behind that died between claiming a mail and settling it.
-  await hub.database.query(
-    `with claimed as (insert into campaign_mails (campaign_id, contact_id, tenant_id, status) select $1, id, tenant_id, 'sending' from contacts where email = 'cut@example.org') update campaigns set mails_sending = mails_sending + 1 where id = $1`,
-    [campaign.id],
-  );
+  await leaveMailSending(hub.database, campaign.id, 'cut@example.org');
   mail.mails.length = 0;
   const done = await run([{ type: 'skill', skillId: 'marketing.campaign_send', input: { campaignId: campaign.id } }]);
   expect(mail.mails.map(({ to }) => to[0])).toEqual(['rest@example.org']);
@@ -309,7 +307,7 @@ test('attributes of a contact have at most 50 keys and 16 KiB, also after they a
   expect(await add({ long: 'short', other: 'x'.repeat(10_000) })).toMatchObject({ body: { updated: 1 } });
 
   // A contact of an earlier version keeps its large attributes while others of its fields change.
-  await hub.database.query(`update contacts set attributes = $2 where list_id = $1`, [list.id, keys('a', 60)]);
+  await setContactAttributes(hub.database, list.id, keys('a', 60));
   expect(await add(undefined)).toMatchObject({ body: { updated: 1 } });
 });
 

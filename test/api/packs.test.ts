@@ -3,7 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
-import { deletePackGrants } from '../fixtures/stage/automations.ts';
+import { removePackGrants } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -477,7 +477,7 @@ describe("a pack of one's own", () => {
       return { status, error };
     };
     const older = await make();
-    await deletePackGrants(hub.database, older);
+    await removePackGrants(hub.database, older);
     expect(await run(older)).toMatchObject({
       status: 'failed',
       error: {

@@ -18,6 +18,7 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { startReceiver } from '../fixtures/receiver.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { addVisitorSession } from '../fixtures/stage/chat.ts';
 import { explainAll, judgeOf, StatementRecorder } from '../fixtures/statements.ts';
 import type { Judge } from '../fixtures/statements.ts';
 
@@ -53,10 +54,12 @@ beforeAll(async () => {
     );
   crowd = await fillCrowd(hub.database, workspace.tenantId, rows);
   workspace.visitorToken = 'cvs_of-the-plans';
-  await hub.database.query(
-    `INSERT INTO chat_sessions (id, tenant_id, conversation_id, visitor_id, token_hash, expires_at) VALUES (gen_random_uuid(), $1, $2, $3, sha256($4::bytea), now() + interval '1 hour')`,
-    [workspace.tenantId, crowd.conversation, crowd.visitor, workspace.visitorToken],
-  );
+  await addVisitorSession(hub.database, {
+    tenantId: workspace.tenantId,
+    conversationId: crowd.conversation,
+    visitorId: crowd.visitor,
+    token: workspace.visitorToken,
+  });
   judge = await judgeOf(hub.database, 3_000, maxRows);
 });
 afterAll(async () => {

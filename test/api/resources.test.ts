@@ -17,8 +17,8 @@ import {
   addFinishedRuns,
   addMemoryEntries,
   ageRun,
-  deleteMemoryEntries,
-  deleteRunsFinishedBefore,
+  removeMemoryEntries,
+  removeRunsFinishedBefore,
   succeedRun,
 } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
@@ -322,7 +322,7 @@ describe('memory', () => {
       statusCode: 409,
       code: 'memory_full',
     });
-    await deleteMemoryEntries(hub.database, workspace.tenantId);
+    await removeMemoryEntries(hub.database, workspace.tenantId);
   });
 
   test('finds what is new in a list since the last look', async () => {
@@ -499,7 +499,7 @@ describe('insight', () => {
     expect(hour.runs.total).toBeGreaterThanOrEqual(65);
     expect(hour.runs.total).toBeLessThanOrEqual(67);
     // The rows may go; the sums stay.
-    await deleteRunsFinishedBefore(hub.database, own.tenantId, new Date(now - 10 * 60_000));
+    await removeRunsFinishedBefore(hub.database, own.tenantId, new Date(now - 10 * 60_000));
     expect((await own.api.call('getAutomationSlo', { query: { window: '24h' } })).runs).toEqual(before.runs);
     expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({
       statusCode: 400,

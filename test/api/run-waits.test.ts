@@ -102,7 +102,7 @@ test('a run that waits for a node says for which one, whether it can be reached 
   const { nodeId, device } = await pair(workspace);
   const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
   const wait = { kind: 'node_command', stepIndex: 0, nodeId, nodeName: 'front desk', until: later };
-  await ageHeartbeat(hub.database, nodeId, { seconds: 3600 });
+  await ageHeartbeat(hub.database, nodeId, { hours: 1 });
   await expect.poll(() => waitOf(workspace, runId)).toMatchObject({ ...wait, nodeOnline: false, handedOut: false });
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },

@@ -8,6 +8,18 @@ import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import type { SipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import { openSoftphone } from '../fixtures/softphone.ts';
 import type { Softphone } from '../fixtures/softphone.ts';
+import {
+  acceptCallRecords,
+  addQueuedSipReports,
+  addSipReport,
+  ageDialSums,
+  ageSipCalls,
+  exhaustSipReports,
+  expireSipCalls,
+  refuseCallRecords,
+  removeSipCalls,
+  removeSipReports,
+} from '../fixtures/stage/calls.ts';
 
 let server: SipWebSocketServer;
 let hub: TestHub;
@@ -213,15 +225,11 @@ describe('a softphone', () => {
     const { workspace, caller, callee } = await talk();
     await expect.poll(() => answered(workspace.tenantId)).toBe(2);
     [caller, callee].forEach(({ socket }) => socket.terminate());
-    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
-      workspace.tenantId,
-    ]);
+    await expireSipCalls(hub.database, workspace.tenantId, { minutes: 1 });
     const expired = () => count(workspace.tenantId, 'expires_at < now()');
     await hub.app.sweep();
     expect([await running(workspace.tenantId), await expired()]).toEqual([2, 0]);
-    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
-      workspace.tenantId,
-    ]);
+    await expireSipCalls(hub.database, workspace.tenantId, { minutes: 1 });
     await lost().sweep();
     expect(await running(workspace.tenantId)).toBe(0);
   });
@@ -268,14 +276,12 @@ describe('a softphone', () => {
     isAway = false;
     over.ended();
     // As a sweep does that takes its process for dead.
-    await hub.database.query('DELETE FROM sip_calls WHERE tenant_id = $1', [tenantId]);
+    await removeSipCalls(hub.database, tenantId);
     await calls.renew();
     expect([await running(tenantId), await count(tenantId, 'answered_at < now() AND expires_at > now()')]).toEqual([
       2, 2,
     ]);
-    await hub.database.query(`UPDATE sip_calls SET answered_at = now() - interval '40 seconds' WHERE tenant_id = $1`, [
-      tenantId,
-    ]);
+    await ageSipCalls(hub.database, tenantId, { seconds: 40 });
     isAway = true;
     counted.ended();
     await calls.renew();
@@ -293,15 +299,12 @@ describe('a softphone', () => {
     const { tenantId } = workspace;
     await expect.poll(() => answered(tenantId)).toBe(2);
     const event = { event: 'answered', callId: `call-of-${caller.user}~1764000000.5`, at: new Date().toISOString() };
-    const text = 'INSERT INTO sip_reports (tenant_id, report) VALUES ($1, $2)';
-    await hub.database.query(text, [tenantId, JSON.stringify(event)]);
+    await addSipReport(hub.database, tenantId, event);
     const records = async () => (await workspace.session.call('listCalls', { query: {} })).items;
     await expect.poll(records).toMatchObject([{ state: 'in_progress' }]);
     server.drop();
     await expect.poll(() => [caller.closed, callee.closed]).toEqual([1013, 1013]);
-    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
-      tenantId,
-    ]);
+    await expireSipCalls(hub.database, tenantId, { minutes: 1 });
     await hub.app.sweep();
     expect(await running(tenantId)).toBe(0);
     expect(await records()).toMatchObject([{ state: 'ended', reason: 'no_final_event' }]);
@@ -309,18 +312,10 @@ describe('a softphone', () => {
 
   test('has its calls recorded although those of others, and one of its own, cannot be, which are tried again and left at last', async () => {
     const [poisoned, { tenantId, session }] = [await hub.workspace(), await hub.workspace()];
-    await hub.database.query(
-      `ALTER TABLE calls ADD CONSTRAINT poison CHECK (call_sid NOT LIKE 'poison%' AND tenant_id <> '${poisoned.tenantId}') NOT VALID`,
-    );
-    onTestFinished(() =>
-      hub.database.query('ALTER TABLE calls DROP CONSTRAINT IF EXISTS poison').then(() => undefined),
-    );
-    const say = (tenant: string, callId: string, calls = 1) =>
-      hub.database.query(
-        `INSERT INTO sip_reports (tenant_id, report)
-         SELECT $1, json_build_object('event', 'queued', 'callId', $2 || n, 'at', now())::text FROM generate_series(1, $3) n`,
-        [tenant, callId, calls],
-      );
+    await refuseCallRecords(hub.database, poisoned.tenantId);
+    onTestFinished(() => acceptCallRecords(hub.database));
+    const say = (tenant: string, prefix: string, calls = 1) =>
+      addQueuedSipReports(hub.database, tenant, { prefix, count: calls });
     await say(poisoned.tenantId, 'its-', 1_200);
     await say(tenantId, 'poison-');
     await say(tenantId, 'good-');
@@ -333,8 +328,8 @@ describe('a softphone', () => {
       );
     };
     await expect.poll(left).toEqual({ [poisoned.tenantId]: true, [tenantId]: true });
-    await hub.database.query(`DELETE FROM sip_reports WHERE report LIKE '%its-%' AND report NOT LIKE '%its-7"%'`);
-    await hub.database.query('UPDATE sip_reports SET tries = 29, due_at = now()');
+    await removeSipReports(hub.database, { prefix: 'its-', except: 'its-7' });
+    await exhaustSipReports(hub.database);
     await expect.poll(left).toEqual({});
     expect(await records()).toEqual(['good-1']);
   });
@@ -471,12 +466,10 @@ describe('a softphone', () => {
     if (typeof one !== 'object') throw new Error('no call began');
     one.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
-    const back = `UPDATE sip_calls SET answered_at = now() - interval '6 minutes' WHERE tenant_id = $1`;
-    await hub.database.query(back, [tenantId]);
+    const back = () => ageSipCalls(hub.database, tenantId, { minutes: 6 });
+    await back();
     expect(await dials?.begin()).toBe('minutes_a_day');
-    await hub.database.query(`UPDATE sip_calls SET expires_at = now() - interval '4 minutes' WHERE tenant_id = $1`, [
-      tenantId,
-    ]);
+    await expireSipCalls(hub.database, tenantId, { minutes: 4 });
     await lost().sweep();
     expect(await running(tenantId)).toBe(0);
     expect(await secondsToday(tenantId)).toBeGreaterThanOrEqual(119);
@@ -484,13 +477,13 @@ describe('a softphone', () => {
     if (typeof two !== 'object') throw new Error('no call began');
     two.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
-    await hub.database.query(back, [tenantId]);
+    await back();
     two.ended();
     await expect.poll(() => secondsToday(tenantId)).toBeGreaterThanOrEqual(479);
     const phone = await open(workspace);
     phone.request('INVITE', 'sip:+4930@sip.example.com');
     expect(await phone.wait(403)).toMatchObject({ reason: 'Minutes Of The Day Used Up' });
-    await hub.database.query(`UPDATE sip_dial_sums SET day = day - 1 WHERE tenant_id = $1`, [tenantId]);
+    await ageDialSums(hub.database, tenantId);
     expect(typeof (await dials?.begin())).toBe('object');
   });
 

@@ -9,6 +9,8 @@ import { idBefore, newId } from '../../hub/platform/ids.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { addArtifact, addLogLines } from '../fixtures/stage/automations.ts';
+import { setTokenAddresses } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
 let second: TestHub;
@@ -81,7 +83,7 @@ describe('a live stream', () => {
   test('ends when its key may not be used from its address any more', async () => {
     const { id, key } = await workspace.createKey();
     const stream = await open(key);
-    await hub.database.query("update api_tokens set ip_allowlist = '{203.0.113.0/24}' where id = $1", [id]);
+    await setTokenAddresses(hub.database, id, ['203.0.113.0/24']);
     await expectEnd(stream, 'ip_not_allowed');
   });
 
@@ -134,10 +136,10 @@ describe('a live stream', () => {
     const { runId } = (await own.api.call('runAutomationWorkflow', { params: { id } })) as { runId: string };
     await own.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
     const anHourAgo = new Date(Date.now() - 3_600_000);
-    await hub.database.query(
-      `insert into run_logs (id, tenant_id, run_id, workflow_id, step_index, level, message, created_at)
-       select (left($1, 23) || '-' || lpad(to_hex(n), 12, '0'))::uuid, $2, $3, $4, 0, 'info', 'old', now() from generate_series(1, 10500) n`,
-      [idBefore(anHourAgo), own.tenantId, runId, id],
+    await addLogLines(
+      hub.database,
+      { tenantId: own.tenantId, workflowId: id, runId },
+      { count: 10_500, firstId: idBefore(anHourAgo) },
     );
     const stream = await open(own.key, { 'last-event-id': idBefore(anHourAgo) });
     await expect.poll(() => stream.text.includes('event: reset')).toBe(true);
@@ -159,10 +161,7 @@ describe('a download', () => {
     await mkdir(join(folder, tenantId), { recursive: true });
     await writeFile(join(folder, tenantId, id), '');
     await truncate(join(folder, tenantId, id), bytes);
-    await hub.database.query(
-      "insert into artifacts (id, tenant_id, node_id, run_id, command_id, name, content_type, bytes, sha256) values ($1, $2, $1, $1, $1, 'a', 'application/octet-stream', $3, '')",
-      [id, tenantId, bytes],
-    );
+    await addArtifact(hub.database, { id, tenantId, bytes });
     return id;
   }
 

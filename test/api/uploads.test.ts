@@ -15,6 +15,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { ageArtifactUpload, setCommandLease, withdrawCommand } from '../fixtures/stage/nodes.ts';
 
 const bodyLimits = { totalMs: 700, idleMs: 700 };
 const quotaMib = 8;
@@ -389,11 +390,7 @@ test('a piece under way ends with its command, which it keeps alive until then',
   let passed = 0;
   const body = async function* body() {
     for (let at = 0; at < whole.length; at += 100_000) {
-      if (at === 100_000)
-        await database.query(
-          "update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1",
-          [commandId],
-        );
+      if (at === 100_000) await setCommandLease(database, commandId, { seconds: 10 });
       if (at === 200_000) {
         expect(await left()).toBeGreaterThan(60);
         await workspace.api.call('deleteAutomationNode', { params: { id: device.nodeId } });
@@ -419,9 +416,7 @@ test('a whole result under way ends with its command, too, and keeps it alive un
     room: new ArtifactRoom(quotaMib * 1024 * 1024),
     lookEveryMs: 0,
   });
-  await database.query("update node_commands set lease_expires_at = now() + interval '10 seconds' where id = $1", [
-    commandId,
-  ]);
+  await setCommandLease(database, commandId, { seconds: 10 });
   const passed: number[] = [];
   const body = async function* body() {
     for (let piece = 0; piece < 5; piece += 1) {
@@ -481,7 +476,7 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
     (await database.query<{ id: string }>('select id from artifact_uploads where command_id = $1', [commandId]))[0]
       ?.id as string;
   const [old, alive] = [await idOf(first.commandId), await idOf(second.commandId)];
-  await database.query(`update artifact_uploads set updated_at = now() - interval '25 hours' where id = $1`, [old]);
+  await ageArtifactUpload(database, old, { hours: 25 });
   const orphan = missingId.replace('0189', '0199');
   await writeFile(join(folder, '.uploads', orphan), 'left behind');
   const longAgo = new Date(Date.now() - 26 * 3_600_000);
@@ -495,11 +490,8 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
   expect(await partials()).not.toContain(orphan);
   expect(await partials()).not.toContain(old);
   expect(await partials()).toContain(alive);
-  await database.query(`update artifact_uploads set updated_at = now() - interval '2 hours' where id = $1`, [alive]);
-  await database.query(
-    `update node_commands set status = 'withdrawn', finished_at = now() - interval '2 hours' where id = $1`,
-    [second.commandId],
-  );
+  await ageArtifactUpload(database, alive, { hours: 2 });
+  await withdrawCommand(database, second.commandId, { hours: 2 });
   await uploads.sweep();
   expect(await partials()).not.toContain(alive);
 });

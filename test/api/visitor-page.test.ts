@@ -7,6 +7,8 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import { testSecrets } from '../fixtures/secrets.ts';
+import { ageClosing, ageRatings, expireLinks, expireVisitorSessions } from '../fixtures/stage/chat.ts';
+import { clearRateLimits, setEntitlement } from '../fixtures/stage/core.ts';
 import { chatScene, expectRefused, sendFile } from '../fixtures/visitor.ts';
 import type { ChatScene, TestVisitor } from '../fixtures/visitor.ts';
 
@@ -19,17 +21,14 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]());
 
 // Only so often may one address open the chat in a minute.
-const forgetLimits = () => hub.database.query('TRUNCATE rate_limits');
+const forgetLimits = () => clearRateLimits(hub.database);
 
 const open = (siteKey: string, body: { token?: string; name?: string; email?: string } = {}) =>
   hub.client().call('openVisitorSession', { body: { siteKey, ...body } });
 const write = (visitor: TestVisitor, content: string, clientId = content) =>
   visitor.api.call('sendVisitorMessage', { body: { content, clientId } });
 const entitle = (tenantId: string, value: boolean) =>
-  hub.database.query(
-    `UPDATE tenants SET entitlements = entitlements || jsonb_build_object('conversations_suite', $2::boolean) WHERE id = $1`,
-    [tenantId, value],
-  );
+  setEntitlement(hub.database, tenantId, 'conversations_suite', value);
 
 describe('the page of a site key', () => {
   test('shows what the workspace set, and nothing that is not for visitors', async () => {
@@ -109,8 +108,7 @@ describe('a link token', () => {
     await expectRefused(open(own.siteKey, { token: changed }), 401, 'chat_token_invalid');
     await expectRefused(open('wgt_made_up', { token }), 401, 'chat_token_invalid');
     await expectRefused(open(scene.siteKey, { token }), 401, 'chat_token_invalid');
-    const hash = createHash('sha256').update(token).digest();
-    await hub.database.query(`UPDATE chat_links SET expires_at = now() WHERE token_hash = $1`, [hash]);
+    await expireLinks(hub.database, { token });
     await expectRefused(open(own.siteKey, { token }), 401, 'chat_token_expired');
     await own.workspace.session.call('revokeInboxLinks', { params: { tenantId: own.tenantId, id: conversationId } });
     await expectRefused(open(own.siteKey, { token }), 401, 'chat_token_invalid');
@@ -165,10 +163,7 @@ describe('a link token', () => {
         await expectRefused(call(), 403, 'visitor_blocked');
     }
     await expectRefused(open(own.siteKey, { token }), 403, 'visitor_blocked');
-    await hub.database.query(
-      `UPDATE chat_sessions SET expires_at = now() - interval '1 second' WHERE visitor_id = $1`,
-      [known.visitorId],
-    );
+    await expireVisitorSessions(hub.database, { visitorId: known.visitorId });
     await expectRefused(known.api.call('renewVisitorSession', {}), 403, 'visitor_blocked');
     for (const visitor of visitors)
       await own.workspace.session.call('unblockInboxVisitor', { params: params(visitor) });
@@ -284,9 +279,7 @@ describe('a session', () => {
       [createHash('sha256').update(visitor.token).digest()],
     );
     expect(left).toEqual({ is_short: true });
-    await hub.database.query('UPDATE chat_sessions SET expires_at = now() WHERE token_hash = $1', [
-      createHash('sha256').update(visitor.token).digest(),
-    ]);
+    await expireVisitorSessions(hub.database, { token: visitor.token });
     await expectRefused(visitor.api.call('renewVisitorSession'), 401, 'chat_token_expired');
     await hub.client(renewed.token).call('getVisitorConversation');
   });
@@ -576,16 +569,11 @@ describe('a rating', () => {
     const visitor = await scene.visitor();
     await scene.close(visitor.conversationId);
     await rate(visitor, 3);
-    await hub.database.query(
-      `UPDATE chat_ratings SET created_at = now() - interval '24 hours', updated_at = now() WHERE conversation_id = $1`,
-      [visitor.conversationId],
-    );
+    await ageRatings(hub.database, visitor.conversationId, { hours: 24 });
     await expectRefused(rate(visitor, 4), 409, 'rating_not_offered');
     const late = await scene.visitor();
     await scene.close(late.conversationId);
-    await hub.database.query(`UPDATE chat_conversations SET closed_at = now() - interval '14 days' WHERE id = $1`, [
-      late.conversationId,
-    ]);
+    await ageClosing(hub.database, late.conversationId, { days: 14 });
     expect(await late.api.call('getVisitorConversation')).toMatchObject({ ratingOffered: false });
     await expectRefused(rate(late, 4), 409, 'rating_not_offered');
   });

@@ -13,6 +13,7 @@ import { send } from '../fixtures/requests.ts';
 import { silence, voice } from '../fixtures/sounds.ts';
 import { startSpeechServer, tone } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { breakVoiceSeats, expireVoiceSeat, removeVoiceSeats, restoreVoiceSeats } from '../fixtures/stage/ai.ts';
 import { openVoice } from '../fixtures/voice-page.ts';
 import type { VoicePage } from '../fixtures/voice-page.ts';
 
@@ -136,8 +137,8 @@ describe('a connection is opened', () => {
 
   test('or fails by a cause that the log has under the request id that is told', async () => {
     const { jwt } = await hub.workspace();
-    await hub.database.query('ALTER TABLE voice_seats RENAME TO voice_seats_away');
-    onTestFinished(async () => void (await hub.database.query('ALTER TABLE voice_seats_away RENAME TO voice_seats')));
+    await breakVoiceSeats(hub.database);
+    onTestFinished(() => restoreVoiceSeats(hub.database));
     const page = await open(jwt, other.url);
     const error = await page.wait('error');
     expect(error).toMatchObject({ code: 'internal', data: expect.stringContaining('the request id finds it') });
@@ -170,11 +171,11 @@ describe('a connection is opened', () => {
       'SELECT max(extract(epoch FROM expires_at - now()))::float8 AS seconds FROM voice_seats',
     );
     expect(lease?.seconds).toBeLessThanOrEqual(15);
-    await hub.database.query(`UPDATE voice_seats SET expires_at = now() - interval '1 second' WHERE place = 1`, []);
+    await expireVoiceSeat(hub.database, 1);
     expect(await take(there, 'third')).not.toBeNull();
     await Promise.all([here.renew(), there.renew()]);
     expect(lost).toEqual(['first']);
-    await hub.database.query('DELETE FROM voice_seats', []);
+    await removeVoiceSeats(hub.database);
   });
 
   test('many at once: two of them stay', async () => {

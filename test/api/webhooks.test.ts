@@ -10,6 +10,20 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { isSigned, isStandardSigned, startReceiver } from '../fixtures/receiver.ts';
 import type { Receiver } from '../fixtures/receiver.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { ageAssignments, setAgentsSeen } from '../fixtures/stage/chat.ts';
+import type { TimeSpan } from '../fixtures/stage/time-span.ts';
+import {
+  acceptAttempts,
+  addDelivered,
+  addDeliveries,
+  damageSecret,
+  expirePreviousSecret,
+  leaseDeliveries,
+  makeDeliveriesDue,
+  makeRetriesDue,
+  refuseAttempts,
+  setFailing,
+} from '../fixtures/stage/webhooks.ts';
 import { chatScene } from '../fixtures/visitor.ts';
 
 let mail: MailServer;
@@ -55,11 +69,7 @@ async function scene({ events = ['message.created'], path = '/hook' }: { events?
     deliveries: async (query: { status?: 'pending' | 'delivered' | 'failed' | 'exhausted'; event?: Event } = {}) =>
       (await api.call('listWebhookDeliveries', { params, query })).data,
     /** Makes every retry of this webhook due now. */
-    becomeDue: () =>
-      hub.database.query(
-        `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1 AND status = 'failed' AND lease IS NULL`,
-        [webhook.id],
-      ),
+    becomeDue: () => makeRetriesDue(hub.database, webhook.id),
   };
 }
 
@@ -133,10 +143,10 @@ describe('a webhook', () => {
     await write(other, 'stays, refuse');
     await expect.poll(async () => (await deliveries({ status: 'failed' })).length).toBe(2);
     // More than one transaction erases.
-    await hub.database.query(
-      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
-       SELECT gen_random_uuid(), $1, $2, $3, 100 + n, gen_random_uuid(), 'message.created', $4 FROM generate_series(1, 1200) n`,
-      [tenantId, webhook.id, id, secret],
+    await addDeliveries(
+      hub.database,
+      { tenantId, conversationId: id },
+      Array.from({ length: 1_200 }, (_, n) => ({ webhookId: webhook.id, sequence: 101 + n, body: secret })),
     );
     const since = new Date(Date.now() - 60_000).toISOString();
     await workspace.session.call('eraseInboxVisitor', { params: { tenantId, id: visitor?.id as string } });
@@ -207,14 +217,7 @@ describe('a webhook', () => {
   test('is gone at once however much it has sent, which holds up no chat and goes batch by batch', async () => {
     const { api, webhook, params, tenantId, conversation, write, deliveries } = await scene();
     const id = await conversation();
-    await hub.database.query(
-      `WITH sent AS (
-         INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body, status, attempts)
-         SELECT gen_random_uuid(), $1, $2, gen_random_uuid(), 1, gen_random_uuid(), 'message.created', '{}', 'delivered', 1 FROM generate_series(1, 1200) RETURNING id
-       )
-       INSERT INTO webhook_attempts (delivery_id, attempt, tenant_id, started_at, response_ms, response) SELECT id, 1, $1, now(), 5, '' FROM sent`,
-      [tenantId, webhook.id],
-    );
+    await addDelivered(hub.database, { tenantId, webhookId: webhook.id, count: 1_200 });
     const [held] = await deliveries();
     const kept = async () =>
       (
@@ -339,9 +342,7 @@ describe('a webhook', () => {
     await expect.poll(async () => (await deliveries()).map(({ status }) => status)).toEqual(['failed']);
     await api.call('updateWebhook', { params, body: { active: false } });
     await write(id, 'meanwhile');
-    await hub.database.query('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [
-      params.id,
-    ]);
+    await makeDeliveriesDue(hub.database, params.id);
     for (const what of ['test', 'replay'])
       expect(
         (
@@ -507,26 +508,22 @@ describe('a delivery that fails', () => {
   test('for five days on end, five times and more, switches its webhook off; one success begins the count anew', async () => {
     const { api, receiver, webhook, tenantId, conversation, write, deliveries, becomeDue } = await scene();
     const state = async () => (await api.call('listWebhooks', { params: { tenantId } })).data[0];
-    const failingSince = (interval: string) =>
-      hub.database.query(`UPDATE webhooks SET failing_since = now() - $2::interval WHERE id = $1`, [
-        webhook.id,
-        interval,
-      ]);
+    const failingFor = (since: TimeSpan) => setFailing(hub.database, webhook.id, { since });
     answerWith(receiver, 500);
     await write(await conversation());
     for (let attempts = 1; attempts <= 4; attempts += 1) {
       await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(attempts);
-      await failingSince('6 days');
+      await failingFor({ days: 6 });
       if (attempts < 4) await becomeDue();
     }
     // Four failures are too few.
     expect(await state()).toMatchObject({ active: true });
-    await failingSince('4 days');
+    await failingFor({ days: 4 });
     await becomeDue();
     await expect.poll(async () => (await deliveries())[0]?.attempts).toBe(5);
     // Four days are too short.
     expect(await state()).toMatchObject({ active: true });
-    await failingSince('6 days');
+    await failingFor({ days: 6 });
     answerWith(receiver, 200);
     await becomeDue();
     await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
@@ -536,10 +533,7 @@ describe('a delivery that fails', () => {
     answerWith(receiver, 500);
     await write(await conversation());
     await expect.poll(async () => (await deliveries())[0]?.status).toBe('failed');
-    await hub.database.query(
-      `UPDATE webhooks SET failing_since = now() - interval '5 days', failures = 4 WHERE id = $1`,
-      [webhook.id],
-    );
+    await setFailing(hub.database, webhook.id, { since: { days: 5 }, failures: 4 });
     await becomeDue();
     await expect
       .poll(state)
@@ -603,11 +597,10 @@ describe('the order', () => {
     const id = await conversation();
     // The webhook that comes first has the greater id in line.
     const [low, high] = [newId(), newId()];
-    await hub.database.query(
-      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
-       SELECT d.id, $1, d.webhook_id, $2, 1, gen_random_uuid(), 'message.created', '{}' FROM unnest($3::uuid[], $4::uuid[]) AS d (id, webhook_id)`,
-      [tenantId, id, [high, low], [webhook.id, second.id]],
-    );
+    await addDeliveries(hub.database, { tenantId, conversationId: id }, [
+      { id: high, webhookId: webhook.id, sequence: 1 },
+      { id: low, webhookId: second.id, sequence: 1 },
+    ]);
     const recorder = new Client({ connectionString: hub.database.url });
     await recorder.connect();
     onTestFinished(() => recorder.end());
@@ -648,20 +641,16 @@ describe('the order', () => {
         await session.call('assignInboxConversation', { params: { tenantId, id }, body: { userId } });
       }
       const delivery = newId();
-      await hub.database.query(
-        `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body)
-         VALUES ($1, $2, $3, $4, 1000, gen_random_uuid(), 'message.created', '{}')`,
-        [delivery, tenantId, webhook.id, id],
-      );
+      await addDeliveries(hub.database, { tenantId, conversationId: id }, [
+        { id: delivery, webhookId: webhook.id, sequence: 1000 },
+      ]);
       const other = new Client({ connectionString: hub.database.url });
       await other.connect();
       onTestFinished(() => other.end());
       await other.query(`BEGIN; SET LOCAL lock_timeout = '500ms'`);
       await other.query('SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]);
-      await hub.database.query(
-        `UPDATE chat_agents SET seen_at = now() - interval '1 hour' WHERE tenant_id = '${tenantId}';
-         UPDATE chat_conversations SET assigned_at = now() - interval '1 hour' WHERE tenant_id = '${tenantId}'`,
-      );
+      await setAgentsSeen(hub.database, tenantId, { hours: 1 });
+      await ageAssignments(hub.database, tenantId, { hours: 1 });
       const done = isMessage
         ? api.call('sendVisitorMessage', { body: { content: 'again', clientId: 'a' } })
         : isHandOver
@@ -798,9 +787,7 @@ describe('a new secret', () => {
     expect(receiver.received[0]?.headers).not.toHaveProperty('x-service-signature-previous');
     expect(await isSigned(receiver.received[0] as never, first.secret)).toBe(true);
     await api.call('rotateWebhookSecret', { params });
-    await hub.database.query(`UPDATE webhooks SET previous_until = now() - interval '1 second' WHERE id = $1`, [
-      webhook.id,
-    ]);
+    await expirePreviousSecret(hub.database, webhook.id);
     await write(id);
     await expect.poll(() => receiver.received.length).toBe(2);
     expect(receiver.received[1]?.headers).not.toHaveProperty('x-service-signature-previous');
@@ -896,12 +883,8 @@ describe('deliveries', () => {
     await write(id, 'next');
     await expect.poll(() => receiver.received.length).toBe(1);
     // As if this process had stood still until its lease was over, and another one had begun.
-    const takeOver = (due: string) =>
-      hub.database.query(
-        `UPDATE webhook_deliveries SET lease = gen_random_uuid(), next_attempt_at = now() + $2::interval WHERE webhook_id = $1 AND next_attempt_at IS NOT NULL`,
-        [params.id, due],
-      );
-    await takeOver('1 hour');
+    const takeOver = (lease: TimeSpan) => leaseDeliveries(hub.database, params.id, lease);
+    await takeOver({ hours: 1 });
     gate.resolve();
     await expect.poll(() => receiver.open).toBe(0);
     await delay(300);
@@ -909,7 +892,7 @@ describe('deliveries', () => {
       ['pending', 0],
       ['pending', 0],
     ]);
-    await takeOver('-1 second');
+    await takeOver({ seconds: -1 });
     await expect.poll(async () => (await deliveries({ status: 'delivered' })).length).toBe(2);
     expect(receiver.received[1]?.body).toBe(receiver.received[0]?.body);
     const first = (await deliveries())[1]?.id as string;
@@ -923,7 +906,7 @@ describe('deliveries', () => {
       params: { tenantId },
       body: { url: webhook.url, events: ['message.created'] },
     });
-    await hub.database.query(`UPDATE webhooks SET sealed_secret = 'v1:damaged' WHERE id = $1`, [webhook.id]);
+    await damageSecret(hub.database, webhook.id);
     const ids = await Promise.all(Array.from({ length: 6 }, () => conversation()));
     for (const id of ids) await write(id, id);
     await expect.poll(() => receiver.received.map(contentOf).toSorted()).toEqual(ids.toSorted());
@@ -943,12 +926,8 @@ describe('deliveries', () => {
 
   test('that could not be recorded give their place back at once, and come again', async () => {
     const { webhook, receiver, conversation, write, deliveries } = await scene();
-    await hub.database.query(
-      `ALTER TABLE webhook_attempts ADD CONSTRAINT unwritable CHECK (response <> 'answer 203') NOT VALID`,
-    );
-    onTestFinished(async () => {
-      await hub.database.query('ALTER TABLE webhook_attempts DROP CONSTRAINT IF EXISTS unwritable');
-    });
+    await refuseAttempts(hub.database, 'answer 203');
+    onTestFinished(() => acceptAttempts(hub.database));
     answerWith(receiver, 203);
     await write(await conversation());
     await expect.poll(() => receiver.received.length).toBe(1);
@@ -959,22 +938,24 @@ describe('deliveries', () => {
       );
     await expect.poll(state).toEqual([{ lease: null, attempts: 0, is_later: true }]);
     expect(receiver.received.length).toBe(1);
-    await hub.database.query('ALTER TABLE webhook_attempts DROP CONSTRAINT unwritable');
-    await hub.database.query('UPDATE webhook_deliveries SET next_attempt_at = now() WHERE webhook_id = $1', [
-      webhook.id,
-    ]);
+    await acceptAttempts(hub.database);
+    await makeDeliveriesDue(hub.database, webhook.id);
     await expect.poll(async () => (await deliveries())[0]?.status).toBe('delivered');
   });
 
   test('that nobody let go are let go by the sweep', async () => {
-    const { webhook, receiver, conversation, write } = await scene();
+    const { tenantId, webhook, receiver, conversation, write } = await scene();
     answerWith(receiver, 200);
     const id = await conversation();
-    await hub.database.query(
-      `INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, conversation_id, sequence, event_id, event, body, created_at)
-       SELECT gen_random_uuid(), tenant_id, id, $2, n, gen_random_uuid(), 'message.created', json_build_object('eventId', n, 'payload', json_build_object('message', json_build_object('content', n::text)))::text, now() - interval '5 minutes'
-       FROM webhooks, generate_series(2, 4) n WHERE id = $1`,
-      [webhook.id, id],
+    await addDeliveries(
+      hub.database,
+      { tenantId, conversationId: id },
+      [2, 3, 4].map((n) => ({
+        webhookId: webhook.id,
+        sequence: n,
+        body: JSON.stringify({ eventId: n, payload: { message: { content: String(n) } } }),
+      })),
+      { minutes: 5 },
     );
     await delay(50);
     expect(receiver.received).toEqual([]);

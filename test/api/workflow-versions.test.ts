@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { addWorkflowVersions, deleteRun } from '../fixtures/stage/automations.ts';
+import { addWorkflowVersions, removeRun } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -59,7 +59,7 @@ test('of a workflow that is changed all day the newest hundred versions stay, an
     status: 'succeeded',
     stepsResultJson: [{}, { status: 'succeeded' }],
   });
-  await deleteRun(hub.database, runId);
+  await removeRun(hub.database, runId);
   await change();
   expect(await versionsOf(id)).toEqual(range(205, 304));
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -111,6 +111,11 @@ describe('a command of the browser', () => {
   let download: ServerResponse | undefined;
   const server = createServer(({ url = '' }, response) => {
     requested.push(url);
+    if (url === '/beat') response.end();
+    if (url === '/posting')
+      response
+        .setHeader('Content-Type', 'text/html')
+        .end('<script>setInterval(() => fetch("/beat", { method: "POST" }), 50)</script>');
     if (url === '/page') response.setHeader('Content-Type', 'text/html').end('<a href="/file" download>Get</a>');
     if (url !== '/file') return;
     response.writeHead(200, { 'Content-Disposition': 'attachment; filename="report.csv"', 'Content-Type': 'text/csv' });
@@ -149,6 +154,34 @@ describe('a command of the browser', () => {
       stepsResultJson: [{ attempts: 1 }],
     });
     expect(requested.filter((url) => url === '/effect')).toHaveLength(1);
+  });
+
+  test('a pause ends the pages of a run within a moment, also busy ones', async () => {
+    const busy = 'void setTimeout(() => { for (;;); })';
+    const runId = await start([
+      { skillId: 'browser.navigate', input: { url: `${base()}/posting` } },
+      { skillId: 'browser.navigate', input: { url: `${base()}/page`, newPage: true } },
+      { skillId: 'browser.evaluate', input: { expression: busy } },
+      { skillId: 'system.run', input: { argv: ['true'] } },
+      { skillId: 'browser.content' },
+    ]);
+    expect((await settled(runId)).status).toBe('waiting_approval');
+    const beats = () => requested.filter((url) => url === '/beat').length;
+    const before = beats();
+    await expect.poll(beats).toBeGreaterThan(before);
+    expect(await companion.cli('pause')).toMatchObject({ code: 0 });
+    const paused = beats();
+    await expect.poll(() => processesWith(join(companion.home, 'browser-profile'))).toEqual([]);
+    expect(beats()).toBe(paused);
+    await companion.cli('resume');
+    await approve(runId);
+    expect(await settled(runId)).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'page_closed',
+        message: expect.stringContaining('The owner of this machine paused the companion.') as string,
+      },
+    });
   });
 
   test('leaves a download that takes longer than the timeoutSeconds of its step to a later step', async () => {
@@ -206,4 +239,19 @@ test('a program ends within the time of its step, which its approval shows', asy
     status: 'failed',
     error: { code: 'timeout', message: 'system.run took longer than 2000 ms.' },
   });
+});
+
+// Last, because its list of programs stays.
+test('a program whose file is gone is ended when its owner allows only others, and the companion stays', async () => {
+  const path = join(companion.shared, 'removes-itself');
+  writeFileSync(path, `#!/bin/sh\nrm "$0"\necho begun > '${effect('gone')}'\nsleep 30\n`, { mode: 0o755 });
+  const { runId } = await begin([path]);
+  await expect.poll(() => existsSync(effect('gone'))).toBe(true);
+  const pid = companion.process()?.pid;
+  const allow = ['allow', 'system', '--no-ask', '--yes', '--program'];
+  expect(await companion.cli(...allow, '/usr/bin/id')).toMatchObject({ code: 0 });
+  expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted', message: endedAfter } });
+  expect(await lastEntry()).toMatchObject({ outcome: 'interrupted', reason: 'owner_denied' });
+  const { stdout } = await companion.cli('status', '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ running: { pid } });
 });

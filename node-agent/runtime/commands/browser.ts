@@ -5,7 +5,7 @@ import { maxContentLength } from '../../../shared/commands/browser.ts';
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
 import { toStorableText } from '../../../shared/json.ts';
 import { evaluate } from './browser/evaluate.ts';
-import { report } from './browser/report.ts';
+import { report, titleOf } from './browser/report.ts';
 import type { Where } from './browser/report.ts';
 import { pageOwnerOf } from './browser/run-pages.ts';
 import type { OpenPage, RunPages } from './browser/run-pages.ts';
@@ -49,7 +49,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     session.withPage(
       context.settings.browser,
       pageOwnerOf(context.origin),
-      { ...choice, pageId: input.pageId },
+      { ...choice, pageId: input.pageId, signal: context.signal },
       async (entry) => {
         const timeoutMs = input.timeoutMs ?? defaultTimeoutMs;
         const deadline = performance.now() + timeoutMs;
@@ -247,21 +247,12 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
   };
 }
 
-/** The longest that a list of pages waits for a page that hangs, in milliseconds. */
-const titleTimeoutMs = 1_000;
-
-/** The title of a page; empty for one that hangs. */
-async function titleOf({ page }: OpenPage): Promise<string> {
-  const title = await Promise.race([page.title().catch(() => ''), delay(titleTimeoutMs, '', { ref: false })]);
-  return toStorableText(title).slice(0, 4096);
-}
-
 async function listPages(pages: RunPages) {
   return Promise.all(
     [...pages.open.values()].map(async (entry) => ({
       pageId: entry.id,
       url: toStorableText(entry.page.url()).slice(0, 16_384),
-      title: await titleOf(entry),
+      title: await titleOf(entry.page),
       current: entry === pages.current,
     })),
   );

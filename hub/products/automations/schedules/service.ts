@@ -201,8 +201,8 @@ export class Schedules {
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
     const after: (() => void)[] = [];
-    for (const [index, workflow] of due.entries()) {
-      if (index % plansPerTurn === plansPerTurn - 1) await nextTurn();
+    for (const [place, workflow] of due.entries()) {
+      if (place % plansPerTurn === plansPerTurn - 1) await nextTurn();
       const schedule = scheduleOf(workflow.trigger);
       if (schedule === null) {
         next.push({ id: workflow.id, next_run_at: null });

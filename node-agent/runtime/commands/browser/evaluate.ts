@@ -22,7 +22,7 @@ ${expression}
   const evaluation = page.evaluate(script) as Promise<string>;
   try {
     const text = await Promise.race([evaluation, late.promise]);
-    if (text !== 'late') return toStorableJson(JSON.parse(text));
+    if (text !== 'late') return toStorableJson(parseValue(text));
   } catch (error) {
     throw new CommandError(
       'evaluation_failed',
@@ -39,6 +39,13 @@ ${expression}
   await terminate(page, evaluation);
   throw new CommandError('timeout', `The expression did not end within ${timeoutMs} ms.`);
 }
+
+/** @throws Error for a key that the hub refuses in any JSON. */
+const parseValue = (text: string): unknown =>
+  JSON.parse(text, (key, value: unknown) => {
+    if (key === '__proto__') throw new Error('the value has the key __proto__, which the hub does not accept');
+    return value;
+  });
 
 /** Ends a script that keeps its page busy; a page that does not heed is closed. */
 async function terminate(page: Page, evaluation: Promise<unknown>): Promise<void> {

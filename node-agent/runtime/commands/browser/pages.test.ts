@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
 import { AuditLog } from '../../audit.ts';
 import { DataFolder } from '../../data-folder.ts';
 import { Dispatcher } from '../../dispatcher.ts';
@@ -227,7 +228,12 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
     action: string,
     input: Record<string, unknown> = {},
   ): Promise<Answer> {
-    const finished = await dispatcher.execute({ id: randomUUID(), type: `browser.${action}`, input, origin });
+    const finished = await dispatcher.execute({
+      id: randomUUID(),
+      type: `browser.${action}`,
+      input: input as JsonObject,
+      origin,
+    });
     const { output, error } = finished.result;
     return {
       code: error?.code,
@@ -318,6 +324,44 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       });
       expect((await send(run, 'close', { pageId: other })).output).toMatchObject({ pageId: other });
       await send(run, 'close', { pageId: hanging });
+    });
+
+    test('a page that hangs keeps no command waiting for its title', async () => {
+      const run = runOf();
+      const { pageId } = (await open(run, '/')).output;
+      const script = 'void setTimeout(() => { for (;;); })';
+      expect((await send(run, 'evaluate', { expression: script })).output).toMatchObject({ pageId, title: '' });
+      await send(run, 'close');
+    });
+
+    test('a value with the key __proto__ is refused with a reason', async () => {
+      const run = runOf();
+      await open(run, '/');
+      const expression = `JSON.parse('{"list":[{"__proto__":1}]}')`;
+      expect(await send(run, 'evaluate', { expression })).toMatchObject({
+        code: 'evaluation_failed',
+        message: expect.stringContaining('the key __proto__') as string,
+      });
+    });
+
+    test('a browser that is denied while a command waits for it does not start again for the command', async () => {
+      const [one, denied, other] = [runOf(), runOf(), runOf()];
+      await open(one, '/');
+      await settings({ maxPages: 1 });
+      onFull = () => dispatcher.denyAll('paused', 'The owner of this machine paused the companion.');
+      try {
+        expect(await open(denied, '/denied')).toMatchObject({ code: 'interrupted' });
+      } finally {
+        onFull = async () => undefined;
+        await settings({ maxPages: 20 });
+      }
+      expect(await send(one, 'content')).toMatchObject({
+        code: 'page_closed',
+        message: expect.stringContaining('The owner of this machine paused the companion.') as string,
+      });
+      await open(other, '/');
+      expect(dispatcher.browserRuns).toEqual([other.run?.id]);
+      expect(requests).not.toContain('/denied');
     });
 
     test('a page of another run is refused by name, and stays as it is', async () => {

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import type { z } from 'zod';
 import { maxDownloadsAtOnce } from '../../../../shared/commands/browser-common.ts';
 import type { whereReply } from '../../../../shared/commands/browser-common.ts';
@@ -15,6 +16,15 @@ export type Where = { [Field in keyof typeof whereReply]: z.output<(typeof where
 /** How long an opened page may take to have an address, in milliseconds. */
 const openedMs = 5_000;
 const lookEveryMs = 25;
+
+/** The longest wait for the title of a page that hangs, in milliseconds. */
+const titleTimeoutMs = 1_000;
+
+/** The title of a page; empty for one that hangs or navigates just now. */
+export async function titleOf(page: Page): Promise<string> {
+  const title = await Promise.race([page.title().catch(() => ''), delay(titleTimeoutMs, '', { ref: false })]);
+  return toStorableText(title).slice(0, 4096);
+}
 
 const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
 
@@ -37,15 +47,14 @@ export async function report(
       opened.entry?.page.waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) }).catch(() => undefined),
     ),
   );
-  // A page that navigates just now has no title yet.
-  const title = await page.title().catch(() => '');
+  const title = await titleOf(page);
   const isRunning = () => pages.downloads.some(({ state }) => state === 'running');
   while (isRunning() && performance.now() < deadline) await delay(lookEveryMs);
   const downloads = await handOver(pages, context, saveTo);
   return {
     pageId: id,
     url: addressOf(page.url()),
-    title: toStorableText(title).slice(0, 4096),
+    title,
     dialogs: pages.dialogs.splice(0).map((dialog) => ({ ...dialog, message: toStorableText(dialog.message) })),
     opened: pages.opened.splice(0).map((opened) => ({
       pageId: opened.entry?.id ?? '',

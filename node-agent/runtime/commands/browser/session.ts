@@ -28,6 +28,9 @@ const maxDialogsPerCommand = 50;
  */
 const maxHeapGrowthBytes = Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2);
 
+/** The time that a browser has to save its profile once its owner denies it, in milliseconds: a pause ends everything within a second. */
+const denialGraceMs = 700;
+
 type BrowserSettings = LocalSettings['browser'];
 
 /** Which page a command wants. */
@@ -36,6 +39,8 @@ export interface PageChoice {
   newPage?: boolean;
   /** Whether it opens a page where the run has none. */
   opens?: boolean;
+  /** No page is opened once it aborts. */
+  signal?: AbortSignal;
 }
 
 /** An open browser and what belongs to it. */
@@ -173,7 +178,12 @@ export class BrowserSession implements AsyncDisposable {
       }
       onDenied(new CommandError('denied_by_device', `${problem ?? ''}; open the page again where it is allowed.`));
     }
-    await this.#stop("the owner's settings for the browser changed");
+    await this.end("the owner's settings for the browser changed");
+  }
+
+  /** Ends the browser because its owner denies it: its connections at once, and by force what does not end by itself. */
+  end(why: string): Promise<void> {
+    return this.#stop(why, denialGraceMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -196,7 +206,7 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #choose(settings: BrowserSettings, pages: RunPages, choice: PageChoice): Promise<OpenPage> {
-    const { pageId, newPage = false, opens = false } = choice;
+    const { pageId, newPage = false, opens = false, signal } = choice;
     await this.#restartWhenChanged(settings);
     if (pageId !== undefined) return this.find(pages.owner, pageId);
     if (!newPage && pages.current !== null) return pages.current;
@@ -208,7 +218,7 @@ export class BrowserSession implements AsyncDisposable {
     }
     const problem = this.#limitProblem(pages, settings.maxPages);
     if (problem !== null) throw new CommandError('too_many_pages', problem);
-    const opening = this.#openPage(settings, pages.owner);
+    const opening = this.#openPage(settings, pages.owner, signal);
     this.#openings.add(opening);
     try {
       return await opening;
@@ -218,13 +228,16 @@ export class BrowserSession implements AsyncDisposable {
     }
   }
 
-  async #openPage(settings: BrowserSettings, owner: PageOwner): Promise<OpenPage> {
+  async #openPage(settings: BrowserSettings, owner: PageOwner, signal?: AbortSignal): Promise<OpenPage> {
     for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
       const opening = this.#open(settings);
       const running = this.#running;
       const browser = await opening;
       try {
         const page = await browser.context.newPage();
+        // The next sweep closes the page.
+        signal?.throwIfAborted();
         // The run may have ended meanwhile: then the next heartbeat closes the page.
         return this.#adopt(browser, page, this.#pagesOf(owner), null);
       } catch (error) {
@@ -273,7 +286,7 @@ export class BrowserSession implements AsyncDisposable {
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
     const downloads = new Downloads(
       `${this.#profile}-downloads`,
-      () => void this.#stop('its pages downloaded more than the browser may keep', true),
+      () => void this.#stop('its pages downloaded more than the browser may keep', 0),
     );
     let context: BrowserContext | undefined;
     let startPage: Page | undefined;
@@ -296,7 +309,7 @@ export class BrowserSession implements AsyncDisposable {
     }
     this.#filter = filter;
     this.#windows = windows;
-    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, true));
+    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, 0));
     const heapBytes = getHeapStatistics().used_heap_size;
     const browser: RunningBrowser = { context, filter, downloads, startPage, windows, guard, heapBytes };
     context.on('close', () => void this.#ended(browser));
@@ -431,21 +444,31 @@ export class BrowserSession implements AsyncDisposable {
     ]);
   }
 
-  /** @param kills Whether the browser is killed: one that fails or downloads without end can take 30 s to end by itself. */
-  async #stop(why: string, kills = false): Promise<void> {
+  /**
+   * @param graceMs The time that the browser has to end by itself before it is killed, without a network: one that fails, downloads without end or has a busy
+   * page can take 30 s. Without this parameter the browser is not killed.
+   */
+  async #stop(why: string, graceMs?: number): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
-    if (running !== undefined) this.#stopped = Promise.all([this.#stopped, this.#close(running, why, kills)]);
+    if (running !== undefined) this.#stopped = Promise.all([this.#stopped, this.#close(running, why, graceMs)]);
     await this.#stopped;
   }
 
-  async #close(running: Promise<RunningBrowser>, why: string, kills: boolean): Promise<void> {
+  async #close(running: Promise<RunningBrowser>, why: string, graceMs: number | undefined): Promise<void> {
     const browser = await running.catch(() => undefined);
     if (browser === undefined) return;
     this.#forgetPages(why);
-    if (kills) killBrowser(this.#profile);
-    await browser.context.close().catch(() => undefined);
+    if (graceMs === undefined) await browser.context.close().catch(() => undefined);
+    else await this.#force(browser, graceMs);
     await this.#release(browser);
+  }
+
+  async #force({ context, filter }: RunningBrowser, graceMs: number): Promise<void> {
+    void filter[Symbol.asyncDispose]();
+    const kill = setTimeout(() => killBrowser(this.#profile), graceMs);
+    await context.close().catch(() => undefined);
+    clearTimeout(kill);
   }
 
   /** The browser ended by itself. */
@@ -481,7 +504,7 @@ export class BrowserSession implements AsyncDisposable {
     if (getHeapStatistics().used_heap_size - browser.heapBytes > this.#maxHeapGrowthBytes) {
       // A later sweep would end the browser that starts next.
       clearInterval(this.#reaper);
-      await this.#stop('its pages sent more than the companion can read', true);
+      await this.#stop('its pages sent more than the companion can read', 0);
       return;
     }
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
