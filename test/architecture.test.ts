@@ -6,6 +6,7 @@ import { findCycle, importsOf } from './architecture/imports.ts';
 import { refusal, rules } from './architecture/rules.ts';
 import { slowPatternsIn } from './architecture/slow-patterns.ts';
 import { ambiguousNames, statementsOf } from './architecture/statements.ts';
+import { tableWritesOf } from './architecture/table-writes.ts';
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.ts', '*.tsx'], {
   encoding: 'utf8',
@@ -106,6 +107,39 @@ describe('a statement in SQL', () => {
   test('is never a raw one for the query builder', () => {
     expect(sources.filter(({ text }) => isRaw(text)).map(({ path }) => path)).toEqual([]);
     expect(isRaw('await tx.execute<{ n: number }>(\n  sql`SELECT 1 AS n`,\n);')).toBe(true);
+  });
+});
+
+describe('a test of the API', () => {
+  test('writes to tables only through the helpers of test/fixtures/stage', () => {
+    const tests = files.filter(({ path }) => /^test\/api\/[^/]+\.test\.ts$/.test(path));
+    expect(tests.length).toBeGreaterThan(50);
+    expect(tests.flatMap(tableWritesOf)).toEqual([]);
+  });
+
+  test.each([
+    ['an insert', "await hub.database.query('insert into runs (id) values ($1)', [id]);"],
+    ['an update', "await hub.database.query<Row>(\n  `UPDATE runs r SET status = 'failed' WHERE id = $1`, [id]);"],
+    ['a delete', "tx.query('', 'delete from runs', []);"],
+    ['a write after WITH', 'db.query(`WITH one AS (SELECT 1) INSERT INTO runs (id) SELECT 1 FROM one`);'],
+    ['a write inside WITH', 'db.query(`with gone as (delete from runs returning id) select id from gone`);'],
+    ['a second statement', "client.query('BEGIN; UPDATE runs SET attempt = 2');"],
+    ['a write to a computed table', 'db.query(`delete from ${table}`);'],
+    ['a constant', "const statement = 'delete from runs';"],
+    ['a statement of the query builder', 'tx.execute(sql`update runs set attempt = ${2}`);'],
+  ])('is caught with %s', (_what, text) => {
+    expect(tableWritesOf({ path: 'test/api/planted.test.ts', text })).toEqual([
+      expect.stringContaining('test/api/planted.test.ts: '),
+    ]);
+  });
+
+  test.each([
+    "db.query('select id from runs where status = $1 for update', ['deleted']);",
+    "db.query('with made as (select 1) select * from made');",
+    'text.includes(\'insert into "audit_log"\');',
+    "test('update a run and delete from its list', () => undefined);",
+  ])('may hold %s', (text) => {
+    expect(tableWritesOf({ path: 'test/api/planted.test.ts', text })).toEqual([]);
   });
 });
 

@@ -9,6 +9,15 @@ import type { TestHub } from '../fixtures/hub.ts';
 import { openVisitor } from '../fixtures/live-chat.ts';
 import type { LivePage } from '../fixtures/live-chat.ts';
 import { send } from '../fixtures/requests.ts';
+import {
+  addApiMessage,
+  ageConversations,
+  expireAiTurnLeases,
+  leaseAiTurn,
+  makeAgentsOffline,
+  makePersonOwner,
+  refuseHandover,
+} from '../fixtures/stage/chat.ts';
 import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -49,8 +58,7 @@ const reply = (visitor: TestVisitor, content: string) =>
   scene.workspace.session.call('sendInboxMessage', { params: ofConversation(visitor), body: { content } });
 const turns = () =>
   hub.database.query(`SELECT * FROM chat_ai_turns WHERE tenant_id = $1 AND due_at < 'infinity'`, [scene.tenantId]);
-const noAgent = () =>
-  hub.database.query('UPDATE chat_agents SET seen_at = NULL WHERE tenant_id = $1', [scene.tenantId]);
+const noAgent = () => makeAgentsOffline(hub.database, scene.tenantId);
 const framesOf = async (visitor: TestVisitor) => {
   const page = await openVisitor(hub.url, visitor.token);
   pages.push(page as LivePage<unknown>);
@@ -180,9 +188,7 @@ describe('an answer', () => {
     expect(await scene.said(visitor)).toEqual(['visitor: Thanks!']);
     expect((await show(visitor)).owner).toBe('ai');
     // It was looked at, and is not taken for forgotten.
-    await hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
-      visitor.conversationId,
-    ]);
+    await ageConversations(hub.database, [visitor.conversationId], { minutes: 1 });
     await hub.app.sweep();
     expect(await turns()).toEqual([]);
     model.answer = () => ({ reply: 'We open at nine.' });
@@ -357,25 +363,14 @@ describe('what happens while the model thinks wins', () => {
   });
 
   test('also where word of it was lost: it is looked at again in the transaction of the answer', async () => {
-    const silently = (statement: string) => async (one: TestVisitor) => {
-      await hub.database.query(statement, [one.conversationId]);
-    };
-    const { visitor: taken } = await thinking(silently(`UPDATE chat_conversations SET owner = 'person' WHERE id = $1`));
+    const { visitor: taken } = await thinking((one) => makePersonOwner(hub.database, one.conversationId));
     expect(await scene.said(taken)).toEqual(['visitor: When do you open?']);
-    const { visitor: told } = await thinking(
-      silently(`WITH moved AS (
-        UPDATE chat_conversations SET last_seq = last_seq + 1, last_position = last_position + 1 WHERE id = $1 RETURNING id, tenant_id, last_seq, last_position)
-        INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, created_at)
-        SELECT gen_random_uuid(), tenant_id, id, last_position, last_seq, 'Your order has left.', 'api', now() FROM moved`),
+    const { visitor: told } = await thinking((one) =>
+      addApiMessage(hub.database, one.conversationId, 'Your order has left.'),
     );
     expect(await scene.said(told)).not.toContain('ai: A late answer.');
     // Another process has it.
-    const { visitor: leased } = await thinking(async (one) => {
-      await hub.database.query(
-        `UPDATE chat_ai_turns SET lease = lease + 1, leased_until = now() + interval '2 seconds' WHERE conversation_id = $1`,
-        [one.conversationId],
-      );
-    });
+    const { visitor: leased } = await thinking((one) => leaseAiTurn(hub.database, one.conversationId, { seconds: 2 }));
     expect(await scene.said(leased)).toEqual(['visitor: When do you open?', 'ai: We open at nine.']);
   });
 
@@ -602,21 +597,16 @@ describe('a hand-over', () => {
   test("is whole or not at all: what its last part can't do undoes the first", async () => {
     const visitor = await scene.visitor();
     const frames = await framesOf(visitor);
-    await hub.database.query(
-      `CREATE FUNCTION refuse_hand_over() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.action = 'conversation.handed_over' AND NEW.target_id = '${visitor.conversationId}' THEN RAISE 'refused'; END IF; RETURN NEW; END $$`,
-    );
-    await hub.database.query(
-      'CREATE TRIGGER refuse_hand_over BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_hand_over()',
-    );
+    const acceptHandover = await refuseHandover(hub.database, visitor.conversationId);
     await scene.say(visitor, 'I want to talk to a human');
     await expect.poll(async () => ((await turns())[0] as { attempts: number } | undefined)?.attempts).toBe(1);
     await expect(visitor.api.call('askForPerson', {})).rejects.toMatchObject({ status: 500 });
     expect(await scene.inbox(visitor)).toHaveLength(1);
     expect(await show(visitor)).toMatchObject({ owner: 'ai' });
     expect(frames.some((frame) => frame.type === 'message' && frame.message.senderType === 'ai')).toBe(false);
-    await hub.database.query('DROP TRIGGER refuse_hand_over ON audit_log');
+    await acceptHandover();
     // Whoever held it is taken for dead.
-    await hub.database.query(`UPDATE chat_ai_turns SET leased_until = now() WHERE tenant_id = $1`, [scene.tenantId]);
+    await expireAiTurnLeases(hub.database, scene.tenantId);
     await scene.settled();
     expect((await scene.said(visitor)).at(-1)).toBe(handedOver);
   });

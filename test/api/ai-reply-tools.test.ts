@@ -7,6 +7,7 @@ import type { ChatModel, ChatModelReply } from '../fixtures/chat-model.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { addAiReplyOfToday, removeExternalId } from '../fixtures/stage/chat.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 import type { TestVisitor } from '../fixtures/visitor.ts';
 
@@ -123,7 +124,7 @@ describe('a tool that reads', () => {
     expect(await offered()).toBe(false);
     await entitle(true);
     const visitor = await scene.visitor();
-    await hub.database.query('UPDATE chat_visitors SET external_id = NULL WHERE id = $1', [visitor.visitorId]);
+    await removeExternalId(hub.database, visitor.visitorId);
     model.requests.length = 0;
     await scene.say(visitor, 'Hello');
     await scene.settled();
@@ -330,10 +331,7 @@ describe('a tool that acts', () => {
     model.answer = async () => {
       turn += 1;
       if (turn === 1) return calling({ tool: 'leave_note', input: { value: 'x' } });
-      await hub.database.query(
-        `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
-        [scene.tenantId],
-      );
+      await addAiReplyOfToday(hub.database, scene.tenantId);
       return { reply: 'Asked.' };
     };
     await scene.say(visitor, 'Please');

@@ -8,6 +8,8 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { ageAiRun } from '../fixtures/stage/ai.ts';
+import { expireIdempotencyKey, expireToken } from '../fixtures/stage/core.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let model: ModelServer;
@@ -178,8 +180,7 @@ describe('a run', () => {
     const endings = {
       token_revoked: (tokenId: string) =>
         workspace.session.call('deleteApiToken', { params: { tenantId, id: tokenId } }),
-      token_expired: (tokenId: string) =>
-        hub.database.query('UPDATE api_tokens SET expires_at = now() WHERE id = $1', [tokenId]),
+      token_expired: (tokenId: string) => expireToken(hub.database, tokenId),
       product_not_entitled: () =>
         hub.client(adminKey).call('putEntitlements', { params: { tenantId }, body: { ai_agent: false } }),
     };
@@ -269,8 +270,7 @@ describe('a run', () => {
 
   test('is removed when its days are over', async () => {
     const { id } = (await ask({ input: 'an old question' })).body;
-    const old = '01800000-0000-7000-8000-000000000001';
-    await hub.database.query('update ai_runs set id = $2 where id = $1', [id, old]);
+    const old = await ageAiRun(hub.database, id as string);
     expect((await read(old)).status).toBe(200);
     await hub.app.sweep();
     expect((await read(old)).status).toBe(404);
@@ -366,7 +366,7 @@ describe('an Idempotency-Key of a run', () => {
     const second = await once('held', { input: 'x' }, own);
     expect([second.status, second.body.code]).toEqual([409, 'idempotency_in_progress']);
     // As it is once whoever held it has said nothing for longer than a run takes.
-    await hub.database.query("update idempotency_keys set expires_at = now() - interval '1 second' where key = 'held'");
+    await expireIdempotencyKey(hub.database, 'held');
     await own.api.call('putAutomationModels', {
       body: {
         models: [{ id: 'a', provider: 'openai-compatible', baseUrl: model.baseUrl, model: 'alpha' }],

@@ -6,6 +6,7 @@ import { startChatModel } from '../fixtures/chat-model.ts';
 import type { ChatModel } from '../fixtures/chat-model.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
+import { addAiReplyOfToday, ageConversations, removeAiTurns, removeOwner } from '../fixtures/stage/chat.ts';
 import type { TestVisitor } from '../fixtures/visitor.ts';
 
 let hub: TestHub;
@@ -28,10 +29,7 @@ beforeEach(async () => {
 const ofConversation = ({ conversationId }: TestVisitor) => ({ tenantId: scene.tenantId, id: conversationId });
 const turns = () => hub.database.query('SELECT * FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
 /** As if whoever wrote there had done so a minute ago. */
-const age = ({ conversationId }: TestVisitor) =>
-  hub.database.query(`UPDATE chat_conversations SET moved_at = now() - interval '1 minute' WHERE id = $1`, [
-    conversationId,
-  ]);
+const age = ({ conversationId }: TestVisitor) => ageConversations(hub.database, [conversationId], { minutes: 1 });
 
 test('what an agent went on with under a version that knew no owners is left to people, until it is taken back', async () => {
   await scene.setAi({ enabled: false });
@@ -41,10 +39,7 @@ test('what an agent went on with under a version that knew no owners is left to 
     params: ofConversation(visitor),
     body: { content: 'I look into it.' },
   });
-  await hub.database.query(
-    'UPDATE chat_conversations SET owner = NULL, assigned_user_id = NULL, assigned_at = NULL WHERE id = $1',
-    [visitor.conversationId],
-  );
+  await removeOwner(hub.database, visitor.conversationId);
   await scene.setAi({ enabled: true, mode: 'always' });
   await scene.say(visitor, 'And?');
   expect((await scene.workspace.session.call('getInboxConversation', { params: ofConversation(visitor) })).owner).toBe(
@@ -69,7 +64,7 @@ test('an answer comes also to a message that nobody noted, such as a process of 
   await scene.setAi({ debounceMs: 10_000 });
   const [visitor, other] = [await scene.visitor(), await scene.visitor()];
   for (const one of [visitor, other]) await scene.say(one, 'When?');
-  await hub.database.query('DELETE FROM chat_ai_turns WHERE tenant_id = $1', [scene.tenantId]);
+  await removeAiTurns(hub.database, scene.tenantId);
   await age(visitor);
   await hub.app.sweep();
   await expect.poll(() => scene.said(visitor)).toEqual(['visitor: When?', 'ai: We open at nine.']);
@@ -93,10 +88,7 @@ test('the assignment is locked before the day also where the day is used up mean
   };
   await scene.say(visitor, 'When?');
   await asked.promise;
-  await hub.database.query(
-    `INSERT INTO chat_ai_days (id, tenant_id, day, replies) VALUES (gen_random_uuid(), $1, (now() AT TIME ZONE 'UTC')::date, 1)`,
-    [scene.tenantId],
-  );
+  await addAiReplyOfToday(hub.database, scene.tenantId);
   const other = new Client({ connectionString: hub.database.url });
   await other.connect();
   onTestFinished(() => other.end());

@@ -9,6 +9,7 @@ import { startModelServer } from '../fixtures/model-server.ts';
 import { dayMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { send } from '../fixtures/requests.ts';
+import { addModelBreaker } from '../fixtures/stage/ai.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 import { chatScene, expectRefused } from '../fixtures/visitor.ts';
 
@@ -343,11 +344,8 @@ test('the SLO shows models with how they did, and the metrics their cost, of no 
 });
 
 test('what is left of a model that was removed goes by itself', async () => {
-  await database.query(
-    `INSERT INTO model_breakers (scope, model_id, tenant_id, fingerprint, updated_at)
-     SELECT $1, id, $1, 'x', now() - make_interval(days => days) FROM (VALUES ('removed', 3), ('present', 1)) made (id, days)`,
-    [workspace.tenantId],
-  );
+  await addModelBreaker(database, workspace.tenantId, { modelId: 'removed', age: { days: 3 } });
+  await addModelBreaker(database, workspace.tenantId, { modelId: 'present', age: { days: 1 } });
   await hubs[0].app.sweep();
   expect(
     await database.query('SELECT model_id FROM model_breakers WHERE tenant_id = $1', [workspace.tenantId]),

@@ -6,6 +6,13 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
+import {
+  cutOffApprovalMail,
+  expireApprovals,
+  makeApprovalMailDue,
+  storeApprovalRequest,
+  storeRunPayload,
+} from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 let mail: MailServer;
@@ -253,7 +260,7 @@ test('an approval is looked at for mails when one is due, and as soon as the one
   );
   await expect.poll(() => dueOf(approval.id)).toBeLessThanOrEqual(60);
   mail.refuse = () => null;
-  await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
+  await makeApprovalMailDue(hub.database, approval.id);
   await until(
     () => mailed().length === 2,
     () => 'ann was not mailed',
@@ -276,11 +283,7 @@ test('a link whose mail was cut off by a crash is replaced, and mailed', async (
     .poll(() => hub.database.query('select mailing_until from approval_links where approval_id = $1', [approval.id]))
     .toEqual([{ mailing_until: null }]);
   // What a process leaves behind that died between making the link and sending its mail, two minutes later.
-  await hub.database.query(
-    `update approval_links set mailing_until = now() - interval '1 second', token_hash = '\\x00' where approval_id = $1`,
-    [approval.id],
-  );
-  await hub.database.query('update approvals set mail_due_at = now() where id = $1', [approval.id]);
+  await cutOffApprovalMail(hub.database, approval.id);
   await until(
     () => mailed() === 2,
     () => 'the link was not mailed again',
@@ -347,7 +350,7 @@ test('an approval binds what the next step does; when that changed meanwhile, it
     next: { skillId: 'memory.write', input: { key: 'bound', value: expect.stringMatching(/^new at /) as string } },
   });
   // Somebody changes what the run works with while the approver looks at it.
-  await hub.database.query(`update runs set payload = '{"value":"evil"}' where id = $1`, [runId]);
+  await storeRunPayload(hub.database, runId, { value: 'evil' });
   await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
   const second = await pendingOf(runId);
   expect(second).toMatchObject({
@@ -397,10 +400,7 @@ test('the policy asks before the skills that it names; what runs is what was sho
     expect((await settled(runId)).status).toBe('succeeded');
     const tampered = await start(steps);
     const other = await pendingOf(tampered);
-    await hub.database.query(
-      `update approvals set request = '{"skillId":"memory.write","input":{"key":"gated","value":2}}' where id = $1`,
-      [other.id],
-    );
+    await storeApprovalRequest(hub.database, other.id, { skillId: 'memory.write', input: { key: 'gated', value: 2 } });
     await workspace.api.call('decideAutomationApproval', { params: { id: other.id }, body: { decision: 'approved' } });
     expect(await settled(tampered)).toMatchObject({ status: 'failed', error: { code: 'approval_mismatch' } });
   } finally {
@@ -444,9 +444,7 @@ test('350 approvals that expire at the same time end in one turn of the sweep', 
       Array.from({ length: 50 }, () => other.api.call('runAutomationWorkflow', { params: { id }, body: {} })),
     );
   await expect.poll(() => count('pending')).toBe(350);
-  await hub.database.query(`update approvals set expires_at = now() - interval '1 second' where tenant_id = $1`, [
-    other.tenantId,
-  ]);
+  await expireApprovals(hub.database, { tenantId: other.tenantId });
   await hub.app.sweep();
   // Those that another transaction has locked at this moment come with the next turn.
   expect(await count('pending')).toBeLessThan(50);

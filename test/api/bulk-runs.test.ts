@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { loseRun } from '../fixtures/stage/automations.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -148,10 +149,7 @@ describe('several runs cancelled at once', () => {
     await expect.poll(child).toBeDefined();
     const childId = (await child()) as string;
     // As after a run that lost its workers.
-    await hub.database.query(
-      `update runs set status = 'failed', finished_at = now(), wake_at = null, error = '{"code":"worker_lost","message":"x"}' where id = $1`,
-      [parent],
-    );
+    await loseRun(hub.database, parent);
     expect(await workspace.api.call('cancelAutomationRuns', { body: { ids: [parent] } })).toMatchObject({
       results: [{ id: parent, ok: false, code: 'run_not_cancellable' }],
     });

@@ -9,6 +9,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { storeSteps } from '../fixtures/stage/automations.ts';
 
 interface Call {
   path: string;
@@ -253,10 +254,7 @@ describe('what comes in', () => {
         },
       });
     const [broken, whole] = [await make('broken'), await make('whole')];
-    await hub.database.query(
-      `update workflows set steps = '[{"type":"skill","skillId":"skill.of-another-time","input":{}}]' where id = $1`,
-      [broken.id],
-    );
+    await storeSteps(hub.database, broken.id, [{ type: 'skill', skillId: 'skill.of-another-time', input: {} }]);
     const answer = await inbound(
       id,
       { 'x-service-automation-token': secret },

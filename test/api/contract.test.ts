@@ -8,6 +8,7 @@ import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
+import { queryAsWorkspace, removeRowsOfOtherWorkspaces } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -286,7 +287,7 @@ describe('another workspace', () => {
       const seen = await asWorkspace(`select tenant_id from ${name}`);
       expect(seen.filter((row) => row.tenant_id !== workspace.tenantId)).toEqual([]);
       // Where the role may not delete at all, so much the better.
-      await asWorkspace(`delete from ${name} where tenant_id <> '${workspace.tenantId}'`).catch((error: Error) =>
+      await removeRowsOfOtherWorkspaces(hub.database, workspace.tenantId, name).catch((error: Error) =>
         expect(error.message).toMatch(/permission denied/),
       );
       const [left] = await hub.database.query<{ count: number }>(
@@ -305,17 +306,8 @@ describe('another workspace', () => {
     await expect(asWorkspace('select * from rate_limits')).rejects.toThrow(/permission denied/);
   });
 
-  async function asWorkspace(query: string): Promise<{ tenant_id?: string; id?: string }[]> {
-    const { Client } = await import('pg');
-    const client = new Client({ connectionString: hub.database.url, options: '-c role=outrigger_app' });
-    await client.connect();
-    try {
-      await client.query(`select set_config('outrigger.tenant_id', '${workspace.tenantId}', false)`);
-      return (await client.query(query)).rows as { tenant_id?: string; id?: string }[];
-    } finally {
-      await client.end();
-    }
-  }
+  const asWorkspace = (query: string) =>
+    queryAsWorkspace<{ tenant_id?: string; id?: string }>(hub.database, workspace.tenantId, query);
 });
 
 describe('what stands around the operations', () => {

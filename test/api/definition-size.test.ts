@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../hub/platform/db/database.ts';
-import { newId } from '../../hub/platform/ids.ts';
 import { webhookTokenHash } from '../../hub/products/automations/workflows/startable.ts';
 import { findByWebhookToken } from '../../hub/products/automations/workflows/store.ts';
 import { listEventWorkflows } from '../../hub/products/automations/workflows/triggered.ts';
@@ -10,6 +9,14 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import {
+  addMemoryEntries,
+  addSequences,
+  addWorkflows,
+  storeSteps,
+  storeTrigger,
+} from '../fixtures/stage/automations.ts';
+import { addCampaigns, addContactList, addContacts } from '../fixtures/stage/marketing.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -43,9 +50,7 @@ async function largeWorkflow(extra: Record<string, unknown> = {}): Promise<strin
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'large', stepsJson: [{ type: 'log', message: 'x' }], ...extra } as never,
   });
-  const steps = JSON.stringify(comparing('y'.repeat(1_500_000)));
-  await hub.database.query(`update workflows set steps = $2 where id = $1`, [id, steps]);
-  await hub.database.query(`update workflow_versions set steps = $2 where workflow_id = $1`, [id, steps]);
+  await storeSteps(hub.database, id, comparing('y'.repeat(1_500_000)));
   return id;
 }
 
@@ -100,31 +105,14 @@ test('a large definition of an earlier version can be read and started, and chan
 
 test('a list of large rows has as many on a page as memory allows, and a cursor to the others', async () => {
   const { tenantId, session } = await hub.workspace();
-  const steps = JSON.stringify(comparing('y'.repeat(1_500_000)));
-  const listId = newId();
-  await hub.database.query(
-    `insert into workflows (id, tenant_id, name, active, version, trigger, steps)
-     select gen_random_uuid(), $1, 'w' || n, true, 1, '{"schemaVersion":1,"type":"manual"}', $2 from generate_series(1, 5) n`,
-    [tenantId, steps],
-  );
-  await hub.database.query(
-    `insert into sequences (id, tenant_id, name, steps) select gen_random_uuid(), $1, 's' || n, $2 from generate_series(1, 5) n`,
-    [tenantId, steps],
-  );
-  await hub.database.query(
-    `insert into memory_entries (id, tenant_id, key, value) select gen_random_uuid(), $1, 'm' || n, $2 from generate_series(1, 5) n`,
-    [tenantId, steps],
-  );
-  await hub.database.query(`insert into contact_lists (id, tenant_id, name) values ($1, $2, 'l')`, [listId, tenantId]);
-  await hub.database.query(
-    `insert into campaigns (id, tenant_id, list_id, name, subject, html) select gen_random_uuid(), $1, $2, 'c' || n, 's', $3 from generate_series(1, 5) n`,
-    [tenantId, listId, 'y'.repeat(1_500_000)],
-  );
-  await hub.database.query(
-    `insert into contacts (id, tenant_id, list_id, email, name, attributes)
-     select gen_random_uuid(), $1, $2, n || '@example.org', 'p' || n, $3 from generate_series(1, 5) n`,
-    [tenantId, listId, JSON.stringify({ a: 'y'.repeat(1_500_000) })],
-  );
+  const large = 'y'.repeat(1_500_000);
+  const steps = comparing(large);
+  await addWorkflows(hub.database, tenantId, { count: 5, trigger: { schemaVersion: 1, type: 'manual' }, steps });
+  await addSequences(hub.database, tenantId, { count: 5, steps });
+  await addMemoryEntries(hub.database, tenantId, { count: 5, value: steps });
+  const listId = await addContactList(hub.database, tenantId);
+  await addCampaigns(hub.database, listId, { count: 5, html: large });
+  await addContacts(hub.database, listId, { count: 5, attributes: { a: large } });
   const lists = [
     'listAutomationWorkflows',
     'listAutomationSequences',
@@ -151,16 +139,12 @@ test('a list of large rows has as many on a page as memory allows, and a cursor 
 
 test('workflows of an event are measured once and read without steps, in pages by the size of their triggers', async () => {
   const { tenantId } = await hub.workspace();
-  const trigger = JSON.stringify({
+  const trigger = {
     schemaVersion: 1,
     type: 'event',
     event: { type: 'message.created', filter: { a: 'z'.repeat(1_500_000) } },
-  });
-  await hub.database.query(
-    `insert into workflows (id, tenant_id, name, active, version, trigger, steps, event_type)
-     select gen_random_uuid(), $1, 'w', true, 1, $2, $3, 'message.created' from generate_series(1, 5) n`,
-    [tenantId, trigger, JSON.stringify(comparing(longText))],
-  );
+  };
+  await addWorkflows(hub.database, tenantId, { count: 5, trigger, steps: comparing(longText) });
   await using db = new Database({
     url: hub.database.url,
     maxConnections: 2,
@@ -238,7 +222,7 @@ test('a filter of an event trigger lists at most 1,000 values; a longer one of a
   const made = await create(1_000);
   expect(made.status).toBe(200);
   const { id } = made.body as { id: string };
-  await hub.database.query('update workflows set trigger = $2 where id = $1', [id, JSON.stringify(listing(5_000))]);
+  await storeTrigger(hub.database, id, listing(5_000));
   expect(await own.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'renamed' } })).toMatchObject({
     name: 'renamed',
   });

@@ -10,6 +10,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import type { ProxyFault } from '../fixtures/proxy.ts';
+import { releaseCommand, setCommandTimeLeft } from '../fixtures/stage/nodes.ts';
 import { until } from '../fixtures/until.ts';
 
 /** What may go wrong between a command and its device, stage by stage. */
@@ -192,10 +193,7 @@ describe('what a device holds', () => {
     await written(runId);
     const [command] = (await poll({ wait: 20 })).commands;
     const id = command?.id as string;
-    await hub.database.query(
-      `update node_commands set lease_expires_at = now() + interval '1 second', expires_at = now() + interval '1 second' where id = $1`,
-      [id],
-    );
+    await setCommandTimeLeft(hub.database, id, { seconds: 1 });
     expect(await poll({ running: id, runningIsComplete: 'true' })).toEqual({ commands: [], withdrawn: [] });
     const kept = await hub.database.query<{ lease: boolean; time: boolean }>(
       `select lease_expires_at > now() + interval '30 seconds' as lease, expires_at > now() + interval '30 seconds' as time from node_commands where id = $1`,
@@ -209,10 +207,7 @@ describe('what a device holds', () => {
     const runId = await begin('node.ping');
     await written(runId);
     const id = (await poll({ wait: 20 })).commands[0]?.id as string;
-    await hub.database.query(
-      `update node_commands set status = 'pending', lease_expires_at = null, handed_out_at = null where id = $1`,
-      [id],
-    );
+    await releaseCommand(hub.database, id);
     expect(await poll({ running: id })).toEqual({ commands: [], withdrawn: [] });
     expect(await statusOf(runId)).toBe('leased');
     expect(await complete(id)).toMatchObject({ recorded: true });

@@ -4,7 +4,8 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
-import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import type { TestWorkspace } from '../fixtures/hub.ts';
+import { addQueuedRuns, addWorkflows } from '../fixtures/stage/automations.ts';
 
 /** A web address that takes calls and never answers them. */
 async function silentAddress(): Promise<{ host: string; calls: () => number }> {
@@ -18,18 +19,6 @@ async function silentAddress(): Promise<{ host: string; calls: () => number }> {
     server.close();
   });
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, calls: () => calls };
-}
-
-/** Runs that came all at once, with nobody to tell of them. */
-async function insertRuns(hub: TestHub, tenantId: string, workflowId: string, count: number): Promise<void> {
-  await hub.database.query(
-    `with run as (
-       insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, wake_at, queued_at)
-       select gen_random_uuid(), $1::uuid, $2::uuid, 1, gen_random_uuid(), 'queued', '{"type":"manual"}', 'live', 1, now() - interval '1 minute', now() from generate_series(1, $3::int)
-       returning id, tenant_id, workflow_id, flow_id
-     ) insert into flows (id, tenant_id, workflow_id, revision) select flow_id, tenant_id, workflow_id, 1 from run`,
-    [tenantId, workflowId, count],
-  );
 }
 
 const statuses = async (workspace: TestWorkspace, workflowId: string) =>
@@ -61,7 +50,7 @@ test("200 runs of a workspace whose address never answers are in nobody's way: t
   const logging = await quick.api.call('createAutomationWorkflow', {
     body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  await insertRuns(hub, slow.tenantId, calling.id, 200);
+  await addQueuedRuns(hub.database, slow.tenantId, calling.id, 200);
   // More than there are places for work.
   await expect.poll(address.calls).toBeGreaterThan(40);
   const ids = await Promise.all(
@@ -91,7 +80,7 @@ test('a backlog of one workspace stands before nobody: runs of another that come
     workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] } });
   const [many, few] = [await make(flooding), await make(quick)];
   const count = 600;
-  await insertRuns(hub, flooding.tenantId, many.id, count);
+  await addQueuedRuns(hub.database, flooding.tenantId, many.id, count);
   await expect.poll(async () => (await statuses(flooding, many.id)).includes('succeeded')).toBe(true);
   for (let index = 0; index < 6; index += 1) {
     const { runId } = startedRun(await quick.api.call('runAutomationWorkflow', { params: { id: few.id } }));
@@ -133,13 +122,8 @@ test('thousands of schedules of one workspace that fall due at once starve nobod
       jitterSeconds: 0,
     },
   };
-  await hub.database.query(
-    `with made as (
-       insert into workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
-       select gen_random_uuid(), $1, 'w' || n, true, 1, $2, '[{"type":"log","message":"x"}]', now() from generate_series(1, $3) n returning id, tenant_id, name, steps
-     ) insert into workflow_versions (workflow_id, version, tenant_id, name, steps) select id, 1, tenant_id, name, steps from made`,
-    [flooding.tenantId, JSON.stringify(trigger), count],
-  );
+  const steps = [{ type: 'log', message: 'x' }];
+  await addWorkflows(hub.database, flooding.tenantId, { count, trigger, steps });
   const ended = async () =>
     (
       await hub.database.query<{ n: number }>(

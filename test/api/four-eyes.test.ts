@@ -5,6 +5,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { makeLinkAccount } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -293,10 +294,7 @@ describe('an approval of system.run', () => {
   describe('beside the account without a password that "outrigger link" signs in', () => {
     /** Makes the first user that account. */
     async function becomesAccount(): Promise<{ token: string; session: Client }> {
-      await hub.database.query("UPDATE users SET email = $2, password_hash = '' WHERE tenant_id = $1", [
-        workspace.tenantId,
-        `admin@${workspace.tenantId}.invalid`,
-      ]);
+      await makeLinkAccount(hub.database, workspace.tenantId);
       return { token: workspace.jwt, session: workspace.session };
     }
 

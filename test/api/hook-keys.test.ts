@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { storeHookKeyWithoutScope } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -95,7 +96,7 @@ describe('an idempotencyKey of the hook', () => {
     const [first, second] = [await createHook(), await createHook()];
     const { runId } = (await call(first, { workflowId: first.id, idempotencyKey: 'new' })).body;
     // Such rows have no scope.
-    await hub.database.query("UPDATE hook_keys SET key = 'old' WHERE run_ids = ARRAY[$1::uuid]", [runId]);
+    await storeHookKeyWithoutScope(hub.database, runId as string, 'old');
     expect((await call(first, { workflowId: first.id, idempotencyKey: 'old' })).body).toMatchObject({
       runId,
       duplicate: true,

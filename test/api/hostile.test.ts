@@ -10,6 +10,7 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { authorization, missingId, pathOf, send } from '../fixtures/requests.ts';
 import { startSpeechServer } from '../fixtures/speech-server.ts';
 import type { SpeechServer } from '../fixtures/speech-server.ts';
+import { removeRateLimits } from '../fixtures/stage/core.ts';
 
 interface Schema {
   $ref?: string;
@@ -252,7 +253,7 @@ test.each(operations.map((operation) => [operation.id, operation] as const))(
     if (!hasChanged) return;
     workspace = await hub.workspace();
     // The made-up claims of an earlier operation locked this address out.
-    await hub.database.query("delete from rate_limits where key like '%claim%'");
+    await removeRateLimits(hub.database, '%claim%');
     device = await pair();
   },
 );

@@ -8,6 +8,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { cli } from '../fixtures/processes.ts';
 import { send } from '../fixtures/requests.ts';
 import { testSecretKey } from '../fixtures/secrets.ts';
+import { removeHubPacks } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -156,9 +157,7 @@ test('the list of the operator is paged, newest first, and shows withdrawn versi
 
 test('a workspace cannot write to the packs of the hub, not even in the database', async () => {
   await publish(manifest());
-  await expect(
-    hub.app.db.workspace(workspace.tenantId, (tx) => tx.query('steal_pack', 'DELETE FROM hub_packs', [])),
-  ).rejects.toThrow('permission denied');
+  await expect(removeHubPacks(hub.app.db, workspace.tenantId)).rejects.toThrow('permission denied');
 });
 
 test('outrigger pack publishes, lists and withdraws, and names every problem of a manifest', async () => {

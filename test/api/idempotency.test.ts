@@ -11,6 +11,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startHubProcess } from '../fixtures/processes.ts';
 import { pathOf, send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { refuseWorkflowVersionsNamed } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -147,13 +148,13 @@ describe('Idempotency-Key', () => {
     expect((await post('/v1/automations/workflows', 'eight', body, { apiKey: own.key, url: limited.url })).status).toBe(
       429,
     );
-    await hub.database.query("alter table workflow_versions add constraint broken check (name <> 'broken')");
+    const acceptAgain = await refuseWorkflowVersionsNamed(hub.database, 'broken');
     try {
       expect(
         (await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status,
       ).toBe(500);
     } finally {
-      await hub.database.query('alter table workflow_versions drop constraint broken');
+      await acceptAgain();
     }
     expect(
       (await post('/v1/automations/workflows', 'nine', { ...body, name: 'broken' }, { apiKey: own.key })).status,

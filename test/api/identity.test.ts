@@ -8,6 +8,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { adminKey } from '../fixtures/hub.ts';
 import { minuteMs, pastTheEndOf } from '../fixtures/past-the-end.ts';
 import { send } from '../fixtures/requests.ts';
+import { expireToken } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -76,7 +77,7 @@ describe('API keys', () => {
     for (const url of [hub.url, second.url])
       expect(await list({ 'x-api-key': key }, url)).toMatchObject({ status: 401, body: { code: 'token_revoked' } });
     const soon = await workspace.createKey({ expiresAt: new Date(Date.now() + 60_000).toISOString() });
-    await hub.database.query("update api_tokens set expires_at = now() - interval '1 second' where id = $1", [soon.id]);
+    await expireToken(hub.database, soon.id);
     expect(await list({ 'x-api-key': soon.key })).toMatchObject({ status: 401, body: { code: 'token_expired' } });
   });
 

@@ -8,6 +8,9 @@ import {
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { addUnansweredQuestions, ageUnansweredQuestion } from '../fixtures/stage/ai.ts';
+import { removeConversation } from '../fixtures/stage/chat.ts';
+import { removeWorkspace } from '../fixtures/stage/core.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -216,7 +219,7 @@ describe('the knowledge of a workspace', () => {
     workspace = await hub.workspace();
     ({ tenantId } = workspace);
     await put([entry('b')]);
-    await hub.database.query('DELETE FROM tenants WHERE id = $1', [kept.tenantId]);
+    await removeWorkspace(hub.database, kept.tenantId);
     for (const table of ['knowledge_bases', 'knowledge_entries', 'knowledge_words', 'knowledge_unanswered'])
       expect(await hub.database.query(`SELECT 1 FROM ${table} WHERE tenant_id = $1`, [kept.tenantId])).toEqual([]);
     expect(await find('What is b?')).toHaveLength(1);
@@ -292,9 +295,9 @@ describe('questions without an answer', () => {
     await knowledge.recordUnanswered(tenantId, first, 'Do you sell hats?');
     await knowledge.recordUnanswered(tenantId, first, 'And gloves?');
     await knowledge.recordUnanswered(tenantId, last, 'do you sell hats');
-    await hub.database.query('DELETE FROM chat_conversations WHERE id = $1', [first]);
+    await removeConversation(hub.database, first);
     expect((await list()).map(({ question, count }) => [question, count])).toEqual([['do you sell hats', 2]]);
-    await hub.database.query('DELETE FROM chat_conversations WHERE id = $1', [last]);
+    await removeConversation(hub.database, last);
     await knowledge.recordUnanswered(tenantId, last, 'And ties?');
     await knowledge.recordUnanswered(tenantId, await chat(await hub.workspace()), 'And scarves?');
     expect(await list()).toEqual([]);
@@ -304,20 +307,13 @@ describe('questions without an answer', () => {
     const conversationId = await chat();
     for (const question of ['Do you sell hats?', 'And gloves?'])
       await knowledge.recordUnanswered(tenantId, conversationId, question);
-    await hub.database.query(
-      `UPDATE knowledge_unanswered SET last_asked_at = now() - make_interval(days => $2) WHERE tenant_id = $1 AND question LIKE '%hats%'`,
-      [tenantId, unansweredQuestionDays],
-    );
+    await ageUnansweredQuestion(hub.database, tenantId, 'Do you sell hats?', { days: unansweredQuestionDays });
     await hub.app.sweep();
     expect((await list()).map(({ question }) => question)).toEqual(['And gloves?']);
   });
 
   test('are kept up to a number, those that were asked last', async () => {
-    await hub.database.query(
-      `INSERT INTO knowledge_unanswered (id, tenant_id, key, question, last_asked_at)
-       SELECT gen_random_uuid(), $1, n::text, 'question ' || n, now() - n * interval '1 minute' FROM generate_series(1, $2::int) n`,
-      [tenantId, maxUnansweredQuestions],
-    );
+    await addUnansweredQuestions(hub.database, tenantId, maxUnansweredQuestions);
     const conversationId = await chat();
     await knowledge.recordUnanswered(tenantId, conversationId, 'one more');
     await knowledge.recordUnanswered(tenantId, conversationId, `${'long '.repeat(5_000)}`);

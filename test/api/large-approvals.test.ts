@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { copyApproval } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -42,12 +43,7 @@ test.each([
 test('a list of large approvals of an earlier version has as many on a page as memory allows', async () => {
   const run = await settle({ value: 'small' });
   expect(run.status).toBe('waiting_approval');
-  await hub.database.query(
-    `insert into approvals (id, tenant_id, run_id, step_index, attempt, call, kind, title, message, request, request_hash, status, on_timeout, approvers, required)
-     select gen_random_uuid(), tenant_id, run_id, step_index, attempt, n, kind, title, message, jsonb_build_object('value', repeat('x', 1500000)), request_hash, status, on_timeout, approvers, required
-     from approvals, generate_series(1, 4) n where run_id = $1`,
-    [run.id],
-  );
+  await copyApproval(hub.database, run.id, { copies: 4, request: { value: 'x'.repeat(1_500_000) } });
   const pages: string[][] = [];
   let cursor: string | null = null;
   do {

@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { ageRateLimits, removeRateLimits } from '../fixtures/stage/core.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -231,11 +232,9 @@ describe('an account', () => {
   const guess = (block: string, email: string) =>
     each((index) => tryFrom(`2001:db8:${block}:${index.toString(16)}::1`, email));
   /** Lets a window end that counts the tries of addresses, and leaves those that count accounts. */
-  const nextMinute = () => hub.database.query("delete from rate_limits where key like 'sign-in:%'");
+  const nextMinute = () => removeRateLimits(hub.database, 'sign-in:%');
   const nextQuarter = async () => {
-    await hub.database.query(
-      "update rate_limits set window_start = window_start - interval '15 minutes' where key like 'account:%'",
-    );
+    await ageRateLimits(hub.database, 'account:%', { minutes: 15 });
     // By its own clock the window goes on, in which it refuses without asking.
     await limited[Symbol.asyncDispose]();
     limited = await start();

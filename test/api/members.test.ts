@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { ageSignInAddresses } from '../fixtures/stage/core.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -66,9 +67,7 @@ describe('the members of a workspace', () => {
     expect(data[0]?.lastSignInAt).toBeNull();
     expect(Date.parse(data.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
     // From an address that is known a sign-in is not noted again within a day; the session tells.
-    await hub.database.query("update sign_in_addresses set used_at = now() - interval '20 hours' where user_id = $1", [
-      id,
-    ]);
+    await ageSignInAddresses(hub.database, id, { hours: 20 });
     const { data: again } = await workspace.session.call('listMembers', { params: { tenantId: workspace.tenantId } });
     expect(Date.parse(again.find((member) => member.id === id)?.lastSignInAt as string)).toBeGreaterThan(before);
   });

@@ -3,6 +3,7 @@ import { newId } from '../../hub/platform/ids.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { addMemoryEntries } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -31,10 +32,7 @@ test('remembering something for a session that there is not fails the step as no
 });
 
 test('a memory that is full fails the step as such, and a step that may fail lets its run go on', async () => {
-  await hub.database.query(
-    `INSERT INTO memory_entries (id, tenant_id, key, value) SELECT gen_random_uuid(), $1, 'k' || n, '1' FROM generate_series(1, 10000) n`,
-    [workspace.tenantId],
-  );
+  await addMemoryEntries(hub.database, workspace.tenantId, { count: 10_000, value: 1 });
   expect(await runOf([{ type: 'skill', skillId: 'memory.write', input: { key: 'one more', value: 1 } }])).toMatchObject(
     { status: 'failed', error: { code: 'memory_full' } },
   );

@@ -6,6 +6,7 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
+import { makeModelBreakersHalfOpen } from '../fixtures/stage/ai.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 const [first, second, own, mail] = await Promise.all([
@@ -82,10 +83,7 @@ const breakersOf = (of = workspace) =>
     'SELECT model_id, open_until IS NOT NULL AS is_open, openings FROM model_breakers WHERE tenant_id = $1',
     [of.tenantId],
   );
-const halfOpen = () =>
-  database.query("UPDATE model_breakers SET open_until = now() - interval '1 ms' WHERE tenant_id = $1", [
-    workspace.tenantId,
-  ]);
+const halfOpen = () => makeModelBreakersHalfOpen(database, workspace.tenantId);
 
 test('a model that fails is left alone by all processes, and one call of all finds out that it is well again', async () => {
   first.reply = () => ({ status: 500 });

@@ -4,6 +4,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { addNodeFacts } from '../fixtures/stage/nodes.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -120,11 +121,7 @@ describe('what a node said of itself', () => {
   test('is noted once by two heartbeats at the same time, and 200 entries are kept', async () => {
     await Promise.all(Array.from({ length: 6 }, () => beat()));
     expect((await entries()).data).toHaveLength(1);
-    await hub.database.query(
-      `insert into node_facts (id, tenant_id, node_id, at, facts)
-       select (lpad(to_hex(n), 8, '0') || '-0000-7000-8000-000000000000')::uuid, $1, $2, now() - interval '1 day', '{}' from generate_series(1, 250) n`,
-      [workspace.tenantId, nodeId],
-    );
+    await addNodeFacts(hub.database, workspace.tenantId, nodeId, 250);
     await beat({ paused: true });
     const [row] = await hub.database.query<{ count: string; oldest: string }>(
       'select count(*), min(id::text) as oldest from node_facts where node_id = $1',

@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { removePackGrants } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -476,7 +477,7 @@ describe("a pack of one's own", () => {
       return { status, error };
     };
     const older = await make();
-    await hub.database.query(`update workflows set origin = origin - 'grants' where id = $1`, [older]);
+    await removePackGrants(hub.database, older);
     expect(await run(older)).toMatchObject({
       status: 'failed',
       error: {

@@ -6,6 +6,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { expireApprovals } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -112,7 +113,7 @@ describe('the page of an approval', () => {
     // Before the sweep settles it and after.
     const late = await link({ required: 2 }, ['bob@example.org']);
     await decide(late.path, 'approved');
-    await hub.database.query(`update approvals set expires_at = now() - interval '1 second' where id = $1`, [late.id]);
+    await expireApprovals(hub.database, { approvalId: late.id });
     expect(await became(late)).toContain('Nobody can decide this any more');
   });
 });

@@ -8,6 +8,7 @@ import type { TestHub } from '../fixtures/hub.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import type { MailServer } from '../fixtures/mail-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { expirePasswordResets } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
 
 const publicUrl = 'https://hub.example.com';
@@ -93,7 +94,7 @@ describe('A password reset', () => {
   test('does not work after its time, with another token, or once the user changed the password', async () => {
     const { email, password, session } = await hub.workspace();
     const expired = await mailedToken(email);
-    await hub.database.query("update password_resets set expires_at = now() - interval '1 second'");
+    await expirePasswordResets(hub.database);
     expect((await reset(expired)).status).toBe(401);
     expect((await reset('x'.repeat(43))).status).toBe(401);
     const token = await mailedToken(email);

@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { makeSchedulesDue, removeScheduleFires } from '../fixtures/stage/automations.ts';
 
 const most = 3;
 let hub: TestHub;
@@ -101,8 +102,7 @@ test('a fire for which there is no room is skipped with its reason, and nothing 
   };
   const ids = [await create(workspace, { triggerJson }), await create(workspace, { triggerJson })];
   const { runIds } = await fill(workspace);
-  const becomeDue = () =>
-    hub.database.query(`update workflows set next_run_at = now() - interval '150 minutes' where id = any($1)`, [ids]);
+  const becomeDue = () => makeSchedulesDue(hub.database, ids, { minutes: 150 });
   const fires = () =>
     hub.database.query<{ outcome: string; n: number; runs: number }>(
       'select outcome, count(*)::int as n, count(run_id)::int as runs from schedule_fires where workflow_id = any($1) group by 1 order by 1',
@@ -128,7 +128,7 @@ test('a fire for which there is no room is skipped with its reason, and nothing 
         ).status,
     )
     .toBe(200);
-  await hub.database.query('delete from schedule_fires');
+  await removeScheduleFires(hub.database);
   // Of six that are due at once as many start as there is room for.
   await becomeDue();
   await expect.poll(isPlanned).toBe(true);

@@ -7,13 +7,20 @@ import { reopenRun, rollUp } from '../../hub/engine/index.ts';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import type { Transaction } from '../../hub/platform/db/database.ts';
 import { Months } from '../../hub/platform/db/months.ts';
-import { sql } from '../../hub/platform/db/orm.ts';
 import { RunRetention } from '../../hub/products/automations/runs/retention.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import {
+  addFinishedRuns,
+  addMemoryEntries,
+  ageRun,
+  removeMemoryEntries,
+  removeRunsFinishedBefore,
+  succeedRun,
+} from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -310,15 +317,12 @@ describe('memory', () => {
         })
       ).status,
     ).toBe(404);
-    await hub.database.query(
-      `insert into memory_entries (id, tenant_id, key, value) select gen_random_uuid(), $1, 'k' || n, '1' from generate_series(1, 10000) n`,
-      [workspace.tenantId],
-    );
+    await addMemoryEntries(hub.database, workspace.tenantId, { count: 10_000, value: 1 });
     expect((await request('PUT', '/v1/automations/memory', { key: 'one too many', value: 1 })).body).toMatchObject({
       statusCode: 409,
       code: 'memory_full',
     });
-    await hub.database.query(`delete from memory_entries where tenant_id = $1`, [workspace.tenantId]);
+    await removeMemoryEntries(hub.database, workspace.tenantId);
   });
 
   test('finds what is new in a list since the last look', async () => {
@@ -470,15 +474,19 @@ describe('logs and messages', () => {
 describe('insight', () => {
   test('the SLO counts what ended within its window, the same from sums as from rows', async () => {
     const own = await hub.workspace();
-    const now = new Date();
+    const now = Date.now();
     const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
     // Six hours of runs: queued for 100 ms, run for 10 s; one in four failed.
-    await hub.database.query(
-      `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, started_at, finished_at)
-       select gen_random_uuid(), $1, $2, 1, gen_random_uuid(), case when n % 4 = 0 then 'failed' else 'succeeded' end, '{"type":"manual"}', 'live', 1, t, t + interval '100 milliseconds', t + interval '10.1 seconds'
-       from (select n, $3::timestamptz - n * interval '54 seconds' as t from generate_series(1, 400) n) made`,
-      [own.tenantId, id, now],
-    );
+    const runs = Array.from({ length: 400 }, (_, index) => {
+      const queued = now - (index + 1) * 54_000;
+      return {
+        status: (index + 1) % 4 === 0 ? ('failed' as const) : ('succeeded' as const),
+        queuedAt: new Date(queued),
+        startedAt: new Date(queued + 100),
+        finishedAt: new Date(queued + 10_100),
+      };
+    });
+    await addFinishedRuns(hub.database, own.tenantId, id, runs);
     const before = await own.api.call('getAutomationSlo', { query: { window: '24h' } });
     expect(before.runs).toEqual({ total: 400, succeeded: 300, failed: 100, cancelled: 0, successRate: 0.75 });
     expect(Math.abs((before.latencyMs.queue.p50 as number) - 100)).toBeLessThan(10);
@@ -491,10 +499,7 @@ describe('insight', () => {
     expect(hour.runs.total).toBeGreaterThanOrEqual(65);
     expect(hour.runs.total).toBeLessThanOrEqual(67);
     // The rows may go; the sums stay.
-    await hub.database.query(
-      "delete from runs where tenant_id = $1 and finished_at < $2::timestamptz - interval '10 minutes'",
-      [own.tenantId, now],
-    );
+    await removeRunsFinishedBefore(hub.database, own.tenantId, new Date(now - 10 * 60_000));
     expect((await own.api.call('getAutomationSlo', { query: { window: '24h' } })).runs).toEqual(before.runs);
     expect((await request('GET', '/v1/automations/slo?window=2d')).body).toMatchObject({
       statusCode: 400,
@@ -505,24 +510,30 @@ describe('insight', () => {
   test('the SLO counts a run that goes on after its end once, by its last end, whether sums were made before or meanwhile', async () => {
     const own = await hub.workspace();
     const { id } = await own.api.call('createAutomationWorkflow', body([{ type: 'log', message: 'x' }]));
-    const made = await hub.database.query<{ id: string; minutes: number }>(
-      `insert into runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at, started_at, finished_at)
-       select gen_random_uuid(), $1, $2, 1, gen_random_uuid(), 'failed', '{"type":"manual"}', 'live', 1, t - interval '20 seconds', t - interval '10 seconds', t
-       from (select now() - n * interval '20 minutes' as t from generate_series(1, 3) n) made returning id, round(extract(epoch from now() - finished_at) / 60)::int as minutes`,
-      [own.tenantId, id],
-    );
-    const runId = (minutes: number) => made.find((row) => row.minutes === minutes)?.id as string;
+    const now = Date.now();
+    const failedRuns = [20, 40, 60].map((minutesAgo) => {
+      const finished = now - minutesAgo * 60_000;
+      return {
+        status: 'failed' as const,
+        queuedAt: new Date(finished - 20_000),
+        startedAt: new Date(finished - 10_000),
+        finishedAt: new Date(finished),
+      };
+    });
+    const [, of40Minutes, of60Minutes] = (await addFinishedRuns(hub.database, own.tenantId, id, failedRuns)) as [
+      string,
+      string,
+      string,
+    ];
     /** As the engine ends a run that went on. */
     const goOn = async (tx: Transaction, run: string) => {
       await reopenRun(tx, { tenantId: own.tenantId, runId: run }, 0, { kind: 'node_command', commandId: run });
-      await tx.execute(
-        sql`update runs set status = 'succeeded', finished_at = now(), wake_at = null where id = ${run}`,
-      );
+      await succeedRun(tx, run);
     };
     const slo = () => own.api.call('getAutomationSlo', { query: { window: '24h' } });
     let summing: Promise<unknown> | undefined;
     await hub.app.db.workspace(own.tenantId, async (tx) => {
-      await goOn(tx, runId(60));
+      await goOn(tx, of60Minutes);
       let isOver = false;
       summing = rollUp(hub.app.db).finally(() => (isOver = true));
       const waits = `select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
@@ -535,7 +546,7 @@ describe('insight', () => {
     await summing;
     expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 1, failed: 2 });
     const queued = (await slo()).latencyMs.queue;
-    await hub.app.db.workspace(own.tenantId, (tx) => goOn(tx, runId(40)));
+    await hub.app.db.workspace(own.tenantId, (tx) => goOn(tx, of40Minutes));
     expect((await slo()).runs).toMatchObject({ total: 3, succeeded: 2, failed: 1 });
     expect((await slo()).latencyMs.queue).toEqual(queued);
     expect(
@@ -576,7 +587,7 @@ describe('insight', () => {
       ids.push((await settled(await start([{ type: 'log', message: `n${index}` }], {}, own), own)).id);
     const open = await start([{ type: 'approval', title: 'stay' }], {}, own);
     await settled(open, own);
-    await hub.database.query(`update runs set finished_at = finished_at - interval '10 days' where id = $1`, [ids[0]]);
+    await ageRun(hub.database, ids[0] as string, { days: 10 });
     await own.api.call('putAutomationPolicy', { body: { retention: { maxAgeDays: 5, maxRuns: 2 } } });
     const folder = await mkdtemp(join(tmpdir(), 'outrigger-blobs-'));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { makeRunDue, makeSchedulesDue } from '../fixtures/stage/automations.ts';
+import { ageHeartbeat } from '../fixtures/stage/nodes.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -100,7 +102,7 @@ test('a run that waits for a node says for which one, whether it can be reached 
   const { nodeId, device } = await pair(workspace);
   const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
   const wait = { kind: 'node_command', stepIndex: 0, nodeId, nodeName: 'front desk', until: later };
-  await hub.database.query(`update nodes set last_seen_at = now() - interval '1 hour' where id = $1`, [nodeId]);
+  await ageHeartbeat(hub.database, nodeId, { hours: 1 });
   await expect.poll(() => waitOf(workspace, runId)).toMatchObject({ ...wait, nodeOnline: false, handedOut: false });
   const { commands } = await device.call('pollAutomationNodeCommands', {
     params: { id: nodeId },
@@ -119,7 +121,7 @@ test('a run that waits for a time, for another try or for another run says so', 
   const delayed = await begin(workspace, [log, { ...log, delaySeconds: 3600 }]);
   await expect.poll(() => waitOf(workspace, delayed)).toEqual({ kind: 'delay', stepIndex: 1, until: later });
   // Once its time has come it waits for nothing but a worker.
-  await hub.database.query(`update runs set wake_at = now() - interval '1 millisecond' where id = $1`, [delayed]);
+  await makeRunDue(hub.database, delayed);
   expect(await waitOf(workspace, delayed)).toBeNull();
 
   const url = 'https://nowhere.invalid/';
@@ -140,7 +142,7 @@ test('a run that waits for a time, for another try or for another run says so', 
       schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
     },
   });
-  await hub.database.query('update workflows set next_run_at = now() where id = $1', [scheduled]);
+  await makeSchedulesDue(hub.database, [scheduled]);
   await hub.app.sweep();
   await expect
     .poll(async () => (await workspace.api.call('listAutomationRuns', { query: { workflowId: scheduled } })).data)

@@ -3,6 +3,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { storeSteps } from '../fixtures/stage/automations.ts';
 import { StatementRecorder } from '../fixtures/statements.ts';
 
 let hub: TestHub;
@@ -84,11 +85,7 @@ test('a step that was stored before it had all the fields that a step has now ru
   const { id } = await workspace.api.call('createAutomationWorkflow', {
     body: { name: 'w', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  for (const table of ['workflows', 'workflow_versions'])
-    await hub.database.query(
-      `update ${table} set steps = '[{"type":"log","message":"x"}]' where ${table === 'workflows' ? 'id' : 'workflow_id'} = $1`,
-      [id],
-    );
+  await storeSteps(hub.database, id, [{ type: 'log', message: 'x' }]);
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
   expect(await read(runId)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ input: { message: 'x' } }] });
 });

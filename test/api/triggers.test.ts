@@ -5,6 +5,8 @@ import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { makeSchedulesDue, setNextFire, storeCronExpression } from '../fixtures/stage/automations.ts';
+import type { TimeSpan } from '../fixtures/stage/time-span.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -35,8 +37,7 @@ async function refused(triggerJson: Record<string, unknown>, extra: Record<strin
   return body;
 }
 /** Lets the time of a schedule come, or be long past. */
-const becomeDue = (id: string, ago: string) =>
-  hub.database.query(`update workflows set next_run_at = now() - $2::interval where id = $1`, [id, ago]);
+const becomeDue = (id: string, ago: TimeSpan) => makeSchedulesDue(hub.database, [id], ago);
 
 describe('schedules', () => {
   test.each(['schedule', 'heartbeat'])(
@@ -48,7 +49,7 @@ describe('schedules', () => {
       expect(workflow.triggerJson).toMatchObject({
         schedule: { timezone: 'UTC', onMissed: 'last', overlap: 'allow', jitterSeconds: 0 },
       });
-      await becomeDue(workflow.id, '1 second');
+      await becomeDue(workflow.id, { seconds: 1 });
       await expect
         .poll(async () => (await runsOf(workflow.id)).map(({ status, trigger }) => [status, trigger.type]))
         .toEqual([['succeeded', type]]);
@@ -127,7 +128,7 @@ describe('schedules', () => {
       type: 'schedule',
       schedule: { kind: 'interval', everySeconds: 60, onMissed, maxCatchUp: 5 },
     });
-    await becomeDue(workflow.id, '90 minutes 30 seconds');
+    await becomeDue(workflow.id, { minutes: 90, seconds: 30 });
     const isPlanned = async () =>
       (
         await hub.database.query<{ planned: boolean }>(
@@ -141,7 +142,7 @@ describe('schedules', () => {
 
   test('a fire that was entered before starts nothing a second time', async () => {
     const workflow = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
-    await becomeDue(workflow.id, '1 second');
+    await becomeDue(workflow.id, { seconds: 1 });
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
     const [fire] = await hub.database.query<{ fire_at: Date; run_id: string }>(
       'select fire_at, run_id from schedule_fires where workflow_id = $1',
@@ -149,7 +150,7 @@ describe('schedules', () => {
     );
     expect(fire?.run_id).toBe((await runsOf(workflow.id))[0]?.id);
     // As if another process had looked at the very same time and come late.
-    await hub.database.query('update workflows set next_run_at = $2 where id = $1', [workflow.id, fire?.fire_at]);
+    await setNextFire(hub.database, workflow.id, fire?.fire_at as Date);
     await expect
       .poll(
         async () =>
@@ -174,11 +175,11 @@ describe('schedules', () => {
         { type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600, overlap } },
         { stepsJson: waiting },
       );
-      await becomeDue(workflow.id, '1 second');
+      await becomeDue(workflow.id, { seconds: 1 });
       await expect
         .poll(async () => (await runsOf(workflow.id)).map(({ status }) => status))
         .toEqual(['waiting_approval']);
-      await becomeDue(workflow.id, '0 seconds');
+      await becomeDue(workflow.id, { seconds: 0 });
       await expect
         .poll(
           async () =>
@@ -212,7 +213,7 @@ describe('schedules', () => {
       type: 'schedule',
       schedule: { kind: 'interval', everySeconds: 7200, jitterSeconds: 3600 },
     });
-    await becomeDue(workflow.id, '1 second');
+    await becomeDue(workflow.id, { seconds: 1 });
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
     const [row] = await hub.database.query<{ later: boolean }>(
       `select wake_at > queued_at and wake_at < queued_at + interval '1 hour' as later from runs where workflow_id = $1`,
@@ -461,7 +462,7 @@ describe('limits of a workflow', () => {
     ] as const) {
       const { id } = await create(trigger, { limits: { maxConcurrentRuns: 1, onLimit }, stepsJson: waiting });
       for (let fire = 1; fire <= 2; fire += 1) {
-        await becomeDue(id, '0 seconds');
+        await becomeDue(id, { seconds: 0 });
         await expect
           .poll(
             async () =>
@@ -481,12 +482,9 @@ describe('limits of a workflow', () => {
 
   test('a schedule that can not be reckoned any more holds up no other', async () => {
     const broken = await create({ type: 'schedule', schedule: { kind: 'cron', cron: '0 9 * * *' } });
-    await hub.database.query(
-      `update workflows set trigger = jsonb_set(trigger, '{schedule,cron}', '"nonsense"') where id = $1`,
-      [broken.id],
-    );
+    await storeCronExpression(hub.database, broken.id, 'nonsense');
     const sound = await create({ type: 'schedule', schedule: { kind: 'interval', everySeconds: 3600 } });
-    await Promise.all([becomeDue(broken.id, '2 seconds'), becomeDue(sound.id, '1 second')]);
+    await Promise.all([becomeDue(broken.id, { seconds: 2 }), becomeDue(sound.id, { seconds: 1 })]);
     await expect.poll(async () => (await runsOf(sound.id)).length).toBe(1);
     expect(await hub.database.query('select next_run_at from workflows where id = $1', [broken.id])).toEqual([
       { next_run_at: null },

@@ -4,6 +4,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
 import type { Answer } from '../fixtures/requests.ts';
+import { makeSchedulesDue } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -200,7 +201,7 @@ describe('the inputs of a workflow', () => {
   test('give what no caller starts their defaults, and hold back none of it', async () => {
     const schedule = { kind: 'interval', everySeconds: 7200 };
     const { id } = await create({ triggerJson: { schemaVersion: 1, type: 'schedule', schedule } });
-    await hub.database.query('update workflows set next_run_at = now() where id = $1', [id]);
+    await makeSchedulesDue(hub.database, [id]);
     await hub.app.sweep();
     await expect.poll(() => runCount(id)).toBe(1);
     const [fired] = (await workspace.api.call('listAutomationRuns', { query: { workflowId: id } })).data;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { addWorkflowVersions, removeRun } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -19,20 +20,6 @@ const versionsOf = async (id: string) =>
       [id],
     )
   ).map(({ version }) => version);
-
-/** Gives a workflow the history of so many changes, the last `fresh` of them of this moment. */
-async function age(id: string, version: number, fresh: number): Promise<void> {
-  await hub.database.query(
-    `insert into workflow_versions (workflow_id, version, tenant_id, name, steps, created_at)
-     select workflow_id, n, tenant_id, name, steps, case when n > $2 - $3 then now() else now() - interval '1 hour' end from workflow_versions, generate_series(2, $2::int) n where workflow_id = $1 and version = 1`,
-    [id, version, fresh],
-  );
-  await hub.database.query(
-    `update workflow_versions set created_at = now() - interval '1 hour' where workflow_id = $1 and version = 1`,
-    [id],
-  );
-  await hub.database.query('update workflows set version = $2 where id = $1', [id, version]);
-}
 
 test('of a workflow that is changed all day the newest hundred versions stay, and those that runs have', async () => {
   const { api } = workspace;
@@ -52,8 +39,8 @@ test('of a workflow that is changed all day the newest hundred versions stay, an
   const other = await api.call('createAutomationWorkflow', {
     body: { name: 'other', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  await age(other.id, 150, 0);
-  await age(id, 300, 0);
+  await addWorkflowVersions(hub.database, other.id, { latest: 150, fresh: 0 });
+  await addWorkflowVersions(hub.database, id, { latest: 300, fresh: 0 });
   const change = () =>
     api.call('updateAutomationWorkflow', {
       params: { id },
@@ -72,7 +59,7 @@ test('of a workflow that is changed all day the newest hundred versions stay, an
     status: 'succeeded',
     stepsResultJson: [{}, { status: 'succeeded' }],
   });
-  await hub.database.query('delete from runs where id = $1', [runId]);
+  await removeRun(hub.database, runId);
   await change();
   expect(await versionsOf(id)).toEqual(range(205, 304));
 });
@@ -82,7 +69,7 @@ test('a version that was current within the last minute stays, because a start m
   const { id } = await api.call('createAutomationWorkflow', {
     body: { name: 'hasty', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  await age(id, 150, 140);
+  await addWorkflowVersions(hub.database, id, { latest: 150, fresh: 140 });
   await api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'hastier' } });
   expect(await versionsOf(id)).toEqual(range(10, 151));
 });

@@ -9,6 +9,8 @@ import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
 import type { OpenStream } from '../fixtures/server-sent-events.ts';
+import { ageWorkspaceEvents } from '../fixtures/stage/core.ts';
+import { addNodes, ageHeartbeat } from '../fixtures/stage/nodes.ts';
 
 let hub: TestHub;
 let second: TestHub;
@@ -155,7 +157,7 @@ describe('the stream of a workspace', () => {
     expected.push(['renamed', 'online', 'Deck']);
     await expect.poll(changes).toEqual(expected);
     await hub.app.sweep();
-    await hub.database.query("update nodes set last_seen_at = now() - interval '901 seconds' where id = $1", [nodeId]);
+    await ageHeartbeat(hub.database, nodeId, { seconds: 901 });
     await hub.app.sweep();
     expected.push(['offline', 'offline', 'Deck']);
     await expect.poll(changes).toEqual(expected);
@@ -194,9 +196,7 @@ describe('the stream of a workspace', () => {
     const stream = await follow();
     await pair(workspace);
     await expect.poll(() => eventsOf(stream, 'node').length).toBe(2);
-    await hub.database.query("update workspace_events set at = now() - interval '25 hours' where tenant_id = $1", [
-      workspace.tenantId,
-    ]);
+    await ageWorkspaceEvents(hub.database, workspace.tenantId, { hours: 25 });
     // A turn of the sweep ends after a time, and what is left comes with the next one.
     const left = async () => {
       await hub.app.sweep();
@@ -264,10 +264,7 @@ describe('the stream of a workspace', () => {
     socket.write(
       `GET ${pathOf(workspace)} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${workspace.jwt}\r\nLast-Event-ID: ${stream.lastEventId}\r\n\r\n`,
     );
-    await hub.database.query(
-      'insert into nodes (id, tenant_id, name, allow_system, allow_browser) select gen_random_uuid(), $1, repeat($2, 200), false, false from generate_series(1, 9000)',
-      [workspace.tenantId, 'x'],
-    );
+    await addNodes(hub.database, workspace.tenantId, { count: 9_000, name: 'x'.repeat(200) });
     await expect.poll(() => stream.received.length).toBe(9_001);
     await start(workspace, [{ type: 'log', message: 'done' }]);
     await expect.poll(() => eventsOf(stream, 'run').at(-1)?.status).toBe('succeeded');
