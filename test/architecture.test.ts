@@ -149,6 +149,13 @@ describe('a regular expression', () => {
     expect(sources.flatMap(slowPatternsIn)).toEqual([]);
   });
 
+  test('is not the only way to block a process: texts are normalized by normalizeText', () => {
+    const sources = files.filter(({ path }) => path.startsWith('hub/') && !path.includes('.test.'));
+    expect(sources.filter(({ text }) => /\.normalize\(/.test(text)).map(({ path }) => path)).toEqual([
+      'hub/platform/normalize.ts',
+    ]);
+  });
+
   test.each([
     'text.split(/\\s*;\\s*/)',
     "text.replace(/\\/+$/, '')",

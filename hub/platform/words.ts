@@ -1,3 +1,5 @@
+import { normalizeText } from './normalize.ts';
+
 /** Takes texts of any language apart into what they are found by. */
 
 /** More of one word is left out. */
@@ -10,13 +12,14 @@ const pieces = new RegExp(`${unspaced.source}[${unspaced.source.slice(1, -1)}\\p
 
 /** As words are compared: without case and marks, in one form; what stands in two ways for the same letters in one of them. */
 export const foldText = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replaceAll(/\p{Mn}/gu, '')
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .replaceAll('ß', 'ss')
-    .normalize('NFC');
+  normalizeText(
+    normalizeText(text, 'NFKD')
+      .replaceAll(/\p{Mn}/gu, '')
+      .toLowerCase()
+      .replaceAll('ς', 'σ')
+      .replaceAll('ß', 'ss'),
+    'NFC',
+  );
 
 /** A piece of a folded text in which words are written in one way, and where it begins there. */
 export interface Part {

@@ -60,6 +60,8 @@ export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
 }
 
 interface Running {
+  /** The owner's settings in force; null before the command is admitted, unless they change meanwhile. */
+  settings: LocalSettings | null;
   type: string;
   input: Record<string, unknown>;
   startedAt: string;
@@ -166,6 +168,7 @@ export class Dispatcher implements AsyncDisposable {
 
   /** Ends at once what new settings deny: commands under way, and pages that are open. */
   async applySettings(settings: LocalSettings): Promise<void> {
+    for (const running of this.#running.values()) running.settings = settings;
     const compared = [...this.#running.values()].map((running) => endIfDenied(running, settings));
     await this.#browser.applySettings(settings.browser, (denied) => {
       for (const { type, abort } of this.#running.values()) if (type.startsWith('browser.')) abort.abort(denied);
@@ -203,6 +206,7 @@ export class Dispatcher implements AsyncDisposable {
     const entry: Begun = { type: command.type, acts: definition?.acts ?? false, beganAt: null, reason: null };
     const abort = new AbortController();
     this.#running.set(command.id, {
+      settings: null,
       type: command.type,
       input: command.input,
       startedAt: new Date().toISOString(),
@@ -315,6 +319,8 @@ export class Dispatcher implements AsyncDisposable {
         onAnswer: (answer, words) =>
           this.#options.audit.note('owner.answer', `${answerWords[answer]}: ${words}`, settled(folder)),
       });
+      const running = this.#running.get(command.id) as Running;
+      running.settings ??= settings;
       const timeoutMs = (input as { timeoutMs?: number }).timeoutMs ?? definition.timeoutMs;
       const late = new AbortController();
       // A browser action knows better why it did not get there; it is ended from outside only when it does not say so itself.
@@ -329,7 +335,9 @@ export class Dispatcher implements AsyncDisposable {
           signal: AbortSignal.any([owned.signal, late.signal]),
           commandId: command.id,
           nodeId: this.#options.nodeId,
-          settings,
+          get settings() {
+            return running.settings ?? settings;
+          },
           approval: command.approval,
           origin: command.origin,
           readArtifact: (artifactId, maxBytes) =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   copyFileSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -80,6 +81,21 @@ describe('a pattern of a program', () => {
         rule('deny', pattern),
       ))
         expect(decide(argv, rule('allow', '* **'), refused)).toBe('deny');
+  });
+
+  test('refuses a hard link of a program, and of one that a pattern names by a link', () => {
+    const [program, other, link] = ['program', 'other-name', 'link'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    copyFileSync('/usr/bin/echo', program);
+    linkSync(program, other);
+    symlinkSync(other, link);
+    const refused = [program, link].map((path) => rule('deny', `${path} **`));
+    for (const argv of [[program], [other], [link]])
+      for (const one of refused) expect(decide(argv, rule('allow', '* **'), one)).toBe('deny');
+    expect(decide(['echo'], rule('allow', '* **'), ...refused)).toBe('allow');
   });
 
   test('permits no variables and no input, which it does not show', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, realpathSync } from 'node:fs';
+import { createReadStream, realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename } from 'node:path';
@@ -167,7 +167,15 @@ function matchesCommandLine({ pattern, decision }: ProgramRule, argv: readonly s
 function isRefused(name: string, asked: string, program: string): boolean {
   const ways = [asked, program, ...waysOf(asked)];
   const names = ways.flatMap((way) => [way, basename(way)]);
-  return names.some((known) => matchesGlob(name, known)) || realPathOf(name) === program;
+  const refused = realPathOf(name);
+  return names.some((known) => matchesGlob(name, known)) || (refused !== null && isSameFile(refused, program));
+}
+
+/** Whether two paths lead to one file, also by hard links: `perl` and `perl5.36.0` are one. */
+function isSameFile(one: string, other: string): boolean {
+  if (one === other) return true;
+  const [left, right] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return left !== undefined && left.dev === right?.dev && left.ino === right.ino;
 }
 
 /** A name permits the program that it means here, and no other of that name; a path the file that it leads to. */

@@ -48,6 +48,18 @@ test('a time that comes twice fires once', () => {
   expect(fires('30 2 * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z', 1)).toEqual(['2026-10-26T01:30Z']);
 });
 
+test('a time that is left out and moved on fires in its order among later ones', () => {
+  // The clocks go from 02:00 to 02:30.
+  expect(fires('28,33,42 1-3 * * *', 'Australia/Lord_Howe', '2027-10-02T15:00:00Z', 6)).toEqual([
+    '2027-10-02T15:03Z',
+    '2027-10-02T15:12Z',
+    '2027-10-02T15:33Z',
+    '2027-10-02T15:42Z',
+    '2027-10-02T15:58Z',
+    '2027-10-02T16:28Z',
+  ]);
+});
+
 test('what runs in every hour follows the hours that pass', () => {
   expect(fires('*/30 * * * *', 'Europe/Berlin', '2026-10-25T00:00:00Z', 4)).toEqual([
     '2026-10-25T00:30Z',

@@ -96,12 +96,21 @@ function* firesByClock(cron: string, timezone: string, afterMs: number): Generat
   const offset = Math.min(offsetAt(timezone, afterMs - dayMs / 8), offsetAt(timezone, afterMs + dayMs / 8));
   const walls = wallTimes(cron, afterMs + offset);
   let last = afterMs;
+  // A time that a gap moves on can come after later times of day: it waits for the first that is not moved.
+  let waiting: number[] = [];
   for (let tries = 0; tries < maxSteps; tries += 1) {
-    const at = instantOf(timezone, walls.next().toDate().getTime());
-    if (at <= last) continue;
-    yield new Date(at);
-    last = at;
-    tries = 0;
+    const wall = walls.next().toDate().getTime();
+    const at = instantOf(timezone, wall);
+    waiting.push(at);
+    if (wallTime(timezone, at) > wall) continue;
+    const reached = waiting.filter((each) => each <= at).toSorted((one, other) => one - other);
+    waiting = waiting.filter((each) => each > at);
+    for (const each of reached) {
+      if (each <= last) continue;
+      yield new Date(each);
+      last = each;
+      tries = 0;
+    }
   }
   return undefined;
 }
@@ -114,7 +123,8 @@ function* firesByOffset(cron: string, timezone: string, afterMs: number): Genera
     let change: number | null = null;
     while (change === null) {
       const at = walls.next().toDate().getTime() - offset;
-      change = nextOffsetChange(timezone, fromMs, offset, at);
+      // For years there may be none, whatever the offsets are: it goes on shortly before the next one.
+      change = at - fromMs > 4 * dayMs ? at - 2 * dayMs : nextOffsetChange(timezone, fromMs, offset, at);
       if (change !== null) break;
       yield new Date(at);
       fromMs = at;

@@ -250,6 +250,8 @@ class Server implements PostgresServer {
           superuserUrl: this.superuserUrl,
           hubPassword: this.#access.hubPassword,
         });
+        // A server that died meanwhile is not restarted by the listener of its exit.
+        if (!runs()) break;
         this.#wasReady = true;
         return null;
       } catch (error) {

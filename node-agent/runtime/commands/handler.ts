@@ -25,8 +25,8 @@ export interface CommandContext {
   nodeId: string;
   /** Aborts on withdrawal, time-out, pause and shutdown; its reason is a `CommandError` that says which. */
   signal: AbortSignal;
-  /** The owner's settings at the moment the command began. */
-  settings: LocalSettings;
+  /** The owner's settings as they are now: they can change while the command runs. */
+  readonly settings: LocalSettings;
   /** Present for commands that need an approval. */
   approval: CommandApproval | undefined;
   /** Which run the command belongs to; an earlier hub does not send it. */

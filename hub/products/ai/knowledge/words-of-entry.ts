@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { guessLanguage } from '../../../platform/guess-language.ts';
+import { normalizeText } from '../../../platform/normalize.ts';
 import { clipWord, pairsOf, partsOf } from '../../../platform/words.ts';
 import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
@@ -48,7 +49,7 @@ const longestRemembered = 40;
 /** The words of a text that are set apart by spaces. */
 export function writtenWords(text: string): WrittenWord[] {
   const words: WrittenWord[] = [];
-  for (const [run] of text.normalize('NFC').matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+  for (const [run] of normalizeText(text, 'NFC').matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
     let known = runs.get(run);
     if (known === undefined) {
       const written = clipWord(run.toLowerCase());

@@ -1,3 +1,4 @@
+import { normalizeText } from '../../../platform/normalize.ts';
 import { wishWords } from './wish-words.ts';
 
 /** Why a message goes to a person before any model is asked. */
@@ -12,12 +13,7 @@ const fewWords = 3;
 
 /** As it is compared: a letter in any case and width is one letter. */
 const folded = (text: string) =>
-  text
-    .normalize('NFKC')
-    .toUpperCase()
-    .toLowerCase()
-    .replaceAll('i\u0307', 'i')
-    .normalize('NFKC')
+  normalizeText(normalizeText(text, 'NFKC').toUpperCase().toLowerCase().replaceAll('i\u0307', 'i'), 'NFKC')
     .replaceAll('ς', 'σ')
     .replaceAll(/[’ʼ]/g, "'");
 const mark = /^\p{Mn}$/u;
@@ -28,14 +24,12 @@ function unaccented(text: string): string {
   let kept = '';
   let isLost = false;
   // Some signs become eighteen.
-  for (const sign of folded(text)
-    .normalize('NFKD')
-    .slice(0, 2 * mostUnits)) {
+  for (const sign of normalizeText(folded(text), 'NFKD').slice(0, 2 * mostUnits)) {
     const isMark = mark.test(sign);
     if (!isMark) isLost = losesMarks.test(sign);
     if (!isMark || !isLost) kept += sign;
   }
-  return kept.normalize('NFKC');
+  return normalizeText(kept, 'NFKC');
 }
 const isUnspaced = (text: string) =>
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u.test(

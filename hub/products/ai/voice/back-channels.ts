@@ -1,3 +1,5 @@
+import { normalizeText } from '../../../platform/normalize.ts';
+
 /** What listeners say so that the other goes on: in several languages, as speech-to-text spells it. */
 const words = new Set(
   (
@@ -51,7 +53,7 @@ const mostWords = 4;
 
 /** Whether a listener said only that they listen: nothing that asks for an answer or for silence. */
 export function isBackChannel(text: string): boolean {
-  const spoken = text.normalize('NFC').toLocaleLowerCase('en');
+  const spoken = normalizeText(text, 'NFC').toLocaleLowerCase('en');
   const found = spoken.match(/[\p{L}\p{M}\p{N}'’]+/gu)?.map((word) => word.replaceAll('’', "'")) ?? [];
   if (found.length === 0 || unspaced.test(found.join(''))) return true;
   if (found.length > mostWords) return false;

@@ -55,6 +55,26 @@ test('a preview shows the next fires in their order', () => {
   expect(times(previewFires(interval(), at('10:00:00'), 3))).toEqual(['10:01:00', '10:02:00', '10:03:00']);
 });
 
+test.each(['0 * * 2 1#5', '59 0-23 * 2 7#5', '59 23 * 2 1#5', '0 9 29 2 *'])(
+  'a preview of an expression that seldom fires (%s) ends after 100 years, and looks at no day in between',
+  (seldom) => {
+    const after = new Date('2026-12-01T12:00:00Z');
+    const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+    try {
+      const found = previewFires(
+        schema.parse({ kind: 'cron', cron: seldom, timezone: 'America/New_York' }),
+        after,
+        100,
+      );
+      expect(found.length).toBeGreaterThan(2);
+      expect((found.at(-1) as Date).getUTCFullYear()).toBeLessThan(2128);
+      expect(format.mock.calls.length).toBeLessThan(2_000);
+    } finally {
+      format.mockRestore();
+    }
+  },
+);
+
 test.each(['2026-12-01T12:00:00Z', '2026-11-01T05:30:00Z'])(
   'a preview of an expression with many fires a day looks at each of them once (%s)',
   (after) => {

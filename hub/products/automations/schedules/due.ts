@@ -29,11 +29,17 @@ export function firstFire(schedule: Schedule, now: Date): Date | null {
   }
 }
 
-/** The next `count` fires after an instant. */
+/** Years that a preview looks ahead: some expressions fire once in 28 or 40 years. */
+const previewYears = 100;
+
+/** The next `count` fires after an instant; those of a cron expression within 100 years. */
 export function previewFires(schedule: Schedule, after: Date, count: number): Date[] {
   const fires: Date[] = [];
   if (schedule.kind === 'cron') {
-    for (const at of cronFires(schedule.cron, schedule.timezone, after)) if (fires.push(at) === count) break;
+    const untilMs = after.getTime() + previewYears * 366 * 86_400_000;
+    for (const at of cronFires(schedule.cron, schedule.timezone, after)) {
+      if (at.getTime() > untilMs || fires.push(at) === count) break;
+    }
     return fires;
   }
   let at: Date | null = after;

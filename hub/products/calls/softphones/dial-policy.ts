@@ -1,4 +1,5 @@
 import { isEmergencyNumber } from '../../../../shared/emergency-numbers.ts';
+import { normalizeText } from '../../../platform/normalize.ts';
 
 /** Where a person may call. */
 export interface DialRules {
@@ -70,8 +71,7 @@ function emergencyNumberOf(uri: string): string | null {
   if (/^urn:service:sos(?:\.[a-z0-9.-]*)?$/i.test(uri)) return generalEmergencyNumber;
   const written = /^(?:sips?|tel):([^@;:?]*)/i.exec(uri)?.[1];
   if (written === undefined) return null;
-  const digits = (unescape(written) ?? written)
-    .normalize('NFKC')
+  const digits = normalizeText(unescape(written) ?? written, 'NFKC')
     .replaceAll(/\p{Nd}/gu, digitOf)
     .replaceAll(/[^\p{L}\d+*#]/gu, '');
   // A last # says on many phones that the number is complete.

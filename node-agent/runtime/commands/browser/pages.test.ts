@@ -15,6 +15,7 @@ import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CommandOrigin } from '../../../../shared/commands/origin.ts';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
@@ -872,6 +873,36 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
         code: 'denied_by_device',
       });
       await changeSettings(folder, { change: 'allow', power: 'files' });
+    });
+
+    test('a folder that is unshared while a command waits is neither read nor written', async () => {
+      const own = join(home, 'unshared');
+      mkdirSync(own);
+      writeFileSync(join(own, 'one.txt'), 'first');
+      await changeSettings(folder, { change: 'share', path: own, receiveDownloads: true });
+      const [reader, writer] = [runOf(), runOf()];
+      for (const run of [reader, writer]) {
+        await open(run, '/later');
+        const body = `<input type=file id=late><a id=late-link href=/report.csv download>Report</a>`;
+        const expression = `void gate.then(() => document.body.insertAdjacentHTML('beforeend', '${body}'))`;
+        await send(run, 'evaluate', { expression });
+      }
+      const files = [{ path: join(own, 'one.txt') }];
+      const commands = [
+        send(reader, 'upload', { target: { selector: '#late' }, files }),
+        send(writer, 'click', { target: { selector: '#late-link' }, saveDownloadsTo: own }),
+      ];
+      await expect.poll(() => dispatcher.running.length).toBe(2);
+      // Nothing tells that they have looked at the folder and wait for their elements.
+      await delay(500);
+      await changeSettings(folder, { change: 'unshare', path: own });
+      await dispatcher.applySettings(folder.readSettings());
+      for (const release of gates.splice(0)) release();
+      const [read, written] = await Promise.all(commands);
+      expect(read).toMatchObject({ code: 'outside_shared_folders' });
+      // The download itself is an artefact.
+      expect([written?.code, written?.output['downloads']?.[0]?.path]).not.toEqual([undefined, expect.any(String)]);
+      expect(readdirSync(own)).toEqual(['one.txt']);
     });
 
     test('an artefact of the run is uploaded beside a file, also when the owner shares no files', async () => {
