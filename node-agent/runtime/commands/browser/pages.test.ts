@@ -365,6 +365,23 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       expect(requests).not.toContain('/denied');
     });
 
+    test('a browser that is denied while it starts leaves no page counted', async () => {
+      const denied = () => dispatcher.denyAll('paused', 'The owner of this machine paused the companion.');
+      await denied();
+      for (const momentMs of [50, 150, 250, 400, 600]) {
+        const opened = open(runOf(), '/');
+        await delay(momentMs);
+        await denied();
+        expect([undefined, 'interrupted']).toContain((await opened).code);
+      }
+      await settings({ maxPages: 1 });
+      try {
+        expect(await open(runOf(), '/')).toMatchObject({ code: undefined, output: { title: 'Start' } });
+      } finally {
+        await settings({ maxPages: 20 });
+      }
+    });
+
     test('a page of another run is refused by name, and stays as it is', async () => {
       const [one, other] = [runOf(), runOf()];
       const { pageId } = (await open(one, '/')).output;

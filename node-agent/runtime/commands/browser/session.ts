@@ -233,11 +233,10 @@ export class BrowserSession implements AsyncDisposable {
       signal?.throwIfAborted();
       const opening = this.#open(settings);
       const running = this.#running;
-      const browser = await opening;
+      const browser = await unlessAborted(opening, signal);
       try {
-        const page = await browser.context.newPage();
-        // The next sweep closes the page.
-        signal?.throwIfAborted();
+        // A browser that is killed while it starts can leave this open for ever. A page that comes later is closed by the next sweep.
+        const page = await unlessAborted(browser.context.newPage(), signal);
         // The run may have ended meanwhile: then the next heartbeat closes the page.
         return this.#adopt(browser, page, this.#pagesOf(owner), null);
       } catch (error) {
@@ -456,19 +455,18 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #close(running: Promise<RunningBrowser>, why: string, graceMs: number | undefined): Promise<void> {
-    const browser = await running.catch(() => undefined);
-    if (browser === undefined) return;
-    this.#forgetPages(why);
-    if (graceMs === undefined) await browser.context.close().catch(() => undefined);
-    else await this.#force(browser, graceMs);
-    await this.#release(browser);
-  }
-
-  async #force({ context, filter }: RunningBrowser, graceMs: number): Promise<void> {
-    void filter[Symbol.asyncDispose]();
-    const kill = setTimeout(() => killBrowser(this.#profile), graceMs);
-    await context.close().catch(() => undefined);
-    clearTimeout(kill);
+    // Also for a browser that is starting, which can take 30 s.
+    const kill = graceMs === undefined ? undefined : setTimeout(() => killBrowser(this.#profile), graceMs);
+    try {
+      const browser = await running.catch(() => undefined);
+      if (browser === undefined) return;
+      this.#forgetPages(why);
+      if (graceMs !== undefined) void browser.filter[Symbol.asyncDispose]();
+      await browser.context.close().catch(() => undefined);
+      await this.#release(browser);
+    } finally {
+      clearTimeout(kill);
+    }
   }
 
   /** The browser ended by itself. */
@@ -534,3 +532,18 @@ async function expectWindows({ pages }: OpenPage, opening: Promise<CDPSession>):
 }
 
 export type { OpenPage };
+
+/** What a promise brings, or the reason of a signal as soon as it aborts. */
+async function unlessAborted<Result>(promise: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    promise.catch(() => undefined);
+  }
+}
