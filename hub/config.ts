@@ -72,8 +72,6 @@ const isPercentEncoded = (text: string) => !/%(?![0-9a-fA-F]{2})/.test(text);
 
 /**
  * Every setting, once: validation, defaults, and the table in docs/settings.md come from here.
- *
- * Over 300 lines: it is one table.
  */
 const settings = {
   PORT: { schema: wholeNumber(0, 65_535), default: '4400', description: 'Port of the hub; 0 takes any free one' },

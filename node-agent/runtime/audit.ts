@@ -42,8 +42,6 @@ const stampOf = (path: string): string => {
 /**
  * The owner's log: lines of JSON in two files, each entry on the disk when `append` returns, each with the hash of the entry before. Several processes may append
  * one after the other; while a companion runs, only that companion does.
- *
- * Over 300 lines: appending, rotating and checking share the head of the chain.
  */
 export class AuditLog {
   readonly #path: string;

@@ -76,8 +76,6 @@ export interface CompanionView {
 /**
  * A companion at work: polls its hub, carries commands out, reports results until the hub has them, and lives through lost
  * connections, restarts of the hub and sleep.
- *
- * Over 300 lines: polls, heartbeats, commands and the owner's settings wake and end each other here, which nobody could follow over several files.
  */
 export class Companion {
   readonly #options: CompanionOptions;

@@ -83,8 +83,6 @@ export const folderSuffix = (path: string): string =>
 
 /**
  * Everything that the companion keeps on this machine, readable by its owner alone.
- *
- * Over 300 lines: settings and pairing are read, locked and written by the same few functions.
  */
 export class DataFolder {
   readonly path: string;

@@ -115,8 +115,6 @@ export interface DispatcherOptions {
 
 /**
  * Carries commands out: parses them again, applies the owner's settings, journals, and never runs one that acts twice.
- *
- * Over 300 lines: the order of log, journal and effect is decided here, and one file shows it whole.
  */
 export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;

@@ -59,8 +59,6 @@ export interface RecordedSettings {
  * The settings in force, kept in memory. A change of the file by another program takes effect immediately where it denies more. What it allows in addition
  * takes effect only after the owner accepts it. The same rule applies at the start, compared with the settings that the owner's log recorded last. So a program
  * that the companion runs cannot allow itself anything by writing the file, also when it ends the companion.
- *
- * Over 300 lines: what is in force and what waits for the owner change together.
  */
 export class HeldSettings {
   readonly #file: SettingsFile;

@@ -43,8 +43,6 @@ const pairingBeatMs = 1_000;
 
 /**
  * The one owner of a data folder: answers the owner's programs, and keeps a companion at work as long as this machine is paired.
- *
- * Over 300 lines: each control method changes or shows the same pairing, log, prompts and settings.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;

@@ -9,8 +9,6 @@ import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
 import { until } from '../fixtures/until.ts';
 
-/** Over 300 lines: one rule, and each way by which a command can reach a run. */
-
 type StepInput = Record<string, unknown> & { type: Step['type'] };
 
 interface Member {

@@ -26,8 +26,6 @@ export class RefusedCaller extends AppError {
 
 /**
  * Who knows the credentials of callers.
- *
- * Over 300 lines: every kind of caller is admitted here, so that the rules can be compared.
  */
 export interface Authenticator {
   tokens: {

@@ -69,8 +69,6 @@ interface Arrival {
 
 /**
  * Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered.
- *
- * Over 300 lines: the order in which a request is limited, authenticated, read and answered is followed in one file.
  */
 export async function serveOperation(
   options: ServingOptions,

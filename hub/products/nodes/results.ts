@@ -69,8 +69,6 @@ interface StoredArtifact {
 
 /**
  * Results that devices report: each recorded once, with its artefacts, and its run woken in the same transaction.
- *
- * Over 300 lines: what a result is worth depends on the artefacts that were stored with it, and is decided in the same transaction.
  */
 export class CommandResults {
   readonly #deps: CommandResultsDependencies;

@@ -40,8 +40,6 @@ function icon(className: string, path: string): SVGSVGElement {
   return svg;
 }
 
-/** Over 300 lines: launcher, frame and what they tell each other are one state machine. */
-
 /** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
 export class Widget {
   readonly #options: WidgetOptions;

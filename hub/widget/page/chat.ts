@@ -22,7 +22,6 @@ const knownVisitMs = 30 * 24 * 60 * 60 * 1_000;
 
 /**
  * The chat of a visitor: how it begins, and what they can do in it.
- * Over 300 lines: the parts of the page share this one object, and most methods are one line.
  */
 export class Chat {
   readonly #options: ChatOptions;

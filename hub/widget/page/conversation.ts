@@ -28,7 +28,6 @@ export const reportedKey = (conversationId: string) => `reported.${conversationI
 
 /**
  * One conversation: what was said, what comes in, what goes out.
- * Over 300 lines: each message passes through all of this state.
  */
 export class Conversation {
   readonly #options: ConversationOptions;

@@ -35,8 +35,6 @@ type Work<Type extends PageCommand> = (
 
 /**
  * Drives the companion's browser.
- *
- * Over 300 lines: one handler for each command, over the same few helpers.
  */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
   /** Runs one command on a page of its run, its errors turned into ones that say what to do. */

@@ -17,7 +17,6 @@ const maxArtifactBytes = 256 * 1024 * 1024;
 
 /**
  * Lists and reads files, only under the folders that the owner shares.
- * Over 300 lines: each check of a path and the read after it use the same handle, so they are read together.
  */
 export function fileHandlers(): Pick<CommandHandlers, 'node.files_list' | 'node.files_read'> {
   return { 'node.files_list': list, 'node.files_read': read };

@@ -5,8 +5,6 @@
  * place of a configuration that can name either; and what says whose certificates count, and through whom the network is reached.
  * Sources: glibc's list of unsafe variables, sudo's table of bad ones, and the manuals of the tools. A list can't be complete for
  * programs that nobody here knows; that is what the approver sees the variables for.
- *
- * Over 300 lines: it is data.
  */
 
 /** Refused by their beginning. */

@@ -65,8 +65,6 @@ export interface ControlConnection {
 
 /**
  * Listens for the owner's programs; as long as it does, its process is the one owner of the data folder.
- *
- * Over 300 lines: the socket's file, the handshake and the standing of each client decide together who is served.
  */
 export class ControlServer implements AsyncDisposable {
   #server: Server;

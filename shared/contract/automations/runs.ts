@@ -7,8 +7,6 @@ import { runStatuses, stepStatuses } from './run-status.ts';
 import type { RunStatus } from './run-status.ts';
 import { runWait } from './run-wait.ts';
 
-/** Over 300 lines: the operations of runs and the hook that starts them share their shapes. */
-
 const tag = 'Runs';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 

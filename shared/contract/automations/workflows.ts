@@ -19,7 +19,6 @@ import { step, steps } from './steps.ts';
 import { schedule, trigger } from './triggers.ts';
 import { workflowInputs } from './workflow-inputs.ts';
 
-/** Over 300 lines: workflows, their versions and dry runs share their shapes. */
 const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { deleted, id, instant, listQuery, memberPicture, name, named, page, text, timestamp } from '../common.ts';
 import { defineResource, entitlementNames, entitlementSummaries, permissions, products, roles } from '../define.ts';
 
-/** Over 300 lines: accounts, members, API tokens and entitlements share the schemas of roles and sessions. */
 const tag = 'Workspaces and people';
 
 export const email = z

@@ -14,7 +14,6 @@ import {
   hubPace,
   polledCommand,
 } from './device.ts';
-/** Over 300 lines: the operations for members and those for devices share parameters and limits. */
 const tag = 'Companion nodes';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 

@@ -13,8 +13,6 @@ import { errorCodesOf } from './error-codes.ts';
 import { Examples } from './examples.ts';
 import { parametersOf, sharedParameters } from './parameters.ts';
 
-// Over 300 lines: the parts of one document.
-
 const securitySchemes: Record<string, Json> = {
   apiKey: {
     type: 'http',

@@ -3,8 +3,6 @@ import type { PackManifest } from '../../../../shared/contract/automations/packs
 
 /**
  * The packs of this hub. They are checked like any other when they are installed.
- *
- * Over 300 lines: it is data.
  */
 
 const publisher = 'Outrigger';

@@ -62,7 +62,6 @@ interface Link extends Site {
 
 /**
  * How visitors come in, stay and go.
- * Over 300 lines: every way in ends in the same session, under the same locks.
  */
 export class VisitorEntry {
   readonly #deps: VisitorEntryDependencies;

@@ -69,8 +69,6 @@ class Unreachable extends Error {
  * A proxy on this machine that the browser sends everything through: pages and what they load, beacons, sockets, service workers,
  * prefetched and preconnected hosts alike. It resolves each name once, judges the addresses, and connects only to addresses that it
  * judged, so that a name which resolves to another address the next time (DNS rebinding) changes nothing.
- *
- * Over 300 lines: requests and tunnels share the judgement of a destination and the connections that it covers.
  */
 export class HostFilter implements AsyncDisposable {
   readonly #server = createServer();

@@ -61,8 +61,6 @@ interface RunningBrowser {
  * The companion's own browser: started by the first command, with a profile that stays. Pages belong to the run that opened them and stay until
  * the run ends; pages of direct calls are closed when they are idle, and the browser some time after the last page. Chromium listens on a
  * pipe of this process, so it ends with this process however that ends.
- *
- * Over 300 lines: the life of the browser and of its pages end each other.
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
