@@ -1,9 +1,10 @@
 import { createServer, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { findBrowser } from '../../node-agent/runtime/commands/browser/find-browser.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -44,6 +45,53 @@ function sendRaw(
     request.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
+
+/** Sends text on a connection of its own, and answers what came until the hub closed it or some answers are there. */
+function exchange(text: string, answers: number): Promise<string> {
+  const socket = connect(Number(new URL(hub.url).port), '127.0.0.1');
+  let heard = '';
+  return new Promise((done) => {
+    socket.on('data', (chunk: Buffer) => {
+      heard += chunk.toString();
+      if (heard.split('HTTP/1.1 ').length > answers) socket.destroy();
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => done(heard));
+    socket.write(text);
+  });
+}
+
+describe('a request that is refused before its path is looked at', () => {
+  test('has a status, one by one', async () => {
+    expect(await exchange('GET /healthz HTTP/1.1\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 400 /);
+    expect(await exchange('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 417 /);
+    expect(await exchange('GET /healthz HTTP/1.0\r\n\r\n', 1)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
+  test.each(['GET / HTTP/1.1\r\n\r\n', 'GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'])(
+    'counts among the pipelined ones: %j',
+    async (request) => {
+      const heard = await exchange(request.repeat(2_000), 2_000);
+      expect(heard.split('HTTP/1.1 ').length - 1).toBeLessThanOrEqual(16);
+    },
+  );
+
+  test('has no long host or origin parsed', async () => {
+    const parse = vi.spyOn(URL, 'parse');
+    try {
+      const host = `a${'%CD%84'.repeat(2_000)}`;
+      await sendRaw('OPTIONS', '/auth/login', {
+        origin: `http://${host}`,
+        'access-control-request-method': 'POST',
+      });
+      await sendRaw('POST', '/auth/logout', { cookie: `outrigger_session=${workspace.jwt}`, origin: `http://${host}` });
+      await sendRaw('GET', '/metrics', { host });
+      expect(parse.mock.calls.filter(([url]) => String(url).length > 300)).toEqual([]);
+    } finally {
+      parse.mockRestore();
+    }
+  });
+});
 
 describe('a Host header', () => {
   test('that names another site is believed neither for a change by cookie nor for links', async () => {

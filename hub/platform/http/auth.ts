@@ -10,6 +10,7 @@ import { contains } from './client-address.ts';
 import { equals } from './constant-time.ts';
 import { foreignOriginOf } from './cross-origin.ts';
 import type { AllowedOrigins } from './cross-origin.ts';
+import { isOriginOfHost } from './own-hosts.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { DeviceIdentity, Principal, SessionIdentity, TokenIdentity, VisitorIdentity } from './principal.ts';
 import { bearerProtocolOf, queryTokenOf } from './socket-tokens.ts';
@@ -347,9 +348,9 @@ function admitDevice(device: DeviceIdentity | null): Principal {
  * An origin that is kept back (`null`) may be anybody's.
  */
 export function assertSameOrigin(request: IncomingMessage, hosts: OwnHosts): void {
-  const { origin, host } = request.headers;
+  const { origin } = request.headers;
   const site = request.headers['sec-fetch-site'];
-  const same = origin !== undefined ? URL.canParse(origin) && new URL(origin).host === host : site === 'same-origin';
+  const same = origin !== undefined ? isOriginOfHost(origin, request) : site === 'same-origin';
   if (!same) throw new AppError('origin_not_allowed', 'A change by cookie must come from a page of this hub.');
   if (!hosts.isSafe(request))
     throw new AppError(

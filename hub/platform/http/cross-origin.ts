@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Operation } from '../../../shared/contract/define.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { AddressLimiter } from './address-limits.ts';
+import { isOriginOfHost } from './own-hosts.ts';
 import type { OwnHosts } from './own-hosts.ts';
 import type { Principal } from './principal.ts';
 
@@ -26,9 +27,9 @@ const isForPages = ({ callers, path }: Operation) =>
 
 /** The origin of a page of another site; null for a page of this hub and for a caller that is no page. */
 export function foreignOriginOf(request: IncomingMessage, hosts: OwnHosts): string | null {
-  const { origin, host } = request.headers;
+  const { origin } = request.headers;
   if (origin === undefined) return null;
-  return URL.canParse(origin) && new URL(origin).host === host && hosts.isSafe(request) ? null : origin;
+  return isOriginOfHost(origin, request) && hosts.isSafe(request) ? null : origin;
 }
 
 export interface CrossOriginOptions {

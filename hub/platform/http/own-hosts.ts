@@ -26,11 +26,18 @@ export interface OwnHostsOptions {
 
 const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
 
-function hostnameOf(request: IncomingMessage): string | null {
-  const { host } = request.headers;
-  return host !== undefined && URL.canParse(`http://${host}`)
-    ? withoutBrackets(new URL(`http://${host}`).hostname)
-    : null;
+/** Characters of a scheme, a host name and a port. Node.js takes quadratic time to parse some longer ones. */
+const maxOriginLength = 300;
+
+const parseOrigin = (origin: string): URL | null => (origin.length > maxOriginLength ? null : URL.parse(origin));
+
+/** Whether an `Origin` header names the host of its request. */
+export const isOriginOfHost = (origin: string, { headers }: IncomingMessage): boolean =>
+  headers.host !== undefined && parseOrigin(origin)?.host === headers.host;
+
+function hostnameOf({ headers: { host } }: IncomingMessage): string | null {
+  const url = host === undefined ? null : parseOrigin(`http://${host}`);
+  return url === null ? null : withoutBrackets(url.hostname);
 }
 
 /** Whether a name or an address always leads to the machine itself. */

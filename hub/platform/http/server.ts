@@ -166,13 +166,22 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       headersTimeout: 20_000,
       connectionsCheckingInterval: 5_000,
       keepAliveTimeout: 65_000,
+      // It would be missed before pipelined requests are limited.
+      requireHostHeader: false,
       shouldUpgradeCallback: (request) => sockets.isFor(request),
     },
     (request, response) => {
       if (!isWithinPipeline(request, response)) return;
+      if (request.headers.host === undefined && request.httpVersion !== '1.0') {
+        response.writeHead(400, { Connection: 'close' }).end();
+        return;
+      }
       if (!waits.serve(request, response)) app(request, response);
     },
   );
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    if (isWithinPipeline(request, response)) response.writeHead(417).end();
+  });
   sockets.serve(server);
   guardConnections(server);
   const closeRest = closeWithoutRequest(server);
