@@ -160,7 +160,8 @@ export const webhooks = defineResource({
       .refine(
         (body) => Object.values(body).some((value) => value !== undefined),
         'give at least one of url, events, description, active',
-      ),
+      )
+      .meta({ example: { active: true } }),
     response: webhook,
   },
   deleteWebhook: {
