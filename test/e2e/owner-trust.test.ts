@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -50,6 +50,17 @@ const statusOf = (companion: TestCompanion) =>
     companion,
     'status',
   );
+
+/** Runs `settings accept` at a terminal, types an answer, and returns what the terminal shows. */
+function acceptAtTerminal({ home }: TestCompanion, answer: string): string {
+  const words = [process.execPath, resolve('node-agent/runtime/cli.ts'), '--data-folder', home, 'settings', 'accept'];
+  const { stdout } = spawnSync('script', ['-qec', words.map((word) => `'${word}'`).join(' '), '/dev/null'], {
+    input: `${answer}\n`,
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  return stdout;
+}
 
 const disk = mountSmall();
 describe.skipIf(disk === null)('a full disk under the data folder (needs the right to mount a tmpfs)', () => {
@@ -201,7 +212,9 @@ describe('an approved program that stops the companion, changes its files and ki
       changes: expect.arrayContaining(['capture.screen: false → true']) as string[],
     });
     expect((await run(companion, 'node.files_list', { path: '/etc' })).error?.code).toBe('outside_shared_folders');
-    expect(await companion.cli('settings', 'accept')).toMatchObject({ code: 0 });
+    expect(acceptAtTerminal(companion, 'no')).toMatch(/capture\.screen: false → true[^]*Nothing was changed/);
+    expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(false);
+    expect(acceptAtTerminal(companion, 'yes')).toContain('settings.json is in force');
     expect((await json<Status>(companion, 'status')).settings.capture.screen).toBe(true);
   });
 

@@ -141,10 +141,17 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
   settingsCommand
     .command('accept')
     .description('put settings.json in force as another program, or you, edited it')
+    .option('--yes', 'accept without looking at the changes first')
     .addOption(json())
-    .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean } }) => {
+    .action(async (_given: unknown, command: { optsWithGlobals(): { json?: boolean; yes?: boolean } }) => {
       const folder = dataFolder();
       const edited = (await askCompanion(folder, 'state', {}))?.edited ?? null;
+      // Only what is shown here is accepted: a later edit has another hash.
+      if (edited !== null && process.stdin.isTTY)
+        await confirm(
+          edited.changes.map((line) => visibleLine(line)).join('\n'),
+          command.optsWithGlobals().yes === true,
+        );
       const settings = await change(folder, {
         change: 'accept_settings',
         ...(edited === null || edited.hash === null ? {} : { seen: edited.hash }),
