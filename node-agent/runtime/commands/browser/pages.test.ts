@@ -71,7 +71,7 @@ const pages: Record<string, string> = {
     var hold = "fetch(origin + '/held', { cache: 'no-store' })";
     const isOpen = () => opened.map(({ closed }) => !closed);</script>
     <button onclick="for (const path of ['/no-content', '/no-answer']) show(path).eval(hold)">Hold</button>
-    <button onclick="for (let number = 0; number < 40; number += 1) show('/no-content')">Many</button>
+    <button onclick="for (let number = 0; number < 12; number += 1) show('/no-content')">Many</button>
     <button onclick="show('/no-answer')">Late</button>`,
   '/unload': `<title>Unload</title><button onclick="window.touched = true">Touch me</button>
     <script>addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; })</script>`,
