@@ -183,7 +183,7 @@ test('what is allowed for a time ends with it, also in the middle of a command',
   expect(await settled(runId)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
   expect(processesWith('sleep\u00003471')).toEqual([]);
   expect(await settled(await begin({ argv: ['true'] }))).toMatchObject({ error: { code: 'denied_by_device' } });
-  expect(await cli('status')).toContain('allowed    nothing');
+  expect(await cli('status')).toMatch(/^allowed +files$/m);
 });
 
 test('a pause ends a program that does not want to end', async () => {
