@@ -102,7 +102,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await talk(there, here, ann.email);
       await hub.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
-      expect(await problem(here)).toBe('ended');
+      await expect.poll(() => problem(here)).toBe('ended');
     });
   },
 );
