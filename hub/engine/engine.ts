@@ -163,7 +163,7 @@ export class Engine {
           { runId, reason: error instanceof Error ? error.message : String(error) },
           'left a run that somebody else has',
         );
-        // After a crash of the database it may still be this worker's, which must not count as a lost worker.
+        // After a crash of the database the run can still have the fence of this worker. An expired lease would count as a lost worker.
         await this.#release(held.run, {});
       } else if (shutdown.aborted) {
         await writes.catchUp().catch(() => undefined);

@@ -266,13 +266,13 @@ test.each(['pure', 'keyed', 'once'] as const)(
     const runId = await accept(['test.writes', 'test.writes', 'test.pauses', 'test.last'].map(call));
     const execution = engine.execute(runId, never);
     await paused.promise;
-    // As a crash that loses the latest commits leaves them: a later commit of the run can't have been kept.
+    // The state after a crash that undoes the latest commits of the run.
     await database.query('UPDATE runs SET next_step = 1 WHERE id = $1', [runId]);
     await database.query('DELETE FROM run_steps WHERE run_id = $1 AND index > 0', [runId]);
     await database.query('DELETE FROM run_logs WHERE run_id = $1 AND step_index > 0', [runId]);
     go.resolve();
     await execution;
-    // Released, so that nobody waits for the end of its lease, which would also count as a lost worker.
+    // The run is released: an expired lease would delay it and count as a lost worker.
     expect(await stateOf(runId)).toMatchObject({ status: 'running', lease_expires_at: null, lost_leases: 0 });
     await engine.execute(runId, never);
     expect(await stateOf(runId)).toMatchObject({ status: 'succeeded', error: null });
@@ -283,7 +283,7 @@ test.each(['pure', 'keyed', 'once'] as const)(
       { message: 'step 0' },
       { message: 'step 1' },
     ]);
-    // What leaves the platform happened once; what was undone is done again.
+    // Effects outside the platform happen once. Steps that were undone are repeated.
     const isRepeatable = effect === 'pure';
     expect(calls.filter((name) => name === 'last').length).toBe(isRepeatable ? 2 : 1);
     expect(calls.filter((name) => name === 'writes 0').length).toBe(1);

@@ -273,8 +273,8 @@ const stepValues = ({ run, called }: StepWriter, step: StepRecord) => [
 
 export interface RunAdvance {
   /**
-   * The step that the run must have reached in the database. A run that stands before it has lost commits of its holder to a crash of the
-   * database: the holder leaves it, and the next one goes on from where it stands.
+   * The step that the run must have reached in the database. When the run is at an earlier step, a crash of the database has undone commits
+   * of this holder: the holder releases the run, and the next holder repeats the steps.
    */
   fromStep: number;
   nextStep: number;

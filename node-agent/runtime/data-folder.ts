@@ -17,10 +17,10 @@ import {
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { problemOf } from '../../shared/companion/issue-words.ts';
 import { inForce } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
+import { problemOf } from '../../shared/issue-words.ts';
 import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
 import { HeldSettings } from './held-settings.ts';

@@ -86,17 +86,17 @@ export function cronFires(cron: string, zone: string, after: Date): Generator<Da
   return (isEveryHour ? firesByOffset : firesByClock)(cron, timezone, after.getTime());
 }
 
-/** What the clocks show at the times of an expression, as if that were UTC: in the parser's own zones some expressions fail, or miss an hour. */
+/** The wall-clock times of an expression, as UTC. With time zones, the parser fails for some expressions and misses hours. */
 const wallTimes = (cron: string, afterMs: number) =>
   CronExpressionParser.parse(cron, { tz: 'UTC', currentDate: new Date(afterMs) });
 
 /** Times of day, each once a day. */
 function* firesByClock(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
-  // After a gap the clocks have not shown some times yet that are still to come.
+  // After a gap, times of the gap are still due: they fire later by the length of the gap.
   const offset = Math.min(offsetAt(timezone, afterMs - dayMs / 8), offsetAt(timezone, afterMs + dayMs / 8));
   const walls = wallTimes(cron, afterMs + offset);
   let last = afterMs;
-  // A time that a gap moves on can come after later times of day: it waits for the first that is not moved.
+  // A time in a gap fires later, possibly after later times of day. It waits for the first time outside the gap.
   let waiting: number[] = [];
   for (let tries = 0; tries < maxSteps; tries += 1) {
     const wall = walls.next().toDate().getTime();
@@ -115,7 +115,7 @@ function* firesByClock(cron: string, timezone: string, afterMs: number): Generat
   return undefined;
 }
 
-/** Times by the hours that really pass: with the offset of the zone until that changes, and from then on with the new one. */
+/** Times of an expression that runs in every hour, in elapsed time: uses the offset of the zone until the offset changes, then the new one. */
 function* firesByOffset(cron: string, timezone: string, afterMs: number): Generator<Date, undefined> {
   let fromMs = afterMs;
   for (let offset = offsetAt(timezone, fromMs); ; offset = offsetAt(timezone, fromMs + 1)) {
@@ -123,21 +123,21 @@ function* firesByOffset(cron: string, timezone: string, afterMs: number): Genera
     let change: number | null = null;
     while (change === null) {
       const at = walls.next().toDate().getTime() - offset;
-      // For years there may be none, whatever the offsets are: it goes on shortly before the next one.
+      // Rare expressions have no time for years, whatever the offset is. Continue shortly before the next time.
       change = at - fromMs > 4 * dayMs ? at - 2 * dayMs : nextOffsetChange(timezone, fromMs, offset, at);
       if (change !== null) break;
       yield new Date(at);
       fromMs = at;
     }
-    // The change itself may be such a time.
+    // The expression can match the instant of the change itself.
     fromMs = change - 1;
   }
 }
 
-/** Zones keep an offset for longer than this. */
+/** Two changes of an offset are further apart than this. */
 const shortestOffsetMs = 7 * dayMs;
 
-/** The first instant at which a zone has no longer an offset that it has at `fromMs`, up to `untilMs`; null when it keeps it. */
+/** The first instant between `fromMs` and `untilMs` at which the offset of a zone differs from `offset`; null when there is none. */
 function nextOffsetChange(timezone: string, fromMs: number, offset: number, untilMs: number): number | null {
   for (let low = fromMs; low < untilMs;) {
     let high = Math.min(low + shortestOffsetMs, untilMs);

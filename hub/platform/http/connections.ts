@@ -34,9 +34,9 @@ export function closeWithoutRequest(server: Server): () => void {
 const maxPipelined = 16;
 
 /**
- * Limits pipelining: the parser hands over all requests of a chunk in one turn of the event loop, 2,000 small ones of 64 KiB, and nothing else
- * happens meanwhile. A connection with too many is destroyed.
- * @returns whether a request may be served; called once for each request.
+ * Limits pipelined requests. The parser emits all requests of a chunk in one turn of the event loop (2,000 small requests in 64 KiB), and they
+ * would block the event loop until all of them are served. A connection that exceeds the limit is destroyed.
+ * @returns a function that is called once for each request and says whether the request may be served.
  */
 export function limitPipelining(): (request: IncomingMessage, response: ServerResponse) => boolean {
   const open = new WeakMap<Socket, number>();

@@ -1,11 +1,11 @@
 import type { Response } from 'express';
 import type { z } from 'zod';
-import { problemOf } from '../../../shared/companion/issue-words.ts';
 import { unknownField } from '../../../shared/contract/common.ts';
 import type { errorBody } from '../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../shared/errors.ts';
 import { fieldPath } from '../../../shared/field-path.ts';
+import { problemOf } from '../../../shared/issue-words.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../db/database.ts';
 import type { Logger } from '../logger.ts';

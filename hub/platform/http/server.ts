@@ -166,7 +166,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       headersTimeout: 20_000,
       connectionsCheckingInterval: 5_000,
       keepAliveTimeout: 65_000,
-      // It would be missed before pipelined requests are limited.
+      // Node.js would answer requests without a Host header before the limit of pipelined requests counts them.
       requireHostHeader: false,
       shouldUpgradeCallback: (request) => sockets.isFor(request),
     },

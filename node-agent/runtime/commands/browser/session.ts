@@ -179,7 +179,7 @@ export class BrowserSession implements AsyncDisposable {
     await this.end("the owner's settings for the browser changed");
   }
 
-  /** Ends the browser because its owner denies it: its connections at once, and by force what does not end by itself. */
+  /** Ends the browser because its owner denies it. Closes its connections immediately, and kills a browser that does not end in time. */
   end(why: string): Promise<void> {
     return this.#stop(why, denialGraceMs);
   }
