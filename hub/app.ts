@@ -10,11 +10,11 @@ import type { Database } from './platform/db/database.ts';
 import { afterCommit } from './platform/db/joined-transaction.ts';
 import { Leadership } from './platform/db/leadership.ts';
 import { monthlyTables, retentionTasks } from './platform/db/row-retention.ts';
-import type { BodyLimits } from './platform/http/body-watch.ts';
-import { idempotencyRetention } from './platform/http/idempotency.ts';
-import type { Logger } from './platform/logger.ts';
+import type { BodyLimits } from './platform/http/routing/body-watch.ts';
+import { idempotencyRetention } from './platform/http/routing/idempotency.ts';
+import type { Logger } from './platform/observability/logger.ts';
 import { openPlatform } from './platform/open-platform.ts';
-import { PeriodicTasks } from './platform/periodic-tasks.ts';
+import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
 import type { Product } from './product.ts';
 import { createAi, createReplies } from './products/ai/index.ts';
 import { createAutomations } from './products/automations/index.ts';
@@ -136,7 +136,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
 
   // What runs; not loaded by commands, which run and serve nothing.
   const [{ createMetrics }, { startWorker }, { serveHttp }] = await Promise.all([
-    import('./platform/metrics.ts'),
+    import('./platform/observability/metrics.ts'),
     import('./engine/worker.ts'),
     import('./platform/http/serve.ts'),
   ]);
@@ -177,7 +177,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   let url: string | null = null;
   if (config.role !== 'worker') {
     stack.use(await Reachability.announce(db, logger));
-    const { builtFiles } = await import('./platform/http/built-files.ts');
+    const { builtFiles } = await import('./platform/http/pages/built-files.ts');
     try {
       builtFiles();
     } catch (error) {

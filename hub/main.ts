@@ -9,11 +9,11 @@ import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
 import type { Config, HubRole } from './config.ts';
 import { readEnvironment } from './environment.ts';
-import { commandLines } from './platform/command-lines.ts';
-import { FolderLock, prepareDataFolder, waitForFolder } from './platform/data-folder.ts';
-import { explainError } from './platform/describe-error.ts';
-import { createLogger } from './platform/logger.ts';
-import { releaseStartGarbage } from './platform/start-garbage.ts';
+import { explainError } from './platform/observability/describe-error.ts';
+import { createLogger } from './platform/observability/logger.ts';
+import { commandLines } from './platform/process/command-lines.ts';
+import { FolderLock, prepareDataFolder, waitForFolder } from './platform/process/data-folder.ts';
+import { releaseStartGarbage } from './platform/process/start-garbage.ts';
 
 // Node opens its inspector on SIGUSR1. A program of the same user, such as an approved command, could then run code as the hub.
 process.on('SIGUSR1', () => undefined);

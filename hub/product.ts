@@ -3,11 +3,11 @@ import type { JsonObject } from '../shared/json.ts';
 import type { Skill } from './engine/skill.ts';
 import type { Transaction } from './platform/db/database.ts';
 import type { RowRetention } from './platform/db/row-retention.ts';
-import type { Route } from './platform/http/implement.ts';
-import type { Page } from './platform/http/page.ts';
-import type { SocketRoute } from './platform/http/sockets.ts';
-import type { WaitRoute } from './platform/http/waits.ts';
-import type { PeriodicTask } from './platform/periodic-tasks.ts';
+import type { SocketRoute } from './platform/http/live/sockets.ts';
+import type { WaitRoute } from './platform/http/live/waits.ts';
+import type { Page } from './platform/http/pages/page.ts';
+import type { Route } from './platform/http/routing/implement.ts';
+import type { PeriodicTask } from './platform/process/periodic-tasks.ts';
 
 /** What a product offers the hub that it is part of; what it leaves out it has none of. */
 export interface Product {

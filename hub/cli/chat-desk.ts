@@ -1,8 +1,8 @@
 import type { InboxConversation, InboxMessage, InboxView } from '../../shared/contract/chat/agent-shapes.ts';
 import { AppError } from '../../shared/errors.ts';
 import type { App } from '../app.ts';
-import { commandLines } from '../platform/command-lines.ts';
 import { readPostgresUrl } from '../platform/postgres-server/server.ts';
+import { commandLines } from '../platform/process/command-lines.ts';
 import { actor, ArgumentError, loadConfig, withApp } from './context.ts';
 import type { Common } from './context.ts';
 import { openRemoteHub } from './remote-hub.ts';

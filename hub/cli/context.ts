@@ -6,11 +6,11 @@ import type { App } from '../app.ts';
 import { ConfigError, parseConfig } from '../config.ts';
 import type { Config } from '../config.ts';
 import { readEnvironment } from '../environment.ts';
-import { commandLines } from '../platform/command-lines.ts';
-import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '../platform/data-folder.ts';
-import { explainError } from '../platform/describe-error.ts';
-import { createLogger } from '../platform/logger.ts';
+import { explainError } from '../platform/observability/describe-error.ts';
+import { createLogger } from '../platform/observability/logger.ts';
 import { readPostgresUrl } from '../platform/postgres-server/server.ts';
+import { commandLines } from '../platform/process/command-lines.ts';
+import { FolderLock, prepareDataFolder, readFolderOwner, waitForFolder } from '../platform/process/data-folder.ts';
 
 /** Who did it, in the audit log. */
 export const actor = 'cli';

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import type { App } from '../app.ts';
 import { settingsTable } from '../config.ts';
 import type { Config } from '../config.ts';
-import { readFolderOwner } from '../platform/data-folder.ts';
-import { builtFiles } from '../platform/http/built-files.ts';
 import { listen } from '../platform/http/listen.ts';
+import { builtFiles } from '../platform/http/pages/built-files.ts';
+import { readFolderOwner } from '../platform/process/data-folder.ts';
 import { explain, json, loadConfig, withApp } from './context.ts';
 import { print } from './terminal.ts';
 

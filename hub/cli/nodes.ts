@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { nodes as nodesContract } from '../../shared/contract/nodes/nodes.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { commandLines } from '../platform/command-lines.ts';
+import { commandLines } from '../platform/process/command-lines.ts';
 import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, table } from './terminal.ts';

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { identity as identityContract } from '../../shared/contract/core/identity.ts';
 import { roles } from '../../shared/contract/define.ts';
 import { visibleLine } from '../../shared/visible-text.ts';
-import { commandLines } from '../platform/command-lines.ts';
+import { commandLines } from '../platform/process/command-lines.ts';
 import { actor, checked, hubAddress, json, withApp, workspace } from './context.ts';
 import type { Common } from './context.ts';
 import { print, readPassword, table } from './terminal.ts';

@@ -3,7 +3,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
-import { currentTraceParent } from '../platform/tracing/trace-context.ts';
+import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import type { runs } from './schema.ts';
 
 export type RunRow = typeof runs.$inferSelect;

@@ -3,7 +3,7 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import type { Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import { heapOf } from '../platform/memory-budget.ts';
+import { heapOf } from '../platform/process/memory-budget.ts';
 import { readTurn } from './agent-answer.ts';
 import { readBriefing } from './agent-briefing.ts';
 import type { Briefing } from './agent-briefing.ts';

@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
-import { heapOf } from '../platform/memory-budget.ts';
+import { heapOf } from '../platform/process/memory-budget.ts';
 import { hashOf } from './call.ts';
 import type { Asked, CallSite, Waiting } from './call.ts';
 import { StepFailure } from './failure.ts';

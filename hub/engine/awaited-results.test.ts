@@ -10,7 +10,7 @@ import { Database } from '../platform/db/database.ts';
 import type { Transaction, TransactionOptions } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { MemoryBudget } from '../platform/memory-budget.ts';
+import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { nodePort, NodeCommands } from '../products/nodes/index.ts';
 import { nodeSkills } from '../products/nodes/skills.ts';
 import { Engine } from './engine.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError, errorCodes } from '../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
-import { heapOfText } from '../platform/memory-budget.ts';
+import { heapOfText } from '../platform/process/memory-budget.ts';
 import { maxRunDepth } from './accept-runs.ts';
 import type { CallOutcome, CallSite } from './call.ts';
 import { StepFailure } from './failure.ts';

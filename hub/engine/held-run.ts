@@ -1,8 +1,8 @@
 import type { Database, Transaction } from '../platform/db/database.ts';
 import type { Events } from '../platform/events/events.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { MemoryReservation, MemoryBudget } from '../platform/memory-budget.ts';
-import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Logger } from '../platform/observability/logger.ts';
+import type { Tracing } from '../platform/observability/tracing/tracing.ts';
+import type { MemoryReservation, MemoryBudget } from '../platform/process/memory-budget.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { OutputUses } from './output-uses.ts';
 import type { EnginePorts } from './ports.ts';

@@ -1,7 +1,7 @@
 import type { Transaction } from '../platform/db/database.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
-import { currentTraceParent } from '../platform/tracing/trace-context.ts';
+import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import type { NewRun } from './accept-runs.ts';
 import { workspaceStamp } from './definitions.ts';
 import type { FoundDefinition, LockedDefinition } from './definitions.ts';

@@ -3,7 +3,7 @@ import type { Database, Transaction, TransactionOptions } from '../platform/db/d
 import { commitBehind } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { newId } from '../platform/ids.ts';
-import { currentTraceParent } from '../platform/tracing/trace-context.ts';
+import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import { runJobId } from './accept-runs.ts';
 import type { NewRun, PromisedJob } from './accept-runs.ts';
 import { definitionStamp, isGated } from './definitions.ts';

@@ -7,7 +7,7 @@ import { toStorableJson } from '../../shared/json.ts';
 import type { JsonObject } from '../../shared/json.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { newId } from '../platform/ids.ts';
-import { heapOfText } from '../platform/memory-budget.ts';
+import { heapOfText } from '../platform/process/memory-budget.ts';
 import { approvalSeconds, askApproval, openApproval } from './approval-gate.ts';
 import { hashOf } from './call.ts';
 import type { CallOutcome, CallSite, Waiting } from './call.ts';

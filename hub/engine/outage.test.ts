@@ -16,7 +16,7 @@ import { Database } from '../platform/db/database.ts';
 import { createEgress } from '../platform/egress/egress.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { createSecrets } from '../platform/secrets.ts';
+import { createSecrets } from '../platform/secrets/secrets.ts';
 import { Channels } from '../products/automations/channels/index.ts';
 import { channelSkills } from '../products/automations/channels/skills.ts';
 import { Email } from '../products/automations/email/index.ts';

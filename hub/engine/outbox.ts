@@ -1,5 +1,5 @@
 import type { Database } from '../platform/db/database.ts';
-import type { Logger } from '../platform/logger.ts';
+import type { Logger } from '../platform/observability/logger.ts';
 import type { Queue, QueueJob } from '../platform/queue/queue.ts';
 import type { PromisedJob } from './accept-runs.ts';
 

@@ -13,7 +13,7 @@ import { Database } from '../platform/db/database.ts';
 import type { Transaction, TransactionOptions } from '../platform/db/database.ts';
 import { PostgresEvents } from '../platform/events/postgres-events.ts';
 import { newId } from '../platform/ids.ts';
-import { MemoryBudget } from '../platform/memory-budget.ts';
+import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { Claims } from './claims.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';

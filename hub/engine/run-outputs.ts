@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../shared/json.ts';
 import { maxRenderedTotal } from '../../shared/template.ts';
-import { freeBytes, heapOf, heapOfText, OutOfMemory, partOfHeap } from '../platform/memory-budget.ts';
-import type { MemoryBudgetOptions } from '../platform/memory-budget.ts';
+import { freeBytes, heapOf, heapOfText, OutOfMemory, partOfHeap } from '../platform/process/memory-budget.ts';
+import type { MemoryBudgetOptions } from '../platform/process/memory-budget.ts';
 import { StepFailure } from './failure.ts';
 import type { HeldRun } from './held-run.ts';
 import { neededOutputs, outputsReadBy } from './output-uses.ts';

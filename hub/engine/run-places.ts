@@ -1,4 +1,4 @@
-import type { Logger } from '../platform/logger.ts';
+import type { Logger } from '../platform/observability/logger.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { DueRuns } from './due-runs.ts';
 import type { Place } from './held-run.ts';

@@ -1,8 +1,8 @@
 import { AppError } from '../../shared/errors.ts';
-import { RecoveryWatch } from '../platform/log-repeats.ts';
+import { RecoveryWatch } from '../platform/observability/log-repeats.ts';
+import { reasonOf } from '../platform/observability/reason-of.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Queue } from '../platform/queue/queue.ts';
-import { reasonOf } from '../platform/reason-of.ts';
 import { RunIntake } from './intake.ts';
 import { jobCatalog } from './jobs.ts';
 import { Outbox } from './outbox.ts';

@@ -6,7 +6,7 @@ import { and, asc, desc, eq, gt, isNull, sql } from '../platform/db/orm.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
 import { idBefore, newId } from '../platform/ids.ts';
-import { currentTraceParent } from '../platform/tracing/trace-context.ts';
+import { currentTraceParent } from '../platform/observability/tracing/trace-context.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob, RunCaller, RunRow } from './accept-runs.ts';
 import { forgetEnd } from './rollups.ts';

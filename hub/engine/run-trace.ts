@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { parseTraceParent, withinSpan } from '../platform/tracing/trace-context.ts';
-import type { TraceContext } from '../platform/tracing/trace-context.ts';
-import type { Tracing } from '../platform/tracing/tracing.ts';
+import { parseTraceParent, withinSpan } from '../platform/observability/tracing/trace-context.ts';
+import type { TraceContext } from '../platform/observability/tracing/trace-context.ts';
+import type { Tracing } from '../platform/observability/tracing/tracing.ts';
 import type { CommandOutcome } from './ports.ts';
 import type { ClaimedRun } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { DatabaseOutage } from '../platform/db/database.ts';
 import type { Database, Transaction } from '../platform/db/database.ts';
 import { throughOutages } from '../platform/db/outage.ts';
-import type { Logger } from '../platform/logger.ts';
+import type { Logger } from '../platform/observability/logger.ts';
 import type { DoneStep, Progress, ProgressWriter } from './progress.ts';
 import { writeSunk } from './row-sink.ts';
 import { advanceRun, hasAdvanced, hasDeclared, writeIntent, writeReceipt, writeStep } from './store.ts';

@@ -6,7 +6,7 @@ import { assertedText } from '../platform/db/errors.ts';
 import { nextFence } from '../platform/db/fence.ts';
 import { noteWritten } from '../platform/db/transaction.ts';
 import { noteWorkspaceChange } from '../platform/events/workspace-topic.ts';
-import { heapOfText } from '../platform/memory-budget.ts';
+import { heapOfText } from '../platform/process/memory-budget.ts';
 import { insertOutbox, runJobId, runRowsTopic } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { termColumns } from './definitions.ts';

@@ -1,6 +1,6 @@
 import type { RowRetention } from '../platform/db/row-retention.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import type { PeriodicTask } from '../platform/periodic-tasks.ts';
+import type { PeriodicTask } from '../platform/process/periodic-tasks.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import type { Outbox } from './outbox.ts';
 import { rollUp } from './rollups.ts';

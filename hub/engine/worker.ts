@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { MemoryBudget } from '../platform/memory-budget.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { listDueRuns } from './due-runs.ts';
 import { Engine } from './engine.ts';
 import type { EngineDependencies } from './held-run.ts';

@@ -2,8 +2,8 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from '../platform/logger.ts';
-import { processStart } from '../platform/process-identity.ts';
+import type { Logger } from '../platform/observability/logger.ts';
+import { processStart } from '../platform/process/process-identity.ts';
 
 /** A visit of a run to a step, by one holder of it. */
 export interface Visit {

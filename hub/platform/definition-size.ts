@@ -1,6 +1,6 @@
 import { invalidBody } from '../../shared/errors.ts';
 import type { JsonValue } from '../../shared/json.ts';
-import { heapOf } from './memory-budget.ts';
+import { heapOf } from './process/memory-budget.ts';
 
 /** Longest definition, as JSON in UTF-8, in bytes. Many definitions are read at a time: by schedules, events, hooks and lists. */
 const maxDefinitionBytes = 256 * 1024;

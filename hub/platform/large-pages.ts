@@ -1,7 +1,7 @@
 import { AppError } from '../../shared/errors.ts';
 import type { Cursors } from './cursor.ts';
-import { heapOfText, OutOfMemory } from './memory-budget.ts';
-import type { MemoryBudget, MemoryReservation } from './memory-budget.ts';
+import { heapOfText, OutOfMemory } from './process/memory-budget.ts';
+import type { MemoryBudget, MemoryReservation } from './process/memory-budget.ts';
 
 /** Rows of one page, in bytes as PostgreSQL keeps them in memory. A page ends before the row that would exceed this, but has at least one row. */
 const maxPageBytes = 4 * 1024 * 1024;

@@ -14,21 +14,21 @@ import type { Events } from './events/events.ts';
 import { LiveTopics } from './events/live-topics.ts';
 import { PostgresEvents } from './events/postgres-events.ts';
 import { publishAfterCommit } from './events/publish-after-commit.ts';
-import { smallBodyBytes } from './http/body.ts';
-import { RecoveryWatch } from './log-repeats.ts';
-import type { Logger } from './logger.ts';
+import { smallBodyBytes } from './http/routing/body.ts';
 import { createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
-import { MemoryBudget, partOfHeap } from './memory-budget.ts';
+import { RecoveryWatch } from './observability/log-repeats.ts';
+import type { Logger } from './observability/logger.ts';
+import { reasonOf } from './observability/reason-of.ts';
+import type { Tracing, TracingSettings } from './observability/tracing/tracing.ts';
 import { startPostgresServer } from './postgres-server/server.ts';
+import { MemoryBudget, partOfHeap } from './process/memory-budget.ts';
 import { LeasingRateLimiter } from './rate-limiter/leasing-rate-limiter.ts';
 import { createPostgresCounts } from './rate-limiter/postgres-counts.ts';
 import type { RateLimiter } from './rate-limiter/rate-limiter.ts';
-import { reasonOf } from './reason-of.ts';
-import { assertSecretKey, loadSecretKey } from './secret-key.ts';
-import { createSecrets } from './secrets.ts';
-import type { Secrets } from './secrets.ts';
-import type { Tracing, TracingSettings } from './tracing/tracing.ts';
+import { assertSecretKey, loadSecretKey } from './secrets/secret-key.ts';
+import { createSecrets } from './secrets/secrets.ts';
+import type { Secrets } from './secrets/secrets.ts';
 
 export interface PlatformSettings {
   home: string;
@@ -76,7 +76,7 @@ export interface Platform {
 
 /** Loads what only those need who trace. */
 async function openTracing(settings: TracingSettings, logger: Logger): Promise<Tracing> {
-  const { createTracing } = await import('./tracing/tracing.ts');
+  const { createTracing } = await import('./observability/tracing/tracing.ts');
   return createTracing(settings, logger);
 }
 

@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createLogger } from '../../hub/platform/logger.ts';
-import { readSound, toWav } from '../../hub/platform/speech/sound.ts';
+import { createLogger } from '../../hub/platform/observability/logger.ts';
 import { FairPlaces } from '../../hub/products/ai/runs/index.ts';
+import { readSound, toWav } from '../../hub/products/ai/speech/sound.ts';
 import { VoiceAnswers } from '../../hub/products/ai/voice/voice-answers.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';

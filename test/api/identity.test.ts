@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newApiKey, parseApiKey } from '../../hub/platform/api-keys.ts';
-import { contains } from '../../hub/platform/http/client-address.ts';
+import { contains } from '../../hub/platform/http/auth/client-address.ts';
+import { newApiKey, parseApiKey } from '../../hub/platform/secrets/api-keys.ts';
 import { defaultPermissions, products } from '../../shared/contract/define.ts';
 import { ApiError } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { headerOf, headersOf, parseMessage } from '../../hub/platform/sip/message.ts';
-import type { SipRequest } from '../../hub/platform/sip/message.ts';
+import { headerOf, headersOf, parseMessage } from '../../hub/products/calls/sip/message.ts';
+import type { SipRequest } from '../../hub/products/calls/sip/message.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { sharedSecret, startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';

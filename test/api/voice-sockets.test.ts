@@ -1,8 +1,8 @@
 import { get } from 'node:http';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { SocketRights } from '../../hub/platform/http/socket-rights.ts';
-import { toWav } from '../../hub/platform/speech/sound.ts';
+import { SocketRights } from '../../hub/platform/http/auth/socket-rights.ts';
+import { toWav } from '../../hub/products/ai/speech/sound.ts';
 import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
 import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame, voiceProtocol } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../hub/platform/db/database.ts';
+import { sayReachable } from '../../hub/products/nodes/commands/reachability.ts';
 import { NodeCommands } from '../../hub/products/nodes/index.ts';
-import { sayReachable } from '../../hub/products/nodes/reachability.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { Client } from '../fixtures/contract-client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { parseAddress } from '../../hub/platform/sip/header-values.ts';
-import { headerOf, headersOf } from '../../hub/platform/sip/message.ts';
+import { parseAddress } from '../../hub/products/calls/sip/header-values.ts';
+import { headerOf, headersOf } from '../../hub/products/calls/sip/message.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
 import { kamailioServerAvailable, startKamailioServer } from '../fixtures/kamailio-server.ts';

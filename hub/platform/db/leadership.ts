@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { logRecovery } from '../log-repeats.ts';
-import type { Logger } from '../logger.ts';
+import { logRecovery } from '../observability/log-repeats.ts';
+import type { Logger } from '../observability/logger.ts';
 import { isDatabaseUnavailable } from './database.ts';
 
 export interface LeadershipOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
 import { idBefore } from '../ids.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import { toOutage } from './errors.ts';
 
 /** A table that lies in a part for each month, UTC, by a key that is a UUIDv7. */

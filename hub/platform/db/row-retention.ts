@@ -1,6 +1,6 @@
 import { idBefore } from '../ids.ts';
-import type { Logger } from '../logger.ts';
-import type { PeriodicTask } from '../periodic-tasks.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { PeriodicTask } from '../process/periodic-tasks.ts';
 import { DatabaseBusy, DatabaseOutage } from './database.ts';
 import type { Database } from './database.ts';
 import type { MonthlyTable, Months } from './months.ts';

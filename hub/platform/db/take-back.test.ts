@@ -5,7 +5,7 @@ import { migrateAnew } from '../../../test/fixtures/migrate-anew.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { idBefore, newId } from '../ids.ts';
-import { reasonOf } from '../reason-of.ts';
+import { reasonOf } from '../observability/reason-of.ts';
 import { migrateDatabase } from './migrate.ts';
 import { monthStart } from './months.ts';
 

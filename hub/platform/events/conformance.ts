@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../../shared/json.ts';
-import { createLogger } from '../logger.ts';
-import type { Logger } from '../logger.ts';
-import { createSecrets } from '../secrets.ts';
+import { createLogger } from '../observability/logger.ts';
+import type { Logger } from '../observability/logger.ts';
+import { createSecrets } from '../secrets/secrets.ts';
 import { packEvent } from './events.ts';
 import type { Events, EventsOptions } from './events.ts';
 

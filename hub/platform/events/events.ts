@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../../shared/json.ts';
-import type { Logger } from '../logger.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 
 export type EventListener = (payload: JsonObject) => void;
 /** Hears of all topics that begin alike; `rest` is what comes after that. */

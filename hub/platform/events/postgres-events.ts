@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { JsonObject } from '../../../shared/json.ts';
-import type { Logger } from '../logger.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { Envelope, EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import type { JsonObject } from '../../../shared/json.ts';
 import { connectRedis } from '../connect-redis.ts';
-import type { Logger } from '../logger.ts';
-import type { Secrets } from '../secrets.ts';
+import type { Logger } from '../observability/logger.ts';
+import type { Secrets } from '../secrets/secrets.ts';
 import { defaultEventsOptions, LocalEvents, packEvent } from './events.ts';
 import type { EventListener, Events, EventsOptions, FamilyListener } from './events.ts';
 

@@ -1,23 +1,23 @@
 import { checkParts } from '../check-parts.ts';
 import type { PartCheck } from '../check-parts.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import type { Platform } from '../open-platform.ts';
-import { createAddressLimiter, createGuessLimiter, RefusalLimiter } from './address-limits.ts';
-import type { Authenticator, DeviceAuthenticator, VisitorAuthenticator } from './auth.ts';
-import type { BodyLimits } from './body-watch.ts';
-import { clientAddress } from './client-address.ts';
-import { createDeviceLimiter } from './device-limits.ts';
-import { createHubPages } from './hub-pages.ts';
-import { createIdempotency } from './idempotency.ts';
-import type { Route } from './implement.ts';
-import { LiveStreams } from './live-streams.ts';
-import { createOwnHosts } from './own-hosts.ts';
-import type { Page } from './page.ts';
+import { createAddressLimiter, createGuessLimiter, RefusalLimiter } from './auth/address-limits.ts';
+import type { Authenticator, DeviceAuthenticator, VisitorAuthenticator } from './auth/auth.ts';
+import { clientAddress } from './auth/client-address.ts';
+import { createDeviceLimiter } from './auth/device-limits.ts';
+import { createOwnHosts } from './auth/own-hosts.ts';
+import { SocketRights } from './auth/socket-rights.ts';
+import { LiveStreams } from './live/live-streams.ts';
+import type { SocketRoute } from './live/sockets.ts';
+import type { WaitRoute } from './live/waits.ts';
+import { createHubPages } from './pages/hub-pages.ts';
+import type { Page } from './pages/page.ts';
+import type { BodyLimits } from './routing/body-watch.ts';
+import { createIdempotency } from './routing/idempotency.ts';
+import type { Route } from './routing/implement.ts';
 import { createHttpServer } from './server.ts';
-import { SocketRights } from './socket-rights.ts';
-import type { SocketRoute } from './sockets.ts';
 import { systemRoutes } from './system-routes.ts';
-import type { WaitRoute } from './waits.ts';
 
 export interface ServeSettings {
   http: {

@@ -1,5 +1,5 @@
 import { system } from '../../../shared/contract/core/system.ts';
-import { implement } from './implement.ts';
+import { implement } from './routing/implement.ts';
 
 export interface SystemServices {
   version: string;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processStart } from '../process-identity.ts';
+import { processStart } from '../process/process-identity.ts';
 
 /** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
 export async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {

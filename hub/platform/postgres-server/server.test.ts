@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../../test/fixtures/until.ts';
 import { Database } from '../db/database.ts';
 import { migrateDatabase } from '../db/migrate.ts';
-import { processStart } from '../process-identity.ts';
+import { processStart } from '../process/process-identity.ts';
 import { readPostgresUrl, startPostgresServer } from './server.ts';
 
 let home: string;

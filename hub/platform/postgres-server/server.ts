@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
-import { readStateFile, writeStateFile } from '../state-file.ts';
+import { readStateFile, writeStateFile } from '../process/state-file.ts';
 import { accessFile, database, freePort, storedAccess, urlOf } from './access.ts';
 import type { Access } from './access.ts';
 import { findPostgresPrograms } from './binaries.ts';

@@ -3,7 +3,7 @@ import type { ConnectionOptions, Job, JobsOptions, Processor } from 'bullmq';
 import { Pool } from 'pg';
 import { AppError } from '../../../shared/errors.ts';
 import type { JsonObject } from '../../../shared/json.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import type { Queue, QueueJob, QueueWorker, WorkOptions } from './queue.ts';
 
 export type QueueBackend = { kind: 'postgres'; url: string } | { kind: 'redis'; url: string };

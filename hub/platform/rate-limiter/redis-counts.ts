@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { connectRedis } from '../connect-redis.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../observability/logger.ts';
 import { LocalCounts } from './local-counts.ts';
 import type { RateLimit } from './rate-limiter.ts';
 import type { SharedCount, SharedCounts } from './shared-counts.ts';

@@ -2,9 +2,6 @@ import { unansweredQuestionDays } from '../../../shared/contract/ai/knowledge.ts
 import { systemClock } from '../../platform/clock.ts';
 import { createInference } from '../../platform/inference/inference.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { openSpeech } from '../../platform/speech/open-speech.ts';
-import type { SpeechSettings } from '../../platform/speech/open-speech.ts';
-import type { SpeechCall } from '../../platform/speech/tries.ts';
 import type { Product } from '../../product.ts';
 import { createKnowledge } from './knowledge/index.ts';
 import type { Knowledge, KnowledgeSettings } from './knowledge/index.ts';
@@ -17,6 +14,8 @@ import { AiRuns, FairPlaces } from './runs/index.ts';
 import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
+import { openSpeech } from './speech/index.ts';
+import type { SpeechCall, SpeechSettings } from './speech/index.ts';
 import { createUsage, SpeechMeter } from './usage/index.ts';
 import type { SpeechLimits } from './usage/index.ts';
 import { voicePages } from './voice-page/pages.ts';

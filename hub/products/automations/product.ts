@@ -2,7 +2,7 @@ import { callOf, describeSkills, dryRunSteps, isKnownPattern, starterOf, validat
 import type { EnginePorts, PromisedJob, RunIntake } from '../../engine/index.ts';
 import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
-import type { Route } from '../../platform/http/implement.ts';
+import type { Route } from '../../platform/http/routing/implement.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { ChannelConversations, Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';

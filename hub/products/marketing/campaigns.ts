@@ -6,7 +6,7 @@ import type { Database } from '../../platform/db/database.ts';
 import { and, eq, sql } from '../../platform/db/orm.ts';
 import { newId } from '../../platform/ids.ts';
 import { readLargePage } from '../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../platform/process/memory-budget.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { assertList } from './contact-lists.ts';

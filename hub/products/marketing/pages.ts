@@ -1,6 +1,6 @@
-import { pageOf, renderNotice, shownLine } from '../../platform/http/page-layout.ts';
-import { linkHeaders } from '../../platform/http/page.ts';
-import type { Page, PageAnswer } from '../../platform/http/page.ts';
+import { pageOf, renderNotice, shownLine } from '../../platform/http/pages/page-layout.ts';
+import { linkHeaders } from '../../platform/http/pages/page.ts';
+import type { Page, PageAnswer } from '../../platform/http/pages/page.ts';
 import type { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {

@@ -1,6 +1,6 @@
 import { marketing as resource } from '../../../shared/contract/marketing/marketing.ts';
-import { implement } from '../../platform/http/implement.ts';
-import { actorOf } from '../../platform/http/principal.ts';
+import { actorOf } from '../../platform/http/auth/principal.ts';
+import { implement } from '../../platform/http/routing/implement.ts';
 import type { Campaigns } from './campaigns.ts';
 import type { ContactLists } from './contact-lists.ts';
 

@@ -1,9 +1,8 @@
 import type { NodePort } from '../../engine/index.ts';
 import { assertedText } from '../../platform/db/errors.ts';
-import { findEarlier } from './command-rows.ts';
-import type { NodeCommands } from './commands.ts';
-import { takeBack } from './hand-out.ts';
-import { textOfOutput } from './output-text.ts';
+import { findEarlier, takeBack } from './commands/index.ts';
+import type { NodeCommands } from './commands/index.ts';
+import { textOfOutput } from './results/index.ts';
 import { assertNodeUsable, findNodeByName, requireUsableNode } from './store.ts';
 
 /** How the run engine reaches nodes. */

@@ -5,21 +5,15 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { ArtifactRoom, foldArtifactRoom } from './artifact-room.ts';
-import { Artifacts } from './artifacts.ts';
-import { NodeChannels } from './channels.ts';
-import { NodeCommands } from './commands.ts';
-import { DevicePolls } from './device-polls.ts';
-import { DeviceSecrets } from './device-secrets.ts';
-import { Devices } from './devices.ts';
+import { ArtifactRoom, ArtifactUploads, Artifacts, foldArtifactRoom, removeOrphanBlobs } from './artifacts/index.ts';
+import { NodeCommands } from './commands/index.ts';
+import { DevicePolls, NodeChannels } from './connections/index.ts';
+import { DeviceSecrets, Devices, NodeHistory } from './devices/index.ts';
 import { nodePort } from './engine-port.ts';
-import { NodeHistory } from './history.ts';
-import { removeOrphanBlobs } from './orphan-blobs.ts';
-import { CommandResults } from './results.ts';
+import { CommandResults } from './results/index.ts';
 import { artifactRoutes, nodeRoutes, pollRoute } from './routes.ts';
 import { Nodes } from './service.ts';
 import { nodeSkills } from './skills.ts';
-import { ArtifactUploads } from './uploads.ts';
 
 export interface NodesSettings {
   nodes: { pollSeconds: number; heartbeatSeconds: number };

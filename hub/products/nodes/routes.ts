@@ -3,24 +3,20 @@ import { artifacts as artifactsResource } from '../../../shared/contract/nodes/a
 import { nodes as nodesResource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
-import { mediaType, readPieces } from '../../platform/http/body.ts';
-import { readerStallMs } from '../../platform/http/event-stream.ts';
-import { implement } from '../../platform/http/implement.ts';
-import type { RawExchange } from '../../platform/http/implement.ts';
-import { actorOf } from '../../platform/http/principal.ts';
-import { implementWait } from '../../platform/http/waits.ts';
-import type { WaitingRequest } from '../../platform/http/waits.ts';
-import type { ArtifactRoom } from './artifact-room.ts';
-import type { ArtifactContent, Artifacts } from './artifacts.ts';
-import type { DevicePolls } from './device-polls.ts';
-import type { Devices } from './devices.ts';
-import type { HandOut } from './hand-out.ts';
-import type { NodeHistory } from './history.ts';
-import { maxMultipartBytes, readMultipartResult } from './multipart-result.ts';
-import type { CommandResults } from './results.ts';
+import { actorOf } from '../../platform/http/auth/principal.ts';
+import { readerStallMs } from '../../platform/http/live/event-stream.ts';
+import { implementWait } from '../../platform/http/live/waits.ts';
+import type { WaitingRequest } from '../../platform/http/live/waits.ts';
+import { mediaType, readPieces } from '../../platform/http/routing/body.ts';
+import { implement } from '../../platform/http/routing/implement.ts';
+import type { RawExchange } from '../../platform/http/routing/implement.ts';
+import type { ArtifactContent, ArtifactRoom, ArtifactUploads, Artifacts } from './artifacts/index.ts';
+import type { HandOut, WaitingPoll } from './commands/index.ts';
+import type { DevicePolls } from './connections/index.ts';
+import type { Devices, NodeHistory } from './devices/index.ts';
+import { maxMultipartBytes, readMultipartResult } from './results/index.ts';
+import type { CommandResults } from './results/index.ts';
 import type { Nodes } from './service.ts';
-import type { ArtifactUploads } from './uploads.ts';
-import type { WaitingPoll } from './waiting-poll.ts';
 
 export interface NodeServices {
   nodes: Nodes;

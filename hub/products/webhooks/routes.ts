@@ -1,7 +1,7 @@
 import { webhooks as resource } from '../../../shared/contract/webhooks/webhooks.ts';
-import { implement } from '../../platform/http/implement.ts';
-import { actorOf } from '../../platform/http/principal.ts';
-import type { Principal } from '../../platform/http/principal.ts';
+import { actorOf } from '../../platform/http/auth/principal.ts';
+import type { Principal } from '../../platform/http/auth/principal.ts';
+import { implement } from '../../platform/http/routing/implement.ts';
 import type { Deliveries } from './deliveries.ts';
 import type { Subscriptions } from './subscriptions.ts';
 

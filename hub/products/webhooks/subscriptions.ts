@@ -8,7 +8,7 @@ import type { Database, Transaction } from '../../platform/db/database.ts';
 import { EgressRefused } from '../../platform/egress/egress.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import { newId } from '../../platform/ids.ts';
-import type { Secrets } from '../../platform/secrets.ts';
+import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { recordAudit } from '../core/audit/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { hintOf, newSecret, secretPurpose } from './signature.ts';

@@ -1,8 +1,8 @@
 import type { Database } from '../../platform/db/database.ts';
-import { logRecovery } from '../../platform/log-repeats.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { Mailer } from '../../platform/mail/mail.ts';
+import { logRecovery } from '../../platform/observability/log-repeats.ts';
+import type { Logger } from '../../platform/observability/logger.ts';
 import { mailAdmins } from '../core/identity/index.ts';
 
 /** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */

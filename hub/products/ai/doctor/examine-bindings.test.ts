@@ -7,7 +7,7 @@ import { startModelServer } from '../../../../test/fixtures/model-server.ts';
 import type { ModelServer } from '../../../../test/fixtures/model-server.ts';
 import { speaks, startSpeechServer } from '../../../../test/fixtures/speech-server.ts';
 import type { SpeechServer } from '../../../../test/fixtures/speech-server.ts';
-import { readSound } from '../../../platform/speech/sound.ts';
+import { readSound } from '../speech/sound.ts';
 import { examineBindings } from './examine-bindings.ts';
 
 let model: ModelServer;

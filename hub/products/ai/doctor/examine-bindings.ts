@@ -1,15 +1,12 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { systemClock } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { explainError } from '../../../platform/describe-error.ts';
 import { InferenceError } from '../../../platform/inference/inference.ts';
-import { SpeechFailed } from '../../../platform/speech/failure.ts';
-import { openSpeech } from '../../../platform/speech/open-speech.ts';
-import type { SpeechSettings } from '../../../platform/speech/open-speech.ts';
-import { isSilent } from '../../../platform/speech/sound.ts';
-import type { Speech, SpeechToText, TextToSpeech } from '../../../platform/speech/speech.ts';
+import { explainError } from '../../../platform/observability/describe-error.ts';
 import { openOwnModel } from '../models/index.ts';
 import type { OwnModelSettings } from '../models/index.ts';
+import { SpeechFailed, isSilent, openSpeech } from '../speech/index.ts';
+import type { Speech, SpeechSettings, SpeechToText, TextToSpeech } from '../speech/index.ts';
 import { remedyFor } from './remedies.ts';
 import type { BindingNames } from './remedies.ts';
 

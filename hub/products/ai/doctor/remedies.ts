@@ -1,5 +1,5 @@
 import type { InferenceFailure } from '../../../platform/inference/failure.ts';
-import type { SpeechFailure } from '../../../platform/speech/failure.ts';
+import type { SpeechFailure } from '../speech/index.ts';
 
 /** The settings of a binding, by which people know it. */
 export interface BindingNames {

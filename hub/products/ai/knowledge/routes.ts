@@ -1,7 +1,7 @@
 import { knowledgeBase as resource } from '../../../../shared/contract/ai/knowledge.ts';
-import { expectedVersions, tagged } from '../../../platform/http/if-match.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Knowledge, Shown } from './knowledge.ts';
 
 const shown = ({ version: _version, ...knowledge }: Shown) => knowledge;

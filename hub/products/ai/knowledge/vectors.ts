@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../../platform/db/database.ts';
 import { EmbeddingsError } from '../../../platform/embeddings/embeddings.ts';
 import type { Embeddings } from '../../../platform/embeddings/embeddings.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Nearness } from './retrieve.ts';
 import {
   countVectors,

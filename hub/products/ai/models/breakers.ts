@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { claimProbe, writeObservation } from './breaker-store.ts';
 import type { BreakerKey, BreakerView } from './breaker-store.ts';
 import { windowMs } from './breaker.ts';

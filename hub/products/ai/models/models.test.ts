@@ -8,7 +8,7 @@ import { systemClock as clock } from '../../../platform/clock.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { createInference } from '../../../platform/inference/inference.ts';
-import { createSecrets } from '../../../platform/secrets.ts';
+import { createSecrets } from '../../../platform/secrets/secrets.ts';
 import { UsageLedger } from '../usage/ledger.ts';
 import { Ai, Breakers } from './index.ts';
 

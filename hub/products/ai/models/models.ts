@@ -8,7 +8,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { eq, sql } from '../../../platform/db/orm.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { Inference, ModelBinding } from '../../../platform/inference/inference.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { costMicrosOf, reserve } from '../usage/index.ts';
 import type { Tokens, UsageLedger } from '../usage/index.ts';

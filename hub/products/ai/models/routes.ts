@@ -1,6 +1,6 @@
 import { modelConfigurations as resource } from '../../../../shared/contract/ai/models.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Ai } from './models.ts';
 
 export const modelRoutes = (ai: Ai) =>

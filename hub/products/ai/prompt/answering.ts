@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { modelConfigurations } from '../../../../shared/contract/ai/models.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
-import { SentenceCutter } from '../../../platform/speech/sentences.ts';
+import { SentenceCutter } from '../speech/index.ts';
 import { AnswerAloud } from './answer-aloud.ts';
 import { readAnswer } from './answer.ts';
 import { contextTokensOf, leastContextTokens } from './context-size.ts';

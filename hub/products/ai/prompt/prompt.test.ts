@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
-import { newApiKey } from '../../../platform/api-keys.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
+import { newApiKey } from '../../../platform/secrets/api-keys.ts';
 import { buildPrompt, contextTokensOf, readAnswer } from './index.ts';
 import type { PromptParts } from './index.ts';
 

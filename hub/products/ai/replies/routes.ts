@@ -1,6 +1,6 @@
 import { aiSettings as settingsResource } from '../../../../shared/contract/chat/ai-settings.ts';
 import { aiSuggestions as suggestionsResource } from '../../../../shared/contract/chat/ai-suggestions.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Chat } from '../../chat/index.ts';
 import type { SuggestionAsker } from './ask-suggestion.ts';
 import type { AiSettings } from './settings.ts';

@@ -3,7 +3,7 @@ import type { aiSettings as resource } from '../../../../shared/contract/chat/ai
 import { AppError } from '../../../../shared/errors.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { SessionIdentity } from '../../../platform/http/principal.ts';
+import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { changeAiSettings, readAiSettings } from '../../chat/settings/index.ts';
 import type { AiSettingsNow } from '../../chat/settings/index.ts';
 import { assertTools } from './tool-settings.ts';

@@ -8,7 +8,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { Quotation } from '../../../platform/inference/untrusted-text.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
 import type { Ask, ReplyActions } from './faces.ts';

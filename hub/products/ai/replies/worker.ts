@@ -1,8 +1,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { logRecovery } from '../../../platform/log-repeats.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { chatTopicFamily } from '../../chat/changes/index.ts';
 import type { ChatChange } from '../../chat/changes/index.ts';
 import { TurnOvertaken } from './answer-turn.ts';

@@ -1,6 +1,6 @@
 import { aiRuns as resource } from '../../../../shared/contract/ai/runs.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { AiRuns } from './service.ts';
 
 export const aiRunRoutes = (runs: AiRuns) =>

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { speaking as resource } from '../../../../shared/contract/ai/speak.ts';
 import type { speakBody } from '../../../../shared/contract/ai/speak.ts';
-import { streamEvents } from '../../../platform/http/event-stream.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { PrincipalOf } from '../../../platform/http/principal.ts';
+import type { PrincipalOf } from '../../../platform/http/auth/principal.ts';
+import { streamEvents } from '../../../platform/http/live/event-stream.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import { assertMaySpeak } from './speaking.ts';
 import type { Speaking } from './speaking.ts';

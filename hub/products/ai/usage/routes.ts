@@ -1,7 +1,7 @@
 import { aiUsageResource as resource } from '../../../../shared/contract/ai/usage.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Budgets } from './budgets.ts';
 import { readUsage } from './report.ts';
 

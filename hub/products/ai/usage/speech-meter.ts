@@ -1,6 +1,6 @@
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Speech, SpeechBindings, SpeechToText, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { Speech, SpeechBindings, SpeechToText, TextToSpeech } from '../speech/index.ts';
 import { todayStart } from './today.ts';
 
 /** What all workspaces of a hub may have transcribed and spoken in a day each; a workspace may set lower limits of its own. */

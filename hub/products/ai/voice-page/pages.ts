@@ -1,6 +1,6 @@
-import { builtFiles } from '../../../platform/http/built-files.ts';
-import { microphonePage } from '../../../platform/http/microphone-page.ts';
-import type { Page } from '../../../platform/http/page.ts';
+import { builtFiles } from '../../../platform/http/pages/built-files.ts';
+import { microphonePage } from '../../../platform/http/pages/microphone-page.ts';
+import type { Page } from '../../../platform/http/pages/page.ts';
 
 /**
  * The page on which a person speaks with the AI agent. It is the same for everybody: who is signed in it finds out by the cookie, which its script can't read

@@ -1,5 +1,5 @@
 import { AppError } from '../../../../shared/errors.ts';
-import type { SpeechBindings, SpeechToText, TextToSpeech } from '../../../platform/speech/speech.ts';
+import type { SpeechBindings, SpeechToText, TextToSpeech } from '../speech/index.ts';
 
 /** Who answers, listens and speaks. */
 export interface Bindings {

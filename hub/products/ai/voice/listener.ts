@@ -1,9 +1,8 @@
 import { maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import type { VoiceConfig } from '../../../../shared/contract/ai/voice.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { Resampler } from '../../../platform/speech/resample.ts';
-import type { SoundReader } from '../../../platform/speech/sound.ts';
-import type { SpeechToText } from '../../../platform/speech/speech.ts';
+import { Resampler } from '../speech/index.ts';
+import type { SoundReader, SpeechToText } from '../speech/index.ts';
 import { isBackChannel } from './back-channels.ts';
 import { TurnDetector } from './turn-detector.ts';
 import { heardSampleRate } from './voice-activity.ts';

@@ -1,12 +1,12 @@
 import { maxAudioSeconds, voiceRequests as resource } from '../../../../shared/contract/ai/voice-request.ts';
 import { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { AppError, invalidBody } from '../../../../shared/errors.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { implementSocket } from '../../../platform/http/sockets.ts';
+import { implementSocket } from '../../../platform/http/live/sockets.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
-import { readSound, UnreadableSound } from '../../../platform/speech/sound.ts';
-import type { Speech } from '../../../platform/speech/speech.ts';
 import { assertMaySpeak } from '../speak/index.ts';
+import { UnreadableSound, readSound } from '../speech/index.ts';
+import type { Speech } from '../speech/index.ts';
 import type { VoiceAnswers } from './voice-answers.ts';
 import type { VoiceDoors } from './voice-doors.ts';
 

@@ -2,9 +2,8 @@ import type { Fvad } from '@echogarden/fvad-wasm';
 import { leastSampleRate, mostSampleRate } from '../../../../shared/contract/ai/voice-request.ts';
 import { maxPieceSeconds, maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { Resampler } from '../../../platform/speech/resample.ts';
-import { isSilent, readSound, SoundReader, SoundTooLong, UnreadableSound } from '../../../platform/speech/sound.ts';
-import type { Speech } from '../../../platform/speech/speech.ts';
+import { Resampler, SoundReader, SoundTooLong, UnreadableSound, isSilent, readSound } from '../speech/index.ts';
+import type { Speech } from '../speech/index.ts';
 import { hasVoice } from './turn-detector.ts';
 import { heardSampleRate, VoiceActivity } from './voice-activity.ts';
 

@@ -1,8 +1,8 @@
 import { toSpokenText } from '../../../../shared/spoken-text.ts';
-import { Resampler } from '../../../platform/speech/resample.ts';
-import type { Speech, SpeechBindings, TextToSpeech } from '../../../platform/speech/speech.ts';
 import type { FairPlaces } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';
+import { Resampler } from '../speech/index.ts';
+import type { Speech, SpeechBindings, TextToSpeech } from '../speech/index.ts';
 import { requireBindings } from './bindings.ts';
 import type { Bindings } from './bindings.ts';
 

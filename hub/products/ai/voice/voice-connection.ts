@@ -2,9 +2,9 @@ import { voiceCloseCodes } from '../../../../shared/contract/ai/voice.ts';
 import type { VoiceFrame } from '../../../../shared/contract/ai/voice.ts';
 import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { toAppError } from '../../../platform/http/errors.ts';
-import type { OpenedSocket } from '../../../platform/http/sockets.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
+import { toAppError } from '../../../platform/http/routing/errors.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 
 /** What waits for a reader before nothing more is made for it, in bytes. */
 const enoughBytes = 256 * 1024;

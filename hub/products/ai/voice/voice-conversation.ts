@@ -7,8 +7,8 @@ import {
 } from '../../../../shared/contract/ai/voice.ts';
 import type { VoiceConfig, VoiceConfigChange } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { parsePart } from '../../../platform/http/errors.ts';
-import { parseJsonText } from '../../../platform/http/json-text.ts';
+import { parsePart } from '../../../platform/http/routing/errors.ts';
+import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import { newId } from '../../../platform/ids.ts';
 import { changedConfig } from './config.ts';
 import { Listener } from './listener.ts';

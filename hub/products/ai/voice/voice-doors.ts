@@ -1,8 +1,8 @@
 import type { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
 import { voiceCloseCodes, voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import type { OpenedSocket } from '../../../platform/http/sockets.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { openFvad } from './voice-activity.ts';
 import { VoiceConnection } from './voice-connection.ts';
 import { VoiceConversation } from './voice-conversation.ts';

@@ -1,7 +1,7 @@
 import { voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 
 export interface VoiceSeatsOptions {
   db: Database;

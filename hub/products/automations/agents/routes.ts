@@ -1,6 +1,6 @@
 import { agents as resource, toolProfiles } from '../../../../shared/contract/automations/agents.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Agents } from './agents.ts';
 import type { ToolProfiles } from './tool-profiles.ts';
 

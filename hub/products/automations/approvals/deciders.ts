@@ -3,9 +3,9 @@ import type { Policy } from '../../../../shared/contract/automations/policies.ts
 import { AppError } from '../../../../shared/errors.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
 import { readRunPeople } from '../../../engine/index.ts';
-import { commandLines } from '../../../platform/command-lines.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
+import { commandLines } from '../../../platform/process/command-lines.ts';
 import { apiTokens } from '../../core/identity/schema.ts';
 import { membersAmong, readPolicy } from '../policies/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';

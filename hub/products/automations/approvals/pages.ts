@@ -1,8 +1,8 @@
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
-import { pageOf, renderNotice, shownLine, shownText } from '../../../platform/http/page-layout.ts';
-import { linkHeaders } from '../../../platform/http/page.ts';
-import type { Page } from '../../../platform/http/page.ts';
+import { pageOf, renderNotice, shownLine, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { linkHeaders } from '../../../platform/http/pages/page.ts';
+import type { Page } from '../../../platform/http/pages/page.ts';
 import type { ApprovalLinks, LinkedApproval } from './links.ts';
 
 /** A text where its every character counts: where it begins and ends can be seen, and that it is empty too. */

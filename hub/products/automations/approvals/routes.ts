@@ -1,7 +1,7 @@
 import { approvals as resource } from '../../../../shared/contract/automations/approvals.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
-import type { Principal } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import type { Principal } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Decider } from './deciders.ts';
 import type { Approvals } from './service.ts';
 

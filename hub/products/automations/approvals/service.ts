@@ -10,7 +10,7 @@ import { and, asc, eq, inArray, sql } from '../../../platform/db/orm.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } from './deciders.ts';
 import type { Decider } from './deciders.ts';

@@ -3,7 +3,7 @@ import { channelConfigs, channelSecrets, secretAddresses } from '../../../../sha
 import { AppError } from '../../../../shared/errors.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ChannelConfig } from './providers/provider.ts';
 
 const purpose = 'channel-secrets';

@@ -1,8 +1,8 @@
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import type { Logger } from '../../../platform/logger.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { ChannelConversations } from '../../../product.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Email } from '../email/index.ts';

@@ -1,6 +1,6 @@
 import { channels as resource } from '../../../../shared/contract/automations/channels.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Channels } from './service.ts';
 
 export const channelRoutes = (channels: Channels) =>

@@ -7,7 +7,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { throughOutages } from '../../../platform/db/outage.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import { currentTraceParent } from '../../../platform/tracing/trace-context.ts';
+import { currentTraceParent } from '../../../platform/observability/tracing/trace-context.ts';
 import { messageRecords } from '../logs/index.ts';
 import type { MessageRecord } from '../logs/index.ts';
 

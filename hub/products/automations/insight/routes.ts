@@ -1,5 +1,5 @@
 import { insight as resource } from '../../../../shared/contract/automations/insight.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Insight } from './insight.ts';
 
 export const insightRoutes = (insight: Insight) =>

@@ -1,7 +1,7 @@
 import { logs as resource } from '../../../../shared/contract/automations/logs.ts';
-import { streamEvents } from '../../../platform/http/event-stream.ts';
-import { followRows } from '../../../platform/http/follow-rows.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { streamEvents } from '../../../platform/http/live/event-stream.ts';
+import { followRows } from '../../../platform/http/live/follow-rows.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import { presentLog, presentMessage } from './service.ts';
 import type { Logs } from './service.ts';
 

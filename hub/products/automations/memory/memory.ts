@@ -8,7 +8,7 @@ import { memorySize } from '../../../platform/db/memory-size.ts';
 import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { automationSessions } from '../sessions/schema.ts';
 import { memoryEntries } from './schema.ts';
 

@@ -1,5 +1,5 @@
 import { memory as resource } from '../../../../shared/contract/automations/memory.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Memory } from './memory.ts';
 
 export const memoryRoutes = (memory: Memory) =>

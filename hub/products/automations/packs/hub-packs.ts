@@ -9,7 +9,7 @@ import { and, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { checkPack } from './check.ts';
 import type { PackRules } from './check.ts';
 import { manifestBytes } from './known-packs.ts';

@@ -1,6 +1,6 @@
 import { packs as resource } from '../../../../shared/contract/automations/packs.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { HubPacks } from './hub-packs.ts';
 import type { Packs } from './service.ts';
 

@@ -13,7 +13,7 @@ import { eq, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
 import { fitting, reservePage } from '../../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Workflows } from '../workflows/index.ts';

@@ -1,6 +1,6 @@
 import { policies as resource } from '../../../../shared/contract/automations/policies.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Policies } from './policies.ts';
 
 export const policyRoutes = (policies: Policies) =>

@@ -5,7 +5,7 @@ import type { PromisedJob, RunCaller } from '../../../engine/index.ts';
 import { TransactionConflict } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import type { Tracing } from '../../../platform/tracing/tracing.ts';
+import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
 import { isFinal } from './again.ts';

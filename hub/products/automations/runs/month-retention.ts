@@ -2,7 +2,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { instantOf, monthStart } from '../../../platform/db/months.ts';
 import type { Months, Part } from '../../../platform/db/months.ts';
 import { idBefore } from '../../../platform/ids.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 
 const dayMs = 86_400_000;
 const lookEveryMs = 600_000;

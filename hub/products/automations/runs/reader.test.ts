@@ -6,7 +6,7 @@ import { until } from '../../../../test/fixtures/until.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
 import { newId } from '../../../platform/ids.ts';
-import { MemoryBudget } from '../../../platform/memory-budget.ts';
+import { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { RunReader } from './reader.ts';
 
 test('a caller that waits for a run looks again when the connection for events was lost', async () => {

@@ -5,7 +5,7 @@ import { runTopic } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { reserveAnswer } from '../../../platform/large-pages.ts';
-import type { MemoryBudget, MemoryReservation } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
 import { isFinal } from './again.ts';
 import { presentRun } from './present.ts';
 import { readRun } from './store.ts';

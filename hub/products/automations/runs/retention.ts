@@ -3,7 +3,7 @@ import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Months } from '../../../platform/db/months.ts';
 import { newTurn, runInTurns } from '../../../platform/db/row-retention.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { MonthRetention } from './month-retention.ts';
 
 export interface RunRetentionOptions {

@@ -8,7 +8,7 @@ import { isGated, termColumns, workspaceStamp } from '../../../engine/index.ts';
 import type { HeldStarts, PromisedJob, RunIntake } from '../../../engine/index.ts';
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Runs } from '../runs/index.ts';
 import { batchesOf, batchSize, isLarge, listDue } from './due-list.ts';
 import type { DueSchedule } from './due-list.ts';

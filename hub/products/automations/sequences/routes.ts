@@ -1,6 +1,6 @@
 import { sequences as resource } from '../../../../shared/contract/automations/sequences.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf, runCallerOf } from '../../../platform/http/principal.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Sequences } from './sequences.ts';
 
 export const sequenceRoutes = (sequences: Sequences) =>

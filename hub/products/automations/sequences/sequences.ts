@@ -11,7 +11,7 @@ import { and, desc, eq, inArray, lt, sql } from '../../../platform/db/orm.ts';
 import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { newId } from '../../../platform/ids.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
-import type { MemoryBudget } from '../../../platform/memory-budget.ts';
+import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Runs } from '../runs/index.ts';

@@ -1,5 +1,5 @@
 import { sessions as resource } from '../../../../shared/contract/automations/sessions.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Sessions } from './sessions.ts';
 
 export const sessionRoutes = (sessions: Sessions) =>

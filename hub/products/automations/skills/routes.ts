@@ -1,6 +1,6 @@
 import { skills as resource } from '../../../../shared/contract/automations/skills.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { runCallerOf } from '../../../platform/http/principal.ts';
+import { runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Skills } from './service.ts';
 
 export const skillRoutes = (skills: Skills) =>

@@ -7,7 +7,7 @@ import { describeSkills, skillTrigger, starterOf, stepOfSkill } from '../../../e
 import type { RunCaller } from '../../../engine/index.ts';
 import type { SkillCatalog } from '../../../engine/skill.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { parsePart } from '../../../platform/http/errors.ts';
+import { parsePart } from '../../../platform/http/routing/errors.ts';
 import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 

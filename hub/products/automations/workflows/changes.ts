@@ -8,7 +8,7 @@ import { assertDefinitionSize } from '../../../platform/definition-size.ts';
 import { authorsAfter } from '../../../platform/field-authors.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';

@@ -9,7 +9,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { firstFire, scheduleOf, scheduleProblem } from '../schedules/index.ts';
 import { assertReferences } from './references.ts';
 import { webhookTokenHash } from './startable.ts';

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Runs } from '../runs/index.ts';
 import { assertValid, contentOf } from './content.ts';

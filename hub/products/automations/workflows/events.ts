@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../../../../shared/json.ts';
 import { maxRunDepth } from '../../../engine/index.ts';
 import type { PromisedJob } from '../../../engine/index.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Runs } from '../runs/index.ts';
 import { startRun } from './start.ts';
 import type { StepValidator } from './startable.ts';

@@ -4,7 +4,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
 import type { RunIntake } from '../../../engine/index.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { heapOf } from '../../../platform/memory-budget.ts';
+import { heapOf } from '../../../platform/process/memory-budget.ts';
 import type { Runs } from '../runs/index.ts';
 import { payloadOf } from './start.ts';
 import type { StartRequest } from './start.ts';

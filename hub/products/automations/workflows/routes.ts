@@ -1,10 +1,10 @@
 import { hooks } from '../../../../shared/contract/automations/runs.ts';
 import { workflows as resource } from '../../../../shared/contract/automations/workflows.ts';
 import { isUuid } from '../../../../shared/uuid.ts';
-import { expectedVersions, tagged } from '../../../platform/http/if-match.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { OperationRequest } from '../../../platform/http/implement.ts';
-import { runCallerOf } from '../../../platform/http/principal.ts';
+import { runCallerOf } from '../../../platform/http/auth/principal.ts';
+import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
+import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
 import { depthHeader, runHeader } from '../deliveries/index.ts';
 import type { Workflows } from './service.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { callDirections, callResults } from '../../../../shared/contract/calls/records.ts';
-import { parsePart } from '../../../platform/http/errors.ts';
+import { parsePart } from '../../../platform/http/routing/errors.ts';
 import { callTimeRule, ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
 import { callSidLength, mosOf, textOf, timeOf } from './fields.ts';

@@ -3,9 +3,9 @@ import { maxCarrierBodyBytes } from '../../../../shared/contract/calls/connectio
 import type { callConnections } from '../../../../shared/contract/calls/connections.ts';
 import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { readBounded } from '../../../platform/http/body.ts';
-import type { Handlers } from '../../../platform/http/implement.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import { readBounded } from '../../../platform/http/routing/body.ts';
+import type { Handlers } from '../../../platform/http/routing/implement.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { CarrierConnections } from '../connections/index.ts';

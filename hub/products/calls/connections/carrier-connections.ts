@@ -1,7 +1,7 @@
 import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 import { Batches } from '../../../platform/db/batches.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { isEntitledToCalling } from '../entitlement/index.ts';
 import { sealPurpose } from './service.ts';
 

@@ -1,7 +1,7 @@
 import { callConnections as resource } from '../../../../shared/contract/calls/connections.ts';
-import type { Handlers } from '../../../platform/http/implement.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import type { Handlers } from '../../../platform/http/routing/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Connections } from './service.ts';
 
 export const connectionRoutes = (

@@ -5,7 +5,7 @@ import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { createCursors } from '../../../platform/cursor.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import { createSecrets } from '../../../platform/secrets.ts';
+import { createSecrets } from '../../../platform/secrets/secrets.ts';
 import { CarrierConnections } from '../connections/index.ts';
 import { sealPurpose } from '../connections/service.ts';
 import { Calls } from '../records/index.ts';

@@ -1,7 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { readTwilioCall } from '../carrier/index.ts';
 import type { CarrierConnections, ListedConnection } from '../connections/index.ts';
 import type { Calls } from '../records/index.ts';

@@ -1,7 +1,7 @@
 import { hostedSipOperations as resource } from '../../../../shared/contract/calls/hosted-sip.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
-import type { PrincipalOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import type { PrincipalOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { HostedSips } from './service.ts';
 
 type Asked = { principal: PrincipalOf<typeof resource.optIntoHostedSip>; baseUrl: string };

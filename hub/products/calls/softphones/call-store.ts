@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { SipDialog } from '../../../platform/sip/sip-server.ts';
+import type { SipDialog } from '../sip/index.ts';
 
 /** What a workspace may call numbers, over all processes of a hub. */
 export interface DialCaps {

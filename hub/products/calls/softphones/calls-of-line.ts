@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { headerOf, headersOf } from '../../../platform/sip/message.ts';
-import type { SipMessage, SipRequest, SipResponse } from '../../../platform/sip/message.ts';
-import type { SipDialog, SipSides } from '../../../platform/sip/sip-server.ts';
+import { headerOf, headersOf } from '../sip/index.ts';
+import type { SipDialog, SipMessage, SipRequest, SipResponse, SipSides } from '../sip/index.ts';
 import { callIdOf, isInDialog, methodOf, pairOf, tagOf } from './dialog-identifiers.ts';
 import type { HeldCall } from './held-calls.ts';
 import { addressOf } from './own-name.ts';

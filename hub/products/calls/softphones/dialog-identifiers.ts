@@ -1,6 +1,5 @@
-import { parseAddress } from '../../../platform/sip/header-values.ts';
-import { headerOf, headersOf } from '../../../platform/sip/message.ts';
-import type { SipMessage } from '../../../platform/sip/message.ts';
+import { headerOf, headersOf, parseAddress } from '../sip/index.ts';
+import type { SipMessage } from '../sip/index.ts';
 
 export const tagOf = (message: SipMessage, name: 'from' | 'to'): string =>
   parseAddress(headerOf(message, name) ?? '').parameters.get('tag') ?? '';

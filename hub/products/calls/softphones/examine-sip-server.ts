@@ -1,7 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
-import { reasonOf } from '../../../platform/reason-of.ts';
-import { SipServer } from '../../../platform/sip/sip-server.ts';
-import type { SipServerSettings } from '../../../platform/sip/sip-server.ts';
+import { reasonOf } from '../../../platform/observability/reason-of.ts';
+import { SipServer } from '../sip/index.ts';
+import type { SipServerSettings } from '../sip/index.ts';
 
 /**
  * Asks the operator's SIP server for its version, connects to it once as the hub does for softphones, and asks there whether it serves the domain, and whether what sound goes by answers.

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
-import type { SipServer } from '../../../platform/sip/sip-server.ts';
+import type { SipServer } from '../sip/index.ts';
 import { asksAtOnce } from './held-calls.ts';
 
 export interface FarewellsOptions {

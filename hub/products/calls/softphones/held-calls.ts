@@ -1,9 +1,9 @@
 import { systemClock, waitFor } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Logger } from '../../../platform/logger.ts';
-import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { closeLostCall } from '../records/index.ts';
+import type { SipDialog, SipServer } from '../sip/index.ts';
 import { deleteCall, readAnswered, renewCalls, writeAnswered, writeDial } from './call-store.ts';
 import type { CallOwner, DialCaps } from './call-store.ts';
 

@@ -1,4 +1,4 @@
-import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import type { SipDialog, SipServer } from '../sip/index.ts';
 import type { CallsOfLine } from './calls-of-line.ts';
 
 /** After what time the SIP server is asked again whether a call lasts. */

@@ -1,9 +1,9 @@
 import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { admitSession } from '../../../platform/http/auth.ts';
-import type { SessionIdentity } from '../../../platform/http/principal.ts';
-import type { SipDialog, SipServer } from '../../../platform/sip/sip-server.ts';
+import { admitSession } from '../../../platform/http/auth/auth.ts';
+import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { closeLostCall } from '../records/index.ts';
+import type { SipDialog, SipServer } from '../sip/index.ts';
 import { deleteCall, readCallsAfter, readLost, renewCalls, sweepCalls } from './call-store.ts';
 import { asksAtOnce } from './held-calls.ts';
 

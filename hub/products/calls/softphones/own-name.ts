@@ -1,5 +1,5 @@
-import { headersOf } from '../../../platform/sip/message.ts';
-import type { SipMessage } from '../../../platform/sip/message.ts';
+import { headersOf } from '../sip/index.ts';
+import type { SipMessage } from '../sip/index.ts';
 
 /** In whose name a softphone may speak. */
 export interface OwnName {

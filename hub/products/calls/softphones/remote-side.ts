@@ -1,6 +1,5 @@
-import { listOf, parseAddress } from '../../../platform/sip/header-values.ts';
-import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import type { SipSides } from '../../../platform/sip/sip-server.ts';
+import { listOf, parseAddress } from '../sip/index.ts';
+import type { SipMessage, SipRequest, SipSides } from '../sip/index.ts';
 
 /** Contacts of the other side that may be asked yet: a request may be on its way while there is a new one. */
 const maxTargets = 4;

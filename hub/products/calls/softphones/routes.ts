@@ -1,5 +1,5 @@
 import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
-import { implementSocket } from '../../../platform/http/sockets.ts';
+import { implementSocket } from '../../../platform/http/live/sockets.ts';
 import type { SoftphoneDoors } from './softphone-doors.ts';
 
 export const softphoneRoutes = (doors: SoftphoneDoors) => [

@@ -1,15 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import {
-  endOfHead,
-  headerOf,
-  headersOf,
-  parseHead,
-  parseMessage,
-  SipSyntaxError,
-  writeMessage,
-} from '../../../platform/sip/message.ts';
-import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
+import { SipSyntaxError, endOfHead, headerOf, headersOf, parseHead, parseMessage, writeMessage } from '../sip/index.ts';
+import type { SipMessage, SipRequest } from '../sip/index.ts';
 import { findUnclear, isInDialog } from './dialog-identifiers.ts';
 
 /** Whether a frame asks whether somebody is there (RFC 5626), or says so. */

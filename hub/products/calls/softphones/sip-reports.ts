@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { readKamailioEvent } from '../carrier/index.ts';
 import type { CallEvent, Calls } from '../records/index.ts';
 

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
-import type { WebSocket } from '../../../platform/http/sockets.ts';
-import { headersOf, SipSyntaxError } from '../../../platform/sip/message.ts';
-import type { SipMessage, SipRequest } from '../../../platform/sip/message.ts';
-import type { SipDialog, SipServer, SipSides } from '../../../platform/sip/sip-server.ts';
+import type { WebSocket } from '../../../platform/http/live/sockets.ts';
+import { SipSyntaxError, headersOf } from '../sip/index.ts';
+import type { SipDialog, SipMessage, SipRequest, SipServer, SipSides } from '../sip/index.ts';
 import type { JudgedCall } from './call-audit.ts';
 import { answersInvite, CallsOfLine } from './calls-of-line.ts';
 import type { RingingCall } from './calls-of-line.ts';

@@ -1,8 +1,7 @@
 import { maxRefusedCredentials } from '../../../../shared/contract/calls/own-trunk.ts';
 import { EgressFailed, EgressRefused } from '../../../platform/egress/egress.ts';
-import { SipTimeout } from '../../../platform/sip/client-transaction.ts';
-import { SipSyntaxError } from '../../../platform/sip/message.ts';
-import type { RegisterOutcome } from '../../../platform/sip/register.ts';
+import { SipSyntaxError, SipTimeout } from '../sip/index.ts';
+import type { RegisterOutcome } from '../sip/index.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
 import type { AttemptResult, ClaimedTrunk } from './store.ts';
 

@@ -1,8 +1,5 @@
-import { parseAddress } from '../../../platform/sip/header-values.ts';
-import { headerOf } from '../../../platform/sip/message.ts';
-import type { SipRequest } from '../../../platform/sip/message.ts';
-import { allowedMethods } from '../../../platform/sip/register.ts';
-import type { SipAnswer } from '../../../platform/sip/server-transactions.ts';
+import { allowedMethods, headerOf, parseAddress } from '../sip/index.ts';
+import type { SipAnswer, SipRequest } from '../sip/index.ts';
 
 /** A call that came to a trunk and found nobody. */
 export interface MissedCall {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../platform/clock.ts';
-import type { Route } from '../../../platform/http/implement.ts';
+import type { Route } from '../../../platform/http/routing/implement.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
 import { ranks } from '../records/index.ts';
 import type { Calls } from '../records/index.ts';

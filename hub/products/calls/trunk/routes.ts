@@ -1,6 +1,6 @@
 import { ownTrunks as resource } from '../../../../shared/contract/calls/own-trunk.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { OwnTrunks } from './service.ts';
 
 export const ownTrunkRoutes = (trunks: OwnTrunks) =>

@@ -6,7 +6,7 @@ import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { EgressRefused } from '../../../platform/egress/egress.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Secrets } from '../../../platform/secrets.ts';
+import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { SipModes } from '../sip-mode/index.ts';
 import { forgetSucceeded, insertTrunk, markTrunkRemoved, readTrunk, restartTrunk } from './store.ts';

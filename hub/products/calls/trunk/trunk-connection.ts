@@ -1,8 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Egress, EgressConnection, EgressFailed } from '../../../platform/egress/egress.ts';
-import { SipEndpoint } from '../../../platform/sip/endpoint.ts';
-import type { SipRequest } from '../../../platform/sip/message.ts';
-import type { SipAnswer } from '../../../platform/sip/server-transactions.ts';
+import { SipEndpoint } from '../sip/index.ts';
+import type { SipAnswer, SipRequest } from '../sip/index.ts';
 import { sipPort } from './service.ts';
 import type { ClaimedTrunk } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Events } from '../../../platform/events/events.ts';
-import { logRecovery } from '../../../platform/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-repeats.ts';
 import { claimTrunks, releaseLeases, renewLeases } from './store.ts';
 import { TrunkLine } from './trunk-line.ts';
 import type { TrunkLineDependencies } from './trunk-line.ts';

@@ -15,7 +15,7 @@ import { Database } from '../../../platform/db/database.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import { PostgresEvents } from '../../../platform/events/postgres-events.ts';
 import { newId } from '../../../platform/ids.ts';
-import { createSecrets } from '../../../platform/secrets.ts';
+import { createSecrets } from '../../../platform/secrets/secrets.ts';
 import { SipModes } from '../sip-mode/index.ts';
 import { answered, unreachable } from './attempt.ts';
 import { backOffMs, renewalMs } from './back-off.ts';

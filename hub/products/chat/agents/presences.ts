@@ -4,7 +4,7 @@ import { picturePath } from '../../../../shared/contract/common.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { awaySeconds } from '../conversations/index.ts';
 

@@ -1,5 +1,5 @@
 import { chatAgents } from '../../../../shared/contract/chat/agents.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { AgentPresences } from './presences.ts';
 
 export const agentRoutes = (presences: AgentPresences) =>

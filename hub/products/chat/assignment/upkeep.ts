@@ -1,9 +1,9 @@
 import { DatabaseBusy, DatabaseOutage } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { accessTopic } from '../../../platform/http/principal.ts';
-import type { Logger } from '../../../platform/logger.ts';
-import type { PeriodicTask } from '../../../platform/periodic-tasks.ts';
+import { accessTopic } from '../../../platform/http/auth/principal.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import type { PeriodicTask } from '../../../platform/process/periodic-tasks.ts';
 import type { ConversationWriter } from '../conversations/index.ts';
 import { conversationColumns } from '../conversations/index.ts';
 import type { ConversationRow } from '../conversations/index.ts';

@@ -1,5 +1,5 @@
 import { cannedReplies as resource } from '../../../../shared/contract/chat/canned-replies.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { CannedReplies } from './service.ts';
 
 export const cannedReplyRoutes = (replies: CannedReplies) =>

@@ -1,6 +1,6 @@
 import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/principal.ts';
+import { tellAccess } from '../../../platform/http/auth/principal.ts';
 
 /** What changed of a conversation. Those who follow it look for themselves what that is: an event may be lost, and nothing that must not be. */
 export type ChatChange =

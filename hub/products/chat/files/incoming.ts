@@ -1,7 +1,7 @@
 import { maxFileBytes, maxFilesPerMessage } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { GatheredBody, readPieces } from '../../../platform/http/body.ts';
-import type { RawExchange } from '../../../platform/http/implement.ts';
+import { GatheredBody, readPieces } from '../../../platform/http/routing/body.ts';
+import type { RawExchange } from '../../../platform/http/routing/implement.ts';
 import { UploadShares } from './upload-shares.ts';
 import type { ShareLimits, UploadOwner } from './upload-shares.ts';
 

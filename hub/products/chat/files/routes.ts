@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises';
 import { chatFiles as resource } from '../../../../shared/contract/chat/files.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { OperationRequest, RawExchange } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
+import type { OperationRequest, RawExchange } from '../../../platform/http/routing/implement.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { IncomingFiles } from './incoming.ts';
 import type { ChatFiles, FileSender, StoredFile } from './service.ts';

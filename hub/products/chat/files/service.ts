@@ -4,7 +4,7 @@ import type { ChatAttachment } from '../../../../shared/contract/chat/shapes.ts'
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { FileBlobs } from './file-blobs.ts';
 import { plainName } from './file-name.ts';

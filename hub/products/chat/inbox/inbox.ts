@@ -4,7 +4,7 @@ import { AppError, invalidBody, notFound } from '../../../../shared/errors.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/principal.ts';
+import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';

@@ -1,6 +1,6 @@
 import { inbox as resource } from '../../../../shared/contract/chat/inbox.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { SessionIdentity } from '../../../platform/http/principal.ts';
+import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Agent, Inbox } from './inbox.ts';
 
 const agentOf = ({ tenantId, user }: SessionIdentity): Agent => ({ tenantId, userId: user.id });

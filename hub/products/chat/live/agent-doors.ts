@@ -1,7 +1,7 @@
 import { agentRequestFrame, chatCloseCodes, chatSockets, chatStreams } from '../../../../shared/contract/chat/live.ts';
-import { streamEvents } from '../../../platform/http/event-stream.ts';
-import type { OperationRequest } from '../../../platform/http/implement.ts';
-import type { OpenedSocket } from '../../../platform/http/sockets.ts';
+import { streamEvents } from '../../../platform/http/live/event-stream.ts';
+import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
+import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
 import type { AgentPresences } from '../agents/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { failureOf, SocketConnection, StreamConnection } from './connection.ts';

@@ -2,7 +2,7 @@ import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts'
 import { chatSilenceSeconds, syncSeconds } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame } from '../../../../shared/contract/chat/live.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { outgoing } from './connection.ts';
 import type { Connection } from './connection.ts';
 import type { Feeds } from './feeds.ts';

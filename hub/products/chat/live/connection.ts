@@ -1,8 +1,8 @@
 import { chatCloseCodes, maxChatBufferBytes } from '../../../../shared/contract/chat/live.ts';
 import type { AgentFrame, VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import type { TextEventStream } from '../../../platform/http/event-stream.ts';
-import type { WebSocket } from '../../../platform/http/sockets.ts';
+import type { TextEventStream } from '../../../platform/http/live/event-stream.ts';
+import type { WebSocket } from '../../../platform/http/live/sockets.ts';
 
 /** A frame as it goes out: written once for all who hear it. */
 export interface OutgoingFrame {

@@ -1,4 +1,4 @@
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import type { ConversationKey, FeedPage, LiveReads, WrittenEntry } from './reads.ts';
 
 interface Feed extends ConversationKey {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { chatCloseCodes } from '../../../../shared/contract/chat/live.ts';
-import { parseJsonText } from '../../../platform/http/json-text.ts';
-import type { WebSocket } from '../../../platform/http/sockets.ts';
+import type { WebSocket } from '../../../platform/http/live/sockets.ts';
+import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import { FrameCount, frameWindowMs } from './connection.ts';
 
 const anyFrame = z.object({ type: z.string() });

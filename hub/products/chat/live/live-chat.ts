@@ -1,7 +1,7 @@
 import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { chatTopicFamily } from '../changes/index.ts';
 import type { ChatChange, ChatChanges } from '../changes/index.ts';
 import { AgentRooms } from './agent-rooms.ts';

@@ -1,6 +1,6 @@
 import { chatSockets, chatStreams } from '../../../../shared/contract/chat/live.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { implementSocket } from '../../../platform/http/sockets.ts';
+import { implementSocket } from '../../../platform/http/live/sockets.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { AgentDoors } from './agent-doors.ts';
 import type { VisitorDoors } from './visitor-doors.ts';
 

@@ -4,9 +4,9 @@ import {
   chatStreams,
   visitorRequestFrame,
 } from '../../../../shared/contract/chat/live.ts';
-import { streamEvents } from '../../../platform/http/event-stream.ts';
-import type { OperationRequest } from '../../../platform/http/implement.ts';
-import type { OpenedSocket } from '../../../platform/http/sockets.ts';
+import { streamEvents } from '../../../platform/http/live/event-stream.ts';
+import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
+import type { OperationRequest } from '../../../platform/http/routing/implement.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { SocketConnection, StreamConnection } from './connection.ts';
 import { readFrame, SocketFrames } from './frames.ts';

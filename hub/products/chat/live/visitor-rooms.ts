@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { chatCloseCodes, syncSeconds } from '../../../../shared/contract/chat/live.ts';
 import type { VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
 import { outgoing } from './connection.ts';
 import type { Connection, OutgoingFrame } from './connection.ts';
 import type { Feeds } from './feeds.ts';

@@ -1,5 +1,5 @@
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
-import { escapeHtml } from '../../../platform/http/page-layout.ts';
+import { escapeHtml } from '../../../platform/http/pages/page-layout.ts';
 
 export interface ChatPageOptions {
   /** Null where the site key is nobody's. */

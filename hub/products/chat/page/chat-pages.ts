@@ -1,9 +1,9 @@
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import { answerFile, builtFiles } from '../../../platform/http/built-files.ts';
-import { linkHeaders } from '../../../platform/http/page.ts';
-import type { Page, PageAnswer } from '../../../platform/http/page.ts';
+import { answerFile, builtFiles } from '../../../platform/http/pages/built-files.ts';
+import { linkHeaders } from '../../../platform/http/pages/page.ts';
+import type { Page, PageAnswer } from '../../../platform/http/pages/page.ts';
 import { completeSettings } from '../settings/index.ts';
 import { renderChatPage } from './chat-page.ts';
 

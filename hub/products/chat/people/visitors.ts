@@ -6,7 +6,7 @@ import { readPage } from '../../../platform/cursor.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/principal.ts';
+import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { ChatChanges } from '../changes/index.ts';
 import { assertAttributesFit, attributesSize, splitAttributes } from '../conversations/index.ts';

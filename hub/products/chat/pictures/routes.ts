@@ -1,10 +1,10 @@
 import { pipeline } from 'node:stream/promises';
 import { maxPictureBytes, memberPictureResource as resource } from '../../../../shared/contract/chat/pictures.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { OperationRequest, RawExchange } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
-import type { Principal } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import type { Principal } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
+import type { OperationRequest, RawExchange } from '../../../platform/http/routing/implement.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { IncomingFiles } from '../files/index.ts';
 import type { MemberPictures, PictureOwner, ServedPicture } from './service.ts';

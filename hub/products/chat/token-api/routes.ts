@@ -1,7 +1,7 @@
 import { chat as resource } from '../../../../shared/contract/chat/chat.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
-import type { TokenIdentity } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import type { TokenIdentity } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Conversations } from './conversations.ts';
 
 const byToken = (principal: { kind: 'token' } & TokenIdentity) => ({

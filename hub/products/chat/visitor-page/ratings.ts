@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { rating } from '../../../../shared/contract/chat/shapes.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import { presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
 import type { ConversationWriter, VisitorRow } from '../conversations/index.ts';

@@ -1,6 +1,6 @@
 import { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import type { Route } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
+import type { Route } from '../../../platform/http/routing/implement.ts';
 import type { VisitorEntry } from './entry.ts';
 import { PageTurns } from './page-turns.ts';
 import type { VisitorChat } from './visitor-chat.ts';

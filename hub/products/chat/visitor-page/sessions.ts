@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 
 /** How long a session holds; a page renews it while its visitor is there, in minutes. */

@@ -5,7 +5,7 @@ import type { ChatMessage } from '../../../../shared/contract/chat/shapes.ts';
 import type { visitorPage as resource } from '../../../../shared/contract/chat/visitor-page.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
-import type { VisitorIdentity } from '../../../platform/http/principal.ts';
+import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import type { Assignment } from '../assignment/index.ts';
 import type { ChatChanges } from '../changes/index.ts';

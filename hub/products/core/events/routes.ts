@@ -1,6 +1,6 @@
 import { events as resource } from '../../../../shared/contract/core/events.ts';
-import { streamEvents } from '../../../platform/http/event-stream.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { streamEvents } from '../../../platform/http/live/event-stream.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { WorkspaceEvents } from './service.ts';
 
 export const eventRoutes = (events: WorkspaceEvents) =>

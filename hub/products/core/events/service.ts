@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { LiveTopics } from '../../../platform/events/live-topics.ts';
 import { workspaceTopic } from '../../../platform/events/workspace-topic.ts';
-import type { EventStream } from '../../../platform/http/event-stream.ts';
+import type { EventStream } from '../../../platform/http/live/event-stream.ts';
 import { WorkspaceFeed } from './feed.ts';
 import { decodePosition, encodePosition } from './position.ts';
 

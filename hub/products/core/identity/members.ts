@@ -10,7 +10,7 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/principal.ts';
+import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';

@@ -1,8 +1,8 @@
 import { AppError } from '../../../../shared/errors.ts';
-import { commandLines } from '../../../platform/command-lines.ts';
-import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
-import { formHeaders } from '../../../platform/http/page.ts';
-import type { Page } from '../../../platform/http/page.ts';
+import { escapeHtml, pageOf, shownCommands, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { formHeaders } from '../../../platform/http/pages/page.ts';
+import type { Page } from '../../../platform/http/pages/page.ts';
+import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { Identity } from './service.ts';
 
 /** Where a person is led once they are signed in: one of the hub's own pages. */

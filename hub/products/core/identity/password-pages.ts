@@ -1,9 +1,9 @@
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
 import { AppError } from '../../../../shared/errors.ts';
-import { commandLines } from '../../../platform/command-lines.ts';
-import { pageOf, shownCommands, shownText } from '../../../platform/http/page-layout.ts';
-import { formHeaders, linkHeaders } from '../../../platform/http/page.ts';
-import type { Page, PageAnswer } from '../../../platform/http/page.ts';
+import { pageOf, shownCommands, shownText } from '../../../platform/http/pages/page-layout.ts';
+import { formHeaders, linkHeaders } from '../../../platform/http/pages/page.ts';
+import type { Page, PageAnswer } from '../../../platform/http/pages/page.ts';
+import { commandLines } from '../../../platform/process/command-lines.ts';
 import { hidden, textOf } from './pages.ts';
 import type { PasswordResets } from './password-resets.ts';
 import type { Identity } from './service.ts';

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
 import { AppError } from '../../../../shared/errors.ts';
-import { commandLines } from '../../../platform/command-lines.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { and, eq, gt, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { tellAccess } from '../../../platform/http/principal.ts';
-import { logRecovery } from '../../../platform/log-repeats.ts';
-import type { Logger } from '../../../platform/logger.ts';
+import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
+import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
 import { recordAudit } from '../audit/index.ts';
 import { passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';

@@ -1,8 +1,8 @@
 import { originResource } from '../../../../shared/contract/core/allowed-origins.ts';
 import { identity as resource } from '../../../../shared/contract/core/identity.ts';
 import { passwordResetResource } from '../../../../shared/contract/core/password-resets.ts';
-import { implement } from '../../../platform/http/implement.ts';
-import { actorOf } from '../../../platform/http/principal.ts';
+import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Identity } from './index.ts';
 import type { PasswordResets } from './password-resets.ts';
 

@@ -1,5 +1,5 @@
 import { usageEvents as resource } from '../../../../shared/contract/core/usage-events.ts';
-import { implement } from '../../../platform/http/implement.ts';
+import { implement } from '../../../platform/http/routing/implement.ts';
 import type { UsageEvents } from './service.ts';
 
 export const usageEventRoutes = (usageEvents: UsageEvents) =>

@@ -1,0 +1,107 @@
+import { AppError } from '../../../../shared/errors.ts';
+import { addressBlock } from '../../rate-limiter/address-block.ts';
+import type { RateLimit, RateLimiter, RateLimitState } from '../../rate-limiter/rate-limiter.ts';
+
+/** What a stranger may do so often: operations say it themselves, `page` is every page that asks the database. */
+export type AddressLimit = 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture' | 'page';
+
+const windowSeconds = 60;
+
+/** Counts a request of an address. @throws AppError `rate_limited`. */
+export type AddressLimiter = (kind: AddressLimit, address: string) => Promise<RateLimitState>;
+
+const claimsPerMinute = 60;
+const pagesPerMinute = 240;
+const chatsPerMinute = 120;
+const picturesPerMinute = 600;
+
+/** Limits by address, or by /64 for IPv6, shared by all hub processes. */
+export function createAddressLimiter(
+  rateLimiter: RateLimiter,
+  limits: { hook: number; signIn: number },
+): AddressLimiter {
+  const perMinute: Record<AddressLimit, number> = {
+    'sign-in': limits.signIn,
+    claim: claimsPerMinute,
+    hook: limits.hook,
+    chat: chatsPerMinute,
+    picture: picturesPerMinute,
+    page: pagesPerMinute,
+  };
+  return async (kind, address) => {
+    const state = await rateLimiter.take(`${kind}:${addressBlock(address)}`, {
+      limit: perMinute[kind],
+      windowSeconds,
+    });
+    if (!state.allowed) throw tooMany(state, 'this address');
+    return state;
+  };
+}
+
+/**
+ * Limits calls with credentials that do not count, by address, shared by all hub processes. Calls that succeed are not counted, and so cost the store nothing.
+ */
+export class RefusalLimiter {
+  readonly #rateLimiter: RateLimiter;
+  readonly #limit: RateLimit;
+
+  constructor(rateLimiter: RateLimiter, perMinute: number) {
+    this.#rateLimiter = rateLimiter;
+    this.#limit = { limit: perMinute, windowSeconds };
+  }
+
+  /** Counts a refused call. @throws AppError `rate_limited`. */
+  async count(address: string): Promise<void> {
+    const state = await this.#rateLimiter.take(keyOf(address), this.#limit);
+    if (!state.allowed) throw refusedTooOften(state);
+  }
+
+  /** Refuses an address that this process knows to be over the limit, without asking the store. @throws AppError `rate_limited`. */
+  assertOpen(address: string): void {
+    const state = this.#rateLimiter.exceeded(keyOf(address), this.#limit);
+    if (state !== null) throw refusedTooOften(state);
+  }
+}
+
+const keyOf = (address: string) => `refused:${addressBlock(address)}`;
+
+const refusedTooOften = (state: RateLimitState) => tooMany(state, 'this address that were refused');
+
+/** Wrong guesses of the platform admin key that one address has in a quarter of an hour. */
+const guessLimit = { limit: 30, windowSeconds: 900 };
+
+/** Counts guesses of a secret by address, or by /64 for IPv6, over all hub processes. */
+export interface GuessLimiter {
+  /** @throws AppError `rate_limited` for an address that guessed too often, the right secret included: it must not stand out. */
+  assertMayTry(address: string): Promise<void>;
+  countWrong(address: string): Promise<void>;
+}
+
+export const createGuessLimiter = (rateLimiter: RateLimiter): GuessLimiter => ({
+  async assertMayTry(address) {
+    const state = await rateLimiter.peek(`admin-key:${addressBlock(address)}`, guessLimit);
+    if (!state.allowed) throw tooManyGuesses(state);
+  },
+  async countWrong(address) {
+    const state = await rateLimiter.take(`admin-key:${addressBlock(address)}`, guessLimit);
+    if (!state.allowed) throw tooManyGuesses(state);
+  },
+});
+
+function tooManyGuesses({ limit, resetAt }: RateLimitState): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
+  return new AppError(
+    'rate_limited',
+    `This address sent the platform admin key wrong too often; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds, limit },
+  );
+}
+
+export function tooMany({ limit, resetAt }: RateLimitState, whose: string): AppError {
+  const retryAfterSeconds = Math.max(1, Math.ceil((resetAt.getTime() - Date.now()) / 1000));
+  return new AppError(
+    'rate_limited',
+    `More than ${limit} requests a minute for ${whose}; try again in ${retryAfterSeconds} seconds.`,
+    { retryAfterSeconds, limit },
+  );
+}

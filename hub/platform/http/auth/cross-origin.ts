@@ -1,0 +1,111 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Operation } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { AddressLimiter } from './address-limits.ts';
+import { isOriginOfHost } from './own-hosts.ts';
+import type { OwnHosts } from './own-hosts.ts';
+import type { Principal } from './principal.ts';
+
+/** Says whether an origin may call a workspace from a browser, or any workspace where `tenantId` is null. */
+export interface AllowedOrigins {
+  isAllowed(origin: string, tenantId: string | null): Promise<boolean>;
+}
+
+/** Headers that a page may send with a request. */
+const requestHeaders =
+  'Authorization, Content-Type, Accept-Language, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, X-Request-ID';
+/** Headers that a page may read from an answer. */
+const answerHeaders =
+  'Content-Disposition, ETag, Idempotency-Replayed, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-ID';
+const preflightSeconds = '600';
+
+/**
+ * Whether pages of other origins may call an operation: those of signed-in users, and the public ones by which they sign in. API keys belong on servers.
+ */
+const isForPages = ({ callers, path }: Operation) =>
+  callers.includes('session') || (callers.includes('public') && path.startsWith('/auth/'));
+
+/** The origin of a page of another site; null for a page of this hub and for a caller that is no page. */
+export function foreignOriginOf(request: IncomingMessage, hosts: OwnHosts): string | null {
+  const { origin } = request.headers;
+  if (origin === undefined) return null;
+  return isOriginOfHost(origin, request) && hosts.isSafe(request) ? null : origin;
+}
+
+export interface CrossOriginOptions {
+  origins: AllowedOrigins;
+  hosts: OwnHosts;
+  limitAddress: AddressLimiter;
+}
+
+/**
+ * Answers the question of a browser whether a page of another origin may call a path. False where it may not: then it is answered as any other method
+ * that the path does not have.
+ */
+export async function answerPreflight(
+  { origins, hosts, limitAddress }: CrossOriginOptions,
+  operations: readonly Operation[],
+  request: IncomingMessage,
+  response: ServerResponse,
+  address: string,
+): Promise<boolean> {
+  const offered = operations.filter(isForPages);
+  if (offered.length === 0) return false;
+  response.setHeader('Vary', 'Origin');
+  const origin = foreignOriginOf(request, hosts);
+  if (origin === null || request.headers['access-control-request-method'] === undefined) return false;
+  await limitAddress('page', address);
+  if (!(await origins.isAllowed(origin, null))) return false;
+  response
+    .writeHead(204, {
+      'Access-Control-Allow-Origin': origin,
+      'Access-Control-Allow-Methods': offered.map(({ method }) => method).join(', '),
+      'Access-Control-Allow-Headers': requestHeaders,
+      'Access-Control-Max-Age': preflightSeconds,
+    })
+    .end();
+  return true;
+}
+
+/** A request of a page of another origin that at least one workspace allows. */
+export interface CrossOriginRequest {
+  /** Takes the right to read the answer from the page unless the workspace of the caller allows it. @throws AppError `origin_not_allowed`. */
+  assertAllowed(principal: Principal): Promise<void>;
+}
+
+/** Lets a page of an allowed origin read the answer. Null for every other caller. Credentials are never allowed, so a browser sends no cookie and hides the answer to one. */
+export async function admitPage(
+  { origins, hosts }: Pick<CrossOriginOptions, 'origins' | 'hosts'>,
+  operation: Operation,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<CrossOriginRequest | null> {
+  if (!isForPages(operation)) return null;
+  response.setHeader('Vary', 'Origin');
+  const origin = foreignOriginOf(request, hosts);
+  if (origin === null || !(await origins.isAllowed(origin, null))) return null;
+  response.setHeader('Access-Control-Allow-Origin', origin);
+  response.setHeader('Access-Control-Expose-Headers', answerHeaders);
+  return {
+    async assertAllowed(principal) {
+      if (principal.kind === 'public') return;
+      const isAllowed = principal.kind === 'session' && (await origins.isAllowed(origin, principal.tenantId));
+      if (isAllowed) return;
+      response.removeHeader('Access-Control-Allow-Origin');
+      response.removeHeader('Access-Control-Expose-Headers');
+      if (principal.kind === 'session') throw notAllowed(origin);
+    },
+  };
+}
+
+export const notAllowed = (origin: string) =>
+  new AppError(
+    'origin_not_allowed',
+    `This workspace does not allow pages of ${origin.slice(0, 300)}; an admin allows them with PUT /tenants/{tenantId}/allowed-origins.`,
+  );
+
+export const notOwnOrigin = () =>
+  new AppError(
+    'origin_not_allowed',
+    'A page can open this WebSocket only from this hub, under a name that the hub knows (its operator sets it as PUBLIC_URL), or from an origin that its workspace allows.',
+  );

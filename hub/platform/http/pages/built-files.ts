@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { AppError } from '../../../../shared/errors.ts';
+import type { PageAnswer } from './page.ts';
+
+/** A built file in each encoding that it is there in. */
+interface BuiltFile {
+  type: string;
+  /** Without quotes, of the plain bytes. */
+  tag: string;
+  encodings: ReadonlyMap<'br' | 'gzip' | 'identity', Buffer>;
+}
+
+/** The pages and the widget as `npm run prepare` built them. */
+export interface BuiltFiles {
+  loader: BuiltFile;
+  /** By name, which changes with what is in it. */
+  assets: ReadonlyMap<string, BuiltFile>;
+  /** Names of what the chat page begins with. */
+  page: { script: string; style: string };
+  /** Likewise of the voice page; `capture` is what listens to its microphone. */
+  voice: { script: string; style: string; capture: string };
+  /** Likewise of the softphone. */
+  phone: { script: string; style: string };
+}
+
+const builtFolder = join(import.meta.dirname, '../../widget/dist');
+
+const types: Record<string, string> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+};
+
+const compressGzip = promisify(gzip);
+const compressBrotli = promisify(brotliCompress);
+
+/** A public text in both encodings, compressed off the event loop. It must hold no secret beside what a caller chose (BREACH). */
+export async function compressedFile(type: string, bytes: Buffer): Promise<BuiltFile> {
+  const [gzipped, brotli] = await Promise.all([
+    compressGzip(bytes, { level: 9 }),
+    compressBrotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  ]);
+  return {
+    type,
+    tag: tagOf(bytes),
+    encodings: new Map([
+      ['identity', bytes],
+      ['gzip', gzipped],
+      ['br', brotli],
+    ]),
+  };
+}
+
+const tagOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+
+function readBuilt(path: string): BuiltFile {
+  const bytes = readFileSync(path);
+  const encodings = new Map<'br' | 'gzip' | 'identity', Buffer>([['identity', bytes]]);
+  for (const [encoding, ending] of [
+    ['br', '.br'],
+    ['gzip', '.gz'],
+  ] as const)
+    if (existsSync(path + ending)) encodings.set(encoding, readFileSync(path + ending));
+  return { type: types[extname(path)] ?? 'application/octet-stream', tag: tagOf(bytes), encodings };
+}
+
+let built: BuiltFiles | null = null;
+
+/** What was built, all of it: some tens of kilobytes, read once. @throws AppError `unavailable` when nothing was. */
+export function builtFiles(): BuiltFiles {
+  built ??= readBuiltFiles(builtFolder);
+  return built;
+}
+
+function readBuiltFiles(folder: string): BuiltFiles {
+  try {
+    return readList(folder);
+  } catch (error) {
+    throw new AppError(
+      'unavailable',
+      'The pages of this hub (chat, voice and phone) are not built. Its operator runs, in the folder of the hub: npm ci --include=dev && npm prune --omit=dev',
+      { cause: error },
+    );
+  }
+}
+
+function readList(folder: string): BuiltFiles {
+  const list = join(folder, 'assets.json');
+  const names = readdirSync(join(folder, 'assets')).filter((name) => Object.hasOwn(types, extname(name)));
+  return {
+    loader: readBuilt(join(folder, 'widget.js')),
+    assets: new Map(names.map((name) => [name, readBuilt(join(folder, 'assets', name))])),
+    ...(JSON.parse(readFileSync(list, 'utf8')) as Pick<BuiltFiles, 'page' | 'voice' | 'phone'>),
+  };
+}
+
+/** Whether a caller takes an encoding, by its `Accept-Encoding`. */
+export const takes = (accepted: string, encoding: string) =>
+  accepted.split(',').some((part) => {
+    const [name, ...parameters] = part.split(';').map((word) => word.trim().toLowerCase());
+    return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
+
+/** Answers a file in the smallest encoding that its caller takes, or that it is as the caller has it. */
+export function answerFile(
+  file: BuiltFile,
+  { accepted = '', known }: { accepted: string | undefined; known: string | undefined },
+  headers: Record<string, string | null>,
+): PageAnswer {
+  const encoding = (['br', 'gzip'] as const).find((name) => file.encodings.has(name) && takes(accepted, name));
+  const etag = `"${file.tag}${encoding === undefined ? '' : `-${encoding}`}"`;
+  const common = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
+  // Proxies that compress say of a tag that it is weak, which `If-None-Match` does not mind (RFC 9110, 13.1.2).
+  if (known?.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, ''))) === true)
+    return { status: 304, headers: common, bytes: Buffer.alloc(0) };
+  const bytes = file.encodings.get(encoding ?? 'identity') as Buffer;
+  return {
+    headers: {
+      ...common,
+      'Content-Type': file.type,
+      'Content-Length': String(bytes.length),
+      ...(encoding === undefined ? {} : { 'Content-Encoding': encoding }),
+    },
+    bytes,
+  };
+}

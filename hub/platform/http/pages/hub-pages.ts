@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import express from 'express';
+import type { Authenticator } from '../auth/auth.ts';
+import { equals } from '../auth/constant-time.ts';
+import { answerFile, compressedFile } from './built-files.ts';
+import { pageStyle } from './page-layout.ts';
+import { formHeaders, servePages } from './page.ts';
+import type { Page, PageServing } from './page.ts';
+import { referenceScript, renderReferencePage } from './reference-page.ts';
+import { renderStatusPage } from './status-page.ts';
+
+export interface HubPagesOptions extends PageServing {
+  identity: Authenticator;
+  /** What this process counts, in the text format of Prometheus. */
+  metrics: () => Promise<string>;
+  metricsToken: string | null;
+  version: string;
+  /** Names of the parts that are down now. */
+  down: () => Promise<string[]>;
+  /** The public address of this hub; the OpenAPI document names it as its first server. */
+  publicUrl: string | null;
+  /** What the products show. */
+  pages: readonly Page[];
+}
+
+const scalarScript = join(
+  dirname(createRequire(import.meta.url).resolve('@scalar/api-reference')),
+  'browser',
+  'standalone.js',
+);
+
+/** As it was written when the contract last changed: to make it anew takes a good part of a start. */
+const openApiDocument = new URL('openapi/openapi.json', import.meta.url);
+
+/** The type of the text format that Prometheus reads. */
+const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** What the hub shows beside its API: its state, the reference, the metrics, and the pages of its products. */
+export function createHubPages(options: HubPagesOptions): express.Router {
+  const router = express.Router();
+  const described = JSON.parse(readFileSync(openApiDocument, 'utf8')) as { servers: { url: string }[] };
+  // The first server is this hub.
+  if (options.publicUrl !== null && described.servers[0] !== undefined) described.servers[0].url = options.publicUrl;
+  const document = JSON.stringify(described);
+
+  const menu = options.pages.flatMap(({ path, menu: label }) => (label === undefined ? [] : [{ path, label }]));
+  const statusPage: Page = {
+    method: 'GET',
+    path: '/',
+    limit: 'page',
+    async answer({ sessionToken, baseUrl }) {
+      const down = await options.down();
+      const session =
+        sessionToken === null ? null : await options.identity.authenticateSession(sessionToken).catch(() => null);
+      const signedIn = session === null ? null : { email: session.user.email, workspaceName: session.workspaceName };
+      return {
+        headers: formHeaders,
+        html: renderStatusPage({ version: options.version, baseUrl, ready: down.length === 0, down, signedIn, menu }),
+      };
+    },
+  };
+  servePages(router, [statusPage, ...options.pages], options);
+
+  /** Serves a file that is read and compressed at its first request, once for each process. */
+  const serveFile = (path: string, type: string, headers: Record<string, string>, read: () => Buffer) => {
+    let file: ReturnType<typeof compressedFile> | undefined;
+    router.get(path, async (request, response) => {
+      file ??= compressedFile(type, read());
+      const { 'accept-encoding': accepted, 'if-none-match': known } = request.headers;
+      const answer = answerFile(await file, { accepted: String(accepted ?? ''), known }, headers);
+      for (const [name, value] of Object.entries(answer.headers ?? {}))
+        if (value !== null) response.setHeader(name, value);
+      response.status(answer.status ?? 200).end(answer.bytes);
+    });
+  };
+  const script = 'text/javascript; charset=utf-8';
+  serveFile('/openapi.json', 'application/json; charset=utf-8', { 'Access-Control-Allow-Origin': '*' }, () =>
+    Buffer.from(document),
+  );
+  // The reference builds its styles in the page; only this page may, and even it loads and calls nothing elsewhere.
+  const referencePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+  serveFile('/docs', 'text/html; charset=utf-8', { 'Content-Security-Policy': referencePolicy }, () =>
+    Buffer.from(renderReferencePage()),
+  );
+  const forMinutes = { 'Cache-Control': 'public, max-age=300' };
+  serveFile('/assets/page.css', 'text/css; charset=utf-8', forMinutes, () => Buffer.from(pageStyle));
+  serveFile('/assets/docs.js', script, forMinutes, () => Buffer.from(referenceScript));
+  serveFile('/assets/scalar.js', script, { 'Cache-Control': 'public, max-age=86400' }, () =>
+    readFileSync(scalarScript),
+  );
+
+  router.get('/metrics', async (request, response) => {
+    const { metricsToken } = options;
+    if (
+      metricsToken === null
+        ? !options.hosts.isLocal(request)
+        : !equals(request.headers.authorization ?? '', `Bearer ${metricsToken}`)
+    ) {
+      response
+        .status(401)
+        .type('text')
+        .send(
+          'This needs METRICS_TOKEN as Authorization: Bearer; without one it answers the machine of the hub alone.\n',
+        );
+      return;
+    }
+    response.type(prometheusText).send(await options.metrics());
+  });
+  return router;
+}

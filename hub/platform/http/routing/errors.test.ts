@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { operations } from '../../../../shared/contract/api.ts';
+import { runBody } from '../../../../shared/contract/automations/workflows.ts';
+import { marketing } from '../../../../shared/contract/marketing/marketing.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import { jsonObject } from '../../../../shared/json.ts';
+import { parsePart } from './errors.ts';
+
+/** An object that counts how often its values are read. */
+function counting<Value extends object>(target: Value): { value: Value; reads: () => number } {
+  let reads = 0;
+  return {
+    value: new Proxy(target, {
+      get(of, key) {
+        reads += 1;
+        return Reflect.get(of, key) as unknown;
+      },
+    }),
+    reads: () => reads,
+  };
+}
+
+function refusalOf(work: () => unknown): AppError {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof AppError) return error;
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+const withKeys = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`key${index}`, index]));
+
+test('an object with too many keys is refused by name before one of its values is looked at', () => {
+  const many = counting(withKeys(80_000));
+  const refusal = refusalOf(() => parsePart('body', runBody, { payload: { rows: [{ of: many.value }] } }));
+  expect(refusal).toMatchObject({
+    code: 'validation_failed',
+    message: 'body.payload.rows[0].of has 80000 keys, and an object may have at most 10000.',
+    details: [{ path: 'body.payload.rows[0].of' }],
+  });
+  expect(many.reads()).toBe(0);
+  expect(parsePart('body', runBody, { payload: withKeys(10_000) }).payload).toEqual(withKeys(10_000));
+});
+
+test('the values of a JSON object are looked at once each', () => {
+  const object = counting(withKeys(1_000));
+  expect(jsonObject.safeParse(object.value).success).toBe(true);
+  expect(object.reads()).toBe(1_000);
+  for (const other of [[], null, 'x', undefined])
+    expect(jsonObject.safeParse(other)).toMatchObject({
+      success: false,
+      error: { issues: [{ code: 'invalid_type', message: 'must be an object' }] },
+    });
+});
+
+test('a refusal says how many problems there are and describes 50 of them, without a look at the others', () => {
+  const { body } = marketing.addContacts;
+  const input = counting({ contacts: Array.from({ length: 1_000 }, () => ({})) });
+  const refusal = refusalOf(() => parsePart('body', body, input.value));
+  expect(refusal.message).toBe('body.contacts[0].email is required (and 999 more).');
+  expect(refusal.details).toHaveLength(50);
+  // The parser and whoever counts keys read the field as well.
+  expect(input.reads()).toBeLessThan(60);
+  const unknown = refusalOf(() =>
+    parsePart('body', body, { contacts: [{ email: 'a@example.org' }], ...withKeys(5_000) }),
+  );
+  expect(unknown.message).toBe('body.key0 is not known here; leave it out (and 4999 more).');
+  expect(unknown.details).toHaveLength(50);
+});
+
+test('a list with too many entries is refused by name before one of its entries is looked at', () => {
+  const { body } = marketing.addContacts;
+  const entry = counting({});
+  const contacts = Array.from({ length: 300_000 }, () => entry.value);
+  const refusal = refusalOf(() => parsePart('body', z.object({ inner: body.optional() }), { inner: { contacts } }));
+  expect(refusal).toMatchObject({
+    code: 'validation_failed',
+    message: 'body.inner.contacts must hold at most 1000 contacts.',
+    details: [{ path: 'body.inner.contacts' }],
+  });
+  expect(entry.reads()).toBe(0);
+});
+
+test('every list of a request body that is checked entry by entry has a greatest length', () => {
+  const unbounded: string[] = [];
+  const walk = (schema: z.core.$ZodType, path: string, seen: ReadonlySet<unknown>) => {
+    if (seen.has(schema)) return;
+    const inside = new Set([...seen, schema]);
+    const {
+      type,
+      shape,
+      element,
+      innerType,
+      in: input,
+      checks,
+    } = schema._zod.def as unknown as {
+      type: string;
+      shape?: Record<string, z.core.$ZodType>;
+      element?: z.core.$ZodType;
+      innerType?: z.core.$ZodType;
+      in?: z.core.$ZodType;
+      checks?: readonly { _zod: { def: { check: string } } }[];
+    };
+    if (
+      type === 'array' &&
+      !(checks ?? []).some(({ _zod }) => ['max_length', 'length_equals'].includes(_zod.def.check))
+    )
+      unbounded.push(path);
+    for (const [key, part] of Object.entries(shape ?? {})) walk(part, `${path}.${key}`, inside);
+    for (const part of [element, innerType, input]) if (part !== undefined) walk(part, path, inside);
+  };
+  for (const operation of operations) if (operation.body !== undefined) walk(operation.body, operation.id, new Set());
+  expect(unbounded).toEqual([]);
+});
+
+test('a wrong choice and a wrong type are refused in the words of all others', () => {
+  const query = z.object({ status: z.enum(['on', 'off']), count: z.number() });
+  expect(refusalOf(() => parsePart('query', query, { status: 'x', count: 'y' })).details).toEqual([
+    { path: 'query.status', message: 'must be one of on, off' },
+    { path: 'query.count', message: 'must be a number' },
+  ]);
+});

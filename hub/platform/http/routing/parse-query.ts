@@ -1,0 +1,15 @@
+import { AppError } from '../../../../shared/errors.ts';
+
+/** What the query of an address holds. @throws AppError `validation_failed` for what is given twice. */
+export function parseQuery(url: string): Record<string, string> {
+  const query: Record<string, string> = {};
+  const search = url.indexOf('?');
+  for (const [name, value] of new URLSearchParams(search === -1 ? '' : url.slice(search + 1))) {
+    if (Object.hasOwn(query, name))
+      throw new AppError('validation_failed', `query.${name.slice(0, 100)} is given twice.`, {
+        details: [{ path: `query.${name}`, message: 'is given twice' }],
+      });
+    Object.defineProperty(query, name, { value, enumerable: true });
+  }
+  return query;
+}

@@ -1,0 +1,317 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { takes } from '../../../../shared/contract/define.ts';
+import type { Operation } from '../../../../shared/contract/define.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { JsonValue } from '../../../../shared/json.ts';
+import type { Tracing } from '../../observability/tracing/tracing.ts';
+import type { MemoryBudget } from '../../process/memory-budget.ts';
+import type { RateLimiter } from '../../rate-limiter/rate-limiter.ts';
+import type { AddressLimiter, GuessLimiter } from '../auth/address-limits.ts';
+import { authenticate, recall, recallDevice } from '../auth/auth.ts';
+import type { AuthDependencies } from '../auth/auth.ts';
+import { clientAddress } from '../auth/client-address.ts';
+import { admitPage } from '../auth/cross-origin.ts';
+import type { DeviceLimiter } from '../auth/device-limits.ts';
+import { senderOf } from '../auth/principal.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { LiveStreams } from '../live/live-streams.ts';
+import type { BodyWatch } from './body-watch.ts';
+import { holdBody, mediaType, readJsonBody, reserveBody } from './body.ts';
+import { callerGone } from './caller-gone.ts';
+import { sendCompressedJson } from './compressed-json.ts';
+import { parsePart } from './errors.ts';
+import { concludeAtOnce, fingerprintOf, idempotencyKeyOf, idempotentCallerOf } from './idempotency.ts';
+import type { Idempotency, IdempotentRequest, StoredAnswer } from './idempotency.ts';
+import type { OperationRequest, Route, UnparsedRequest } from './implement.ts';
+import { authenticateLimited, limitCaller, showLimit } from './limited-calls.ts';
+import { parseQuery } from './parse-query.ts';
+import { sendJson } from './send-json.ts';
+import { traceRequest } from './trace-request.ts';
+import { countAnswer, ownerOf } from './unread-answers.ts';
+
+export interface ServingOptions {
+  auth: AuthDependencies;
+  idempotency: Idempotency;
+  streams: LiveStreams;
+  /** Memory for large answers, until they have been read. */
+  answerMemory: MemoryBudget;
+  /** Memory for the bytes of request bodies, from before they are read until they are parsed. */
+  incomingMemory: MemoryBudget;
+  /** Memory for the parsed bodies of requests, until they are answered. */
+  bodyMemory: MemoryBudget;
+  rateLimiter: RateLimiter;
+  /** Null when nothing is traced. */
+  tracing: Tracing | null;
+  trustedProxies: string[];
+  /** Counts a request of a stranger. @throws AppError `rate_limited`. */
+  limitAddress: AddressLimiter;
+  /** Counts wrong platform admin keys. */
+  adminKeyGuesses: GuessLimiter;
+  /** Counts a request of a device. @throws AppError `rate_limited`. */
+  limitDevice: DeviceLimiter;
+  limits: { perKey: number };
+  /** Parse answers by the contract too; for development and tests. */
+  validateResponses: boolean;
+}
+
+const emptyQuery = z.strictObject({});
+
+/** What the server knows of a request before its operation. */
+interface Arrival {
+  requestId: string;
+  /** By the clock of `performance`. */
+  startedAt: number;
+  bodyWatch: BodyWatch;
+  stopping: AbortSignal;
+}
+
+/**
+ * Carries out a request by the declaration of its operation: who calls, what it holds, what it is answered.
+ */
+export async function serveOperation(
+  options: ServingOptions,
+  route: Route,
+  request: Request,
+  response: Response,
+  arrival: Arrival,
+): Promise<void> {
+  const { operation } = route;
+  const address = clientAddress(request, options.trustedProxies);
+  const page = await admitPage(
+    { origins: options.auth.identity.origins, hosts: options.auth.hosts },
+    operation,
+    request,
+    response,
+  );
+  const setHeader = (name: string, value: string) => response.setHeader(name, value);
+  // The headers of a key's own limit replace these.
+  if (operation.ipLimit !== undefined) showLimit(await options.limitAddress(operation.ipLimit, address), setHeader);
+  const rawParams = { ...request.params } as Record<string, string>;
+  let authenticated: Promise<Principal> | undefined;
+  const confirm = () => {
+    authenticated ??= limitGuesses(options, operation, address, () =>
+      authenticateLimited(options, operation, request, address, rawParams, setHeader),
+    );
+    authenticated.catch(() => undefined);
+    return authenticated;
+  };
+  // What a caller who is known asks to read is read while it is looked whether the caller still may.
+  const isRead = isPlainRead(operation);
+  const recalled = isRead
+    ? recall(options.auth, operation, request, address)
+    : route.confirms === true
+      ? recallDevice(options.auth, request, rawParams)
+      : null;
+  const headers = new Set(response.getHeaderNames());
+  const confirmed = recalled !== null && isRead ? confirm() : null;
+  try {
+    const principal = recalled ?? (await confirm());
+    await page?.assertAllowed(principal);
+    await limitCaller(options, principal, setHeader);
+    const work = () =>
+      carryOut(options, route, request, response, arrival, { principal, address, rawParams, confirmed, confirm });
+    if (options.tracing === null) await work();
+    else
+      await traceRequest(
+        options.tracing,
+        { operation, principal, request, response, startedAt: arrival.startedAt },
+        work,
+      );
+  } catch (error) {
+    // Whoever is not let in any more hears that, and nothing of what is wrong with the request or was set meanwhile.
+    await (recalled === null ? undefined : confirm())?.catch((refusal: unknown) => {
+      if (!response.headersSent)
+        for (const name of response.getHeaderNames())
+          if (!headers.has(name) && !name.startsWith('x-ratelimit-')) response.removeHeader(name);
+      throw refusal;
+    });
+    throw error;
+  }
+}
+
+/** Lets an address guess the platform admin key a few times only. @throws AppError `rate_limited`. */
+async function limitGuesses(
+  { adminKeyGuesses }: ServingOptions,
+  operation: Operation,
+  address: string,
+  attempt: () => Promise<Principal>,
+): Promise<Principal> {
+  if (!takes(operation, 'platform')) return attempt();
+  try {
+    const principal = await attempt();
+    await adminKeyGuesses.assertMayTry(address);
+    return principal;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated') await adminKeyGuesses.countWrong(address);
+    throw error;
+  }
+}
+
+interface KnownCaller {
+  principal: Principal;
+  address: string;
+  /** The path parameters as sent, not validated. */
+  rawParams: Record<string, string>;
+  /** As whom the caller is let in now, where `principal` is only remembered; null where that is sure. */
+  confirmed: Promise<Principal> | null;
+  confirm: () => Promise<Principal>;
+}
+
+/** Whether an operation does nothing but answer what it reads. */
+const isPlainRead = ({ method, binaryResponse }: Operation) => method === 'GET' && binaryResponse === undefined;
+
+async function carryOut(
+  options: ServingOptions,
+  route: Route,
+  request: Request,
+  response: Response,
+  arrival: Arrival,
+  caller: KnownCaller,
+): Promise<void> {
+  const { operation } = route;
+  const { requestId, bodyWatch, stopping } = arrival;
+  const { principal, address, rawParams, confirmed, confirm } = caller;
+  const params = operation.params === undefined ? {} : parsePart('params', operation.params, rawParams);
+  const query = parsePart('query', operation.query ?? emptyQuery, parseQuery(request.originalUrl));
+  const isMultipart = operation.multipart === true && mediaType(request) === 'multipart/form-data';
+  if (isMultipart || operation.upload === true) bodyWatch.allowSlow();
+  const gone = new AbortController();
+  response.on('close', () => gone.abort(callerGone));
+  // Whoever went away while all this was looked at does not go away again.
+  if (response.destroyed) gone.abort(callerGone);
+  const owner = ownerOf(principal, address);
+  const { headers } = request;
+  const prove = async (rawBody: Buffer | null) =>
+    route.prove?.({ principal, params: rawParams, headers, rawBody } as UnparsedRequest);
+  let incomingMemory = options.incomingMemory.open(senderOf(principal));
+  using _incoming = { [Symbol.dispose]: () => incomingMemory[Symbol.dispose]() };
+  using bodyMemory = options.bodyMemory.open(owner);
+  const read =
+    operation.body === undefined || isMultipart
+      ? undefined
+      : await readJsonBody(request, operation, {
+          async beforeRead() {
+            const workspace = await prove(null);
+            if (workspace !== undefined) incomingMemory = options.incomingMemory.open(workspace);
+          },
+          hold: (bytes) => holdBody(incomingMemory, bytes, gone.signal),
+          async beforeParse(heapBytes, rawBody) {
+            await prove(rawBody);
+            await reserveBody(bodyMemory, heapBytes, gone.signal);
+          },
+        });
+  const input = read?.value;
+  const rawBody = route.prove === undefined ? undefined : read?.bytes;
+  if (rawBody === undefined) incomingMemory.tryResize(0);
+  const body =
+    operation.body === undefined || isMultipart
+      ? undefined
+      : parsePart('body', operation.body, input ?? (operation.bodyOptional === true ? {} : undefined));
+
+  const lasts =
+    operation.binaryResponse !== undefined &&
+    (principal.kind === 'token' || principal.kind === 'session' || principal.kind === 'visitor');
+  const recheck = () => authenticate(options.auth, operation, request, address, rawParams);
+  using stream = lasts
+    ? options.streams.open(principal, {
+        right: `${operation.id} ${address}`,
+        isDownload: operation.binaryResponse !== 'text/event-stream',
+        check: recheck,
+      })
+    : undefined;
+  const refused = stream?.signal ?? new AbortController().signal;
+  const operationRequest = {
+    params,
+    query,
+    body,
+    principal,
+    confirm,
+    conclude: concludeAtOnce,
+    recheck,
+    requestId,
+    signal: AbortSignal.any([gone.signal, stopping, refused]),
+    refused,
+    address,
+    // Few operations ask for it.
+    get baseUrl() {
+      return options.auth.hosts.baseUrlOf(request);
+    },
+    headers: request.headers,
+    rawBody: rawBody ?? Buffer.alloc(0),
+    incomingMemory,
+    bodyMemory,
+    raw: { request, response },
+  } as unknown as OperationRequest<Operation>;
+
+  const { answerMemory: memory } = options;
+  // What was done is told.
+  const counted = { memory, owner, isRefusable: operation.method === 'GET' };
+  const onLength = (bytes: number) => countAnswer(response, { ...counted, bytes });
+  // What it answers may be shown this once.
+  if (operation.method !== 'GET') response.setHeader('Cache-Control', 'no-store');
+  const idempotent = idempotentRequest(operation, request, principal, input);
+  if (idempotent === null) {
+    const answered = answer(options, route, operationRequest);
+    if (confirmed !== null) {
+      answered.catch(() => undefined);
+      const now = await confirmed;
+      if (!isDeepStrictEqual(now, principal))
+        return carryOut(options, route, request, response, arrival, { ...caller, principal: now, confirmed: null });
+    }
+    const done = await answered;
+    if (response.headersSent || response.writableEnded) return;
+    if (done.status === 200 && (await sendCompressedJson(response, operation, principal, done.body, onLength))) return;
+    send(response, done, onLength);
+    return;
+  }
+  const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
+  const { answer: first, replayed } =
+    operation.waitsOutside === true && tenantId !== null
+      ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
+          answer(options, route, Object.assign(operationRequest, { conclude })),
+        )
+      : await options.idempotency.once({ ...idempotent, tenantId }, () => answer(options, route, operationRequest));
+  if (replayed) response.setHeader('Idempotency-Replayed', 'true');
+  send(response, first, onLength);
+}
+
+function idempotentRequest(
+  operation: Operation,
+  request: Request,
+  principal: Principal,
+  input: unknown,
+): IdempotentRequest | null {
+  const given = request.headers['idempotency-key'];
+  const caller = operation.method === 'POST' && given !== undefined ? idempotentCallerOf(principal) : null;
+  const key = caller === null ? null : idempotencyKeyOf(given);
+  if (caller === null || key === null) return null;
+  return {
+    caller,
+    tenantId: principal.kind === 'token' || principal.kind === 'session' ? principal.tenantId : null,
+    key,
+    fingerprint: fingerprintOf(operation, request.originalUrl, input),
+  };
+}
+
+/** What a handler's result is sent as; undefined when it wrote the answer itself. */
+async function answer(
+  options: ServingOptions,
+  { operation, handle }: Route,
+  request: OperationRequest<Operation>,
+): Promise<StoredAnswer> {
+  const result = await handle(request);
+  if (operation.binaryResponse !== undefined) return { status: 200, body: null };
+  if (options.validateResponses) {
+    const parsed = operation.response.safeParse(result);
+    if (!parsed.success) throw new Error(`the answer of ${operation.id} breaks its contract: ${parsed.error.message}`);
+  }
+  return { status: request.raw.response.statusCode, body: result as JsonValue };
+}
+
+function send(response: Response, { status, body }: StoredAnswer, onLength: (bytes: number) => void): void {
+  if (response.headersSent || response.writableEnded) return;
+  response.status(status);
+  sendJson(response, body, { onLength });
+}

@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { AppError } from '../../../../shared/errors.ts';
+import { MemoryBudget } from '../../process/memory-budget.ts';
+import { guardConnections } from './connections.ts';
+import { countAnswer } from './unread-answers.ts';
+
+const mib = 1024 * 1024;
+
+/** Answers with 8 MiB for the owner that the path names; 429 where that is refused. */
+async function serve(memory: MemoryBudget, endAfterMs: number) {
+  const body = Buffer.alloc(8 * mib, 'x');
+  const server = createServer((request, response) => {
+    try {
+      countAnswer(response, {
+        memory,
+        owner: request.url as string,
+        bytes: body.length,
+        isRefusable: request.method === 'GET',
+        endAfterMs,
+      });
+      response.end(body);
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      response.writeHead(429).end(error.code);
+    }
+  });
+  guardConnections(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async stall(path: string, method = 'GET'): Promise<Socket> {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      const before = memory.counts.used;
+      socket.write(`${method} ${path} HTTP/1.1\r\nHost: hub\r\nContent-Length: 0\r\n\r\n`);
+      socket.pause();
+      for (let look = 0; look < 200 && memory.counts.used === before; look += 1) await delay(5);
+      return socket;
+    },
+  };
+}
+
+test('large answers are refused once too many wait to be read, to that owner alone, and not after they were read', async () => {
+  const memory = new MemoryBudget({ limitBytes: 32 * mib, waitMs: 1_000 });
+  const { url, stall } = await serve(memory, 60_000);
+  const status = async (path: string) => {
+    const answer = await fetch(url + path);
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const stalled = [await stall('/a'), await stall('/a')];
+  expect(await status('/a')).toBe(429);
+  expect(await status('/b')).toBe(200);
+  for (const socket of stalled) socket.resume();
+  await expect.poll(() => memory.counts).toEqual({ used: 0, workspaces: 0 });
+  expect(await status('/a')).toBe(200);
+  for (const socket of stalled) socket.destroy();
+});
+
+test('answers to requests that one connection sent at the same time count as well', async () => {
+  const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
+  const { url } = await serve(memory, 60_000);
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write('GET /a HTTP/1.1\r\nHost: hub\r\n\r\n'.repeat(3));
+  await expect.poll(() => memory.counts.used).toBe(24 * mib);
+  socket.destroy();
+  await expect.poll(() => memory.counts).toEqual({ used: 0, workspaces: 0 });
+});
+
+test('an answer that tells what was done is never refused', async () => {
+  const memory = new MemoryBudget({ limitBytes: 32 * mib, waitMs: 1_000 });
+  const { url, stall } = await serve(memory, 60_000);
+  const stalled = [await stall('/a', 'POST'), await stall('/a', 'POST')];
+  const done = await fetch(`${url}/a`, { method: 'POST' });
+  expect([done.status, (await done.arrayBuffer()).byteLength]).toEqual([200, 8 * mib]);
+  for (const socket of stalled) socket.destroy();
+});
+
+test('the connection of a reader that stalls ends and gives its memory back; one that reads slowly goes on', async () => {
+  const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
+  const { stall } = await serve(memory, 2_000);
+  const stalled = await stall('/a');
+  const slow = await stall('/b');
+  let length = 0;
+  let pauseMs = 100;
+  slow.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    slow.pause();
+    setTimeout(() => slow.resume(), pauseMs);
+  });
+  slow.resume();
+  const slowEnded = once(slow, 'close');
+  await expect.poll(() => memory.counts.workspaces).toBe(1);
+  expect(slow.destroyed).toBe(false);
+  pauseMs = 0;
+  await expect.poll(() => length >= 8 * mib, { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => memory.counts.workspaces).toBe(0);
+  slow.destroy();
+  stalled.destroy();
+  await slowEnded;
+});
+
+test('the connection of a reader that stalls in the second of two pipelined answers ends as well', async () => {
+  const memory = new MemoryBudget({ limitBytes: 64 * mib, waitMs: 1_000 });
+  const { url } = await serve(memory, 600);
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  let length = 0;
+  socket.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > 8 * mib + 10_000) socket.pause();
+  });
+  socket.write('GET /a HTTP/1.1\r\nHost: hub\r\n\r\n'.repeat(2));
+  await expect.poll(() => length > 8 * mib + 10_000, { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => memory.counts.used, { timeout: 10_000 }).toBe(0);
+  socket.destroy();
+});

@@ -1,0 +1,257 @@
+import { Redis } from 'ioredis';
+import { createTransport } from 'nodemailer';
+import { fetch as undiciFetch, Headers } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { AppError } from '../../../shared/errors.ts';
+import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
+import { redisAvailable, startRedis } from '../../../test/fixtures/redis.ts';
+import { Database } from '../db/database.ts';
+import { eq, sql } from '../db/orm.ts';
+import { hubSettings } from '../db/schema.ts';
+import { describeError, explainError } from './describe-error.ts';
+import { logRecovery, LogRepeats, RecoveryWatch } from './log-repeats.ts';
+import { createLogger } from './logger.ts';
+
+const secret = 'S3CRET-of-a-stranger';
+const nowhere = 'postgres://nobody@127.0.0.1:1/none';
+
+/** A logger that keeps its lines, at the level at which most is said. */
+function captured(options: { now?: () => number; level?: string } = {}) {
+  const lines: string[] = [];
+  const logger = createLogger(
+    { level: options.level ?? 'trace', format: 'json', color: false },
+    { write: (line: string) => void lines.push(line) },
+    new LogRepeats(options),
+  );
+  return { logger, lines, parsed: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+}
+
+async function failure(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('it was expected to fail');
+}
+
+/** Everything that a log or standard error would say of an error, bare and as a cause at some depth. */
+function told(error: unknown): string {
+  const { logger, lines } = captured();
+  const wrapped = new Error('outer', {
+    cause: new AppError('skill_failed', `remote said ${secret}`, { cause: error }),
+  });
+  for (const one of [error, wrapped, new AggregateError([error], secret)]) {
+    logger.error({ err: one }, 'failed');
+    if (one instanceof Error) logger.warn(one, 'failed');
+    lines.push(explainError(one));
+  }
+  return lines.join('\n');
+}
+
+describe('an error in the log', () => {
+  let database: TestDatabase;
+  let db: Database;
+  beforeAll(async () => {
+    database = await acquireDatabase();
+    db = new Database({ url: database.url, maxConnections: 3, applicationName: 'test', onError: () => undefined });
+  });
+  afterAll(async () => {
+    await db[Symbol.asyncDispose]();
+    await database[Symbol.asyncDispose]();
+  });
+
+  test('says what kind it is, its code and where it comes from, and nothing that libraries hang on it', () => {
+    const cause = Object.assign(new Error(`gone ${secret}`), {
+      code: '57P01',
+      table: 'runs',
+      client: { password: secret },
+      parameters: [secret],
+      detail: secret,
+    });
+    const described = describeError(
+      new AppError('unavailable', 'The database is out of reach.', { cause, internal: { part: 'database' } }),
+    );
+    expect(described).toMatchObject({
+      type: 'AppError',
+      message: 'The database is out of reach.',
+      code: 'unavailable',
+      internal: { part: 'database' },
+      cause: {
+        type: 'Error',
+        code: '57P01',
+        table: 'runs',
+        stack: expect.stringContaining('logger.test.ts') as string,
+      },
+    });
+    expect(JSON.stringify(described)).not.toContain(secret);
+    const loop = new Error('loop');
+    loop.cause = loop;
+    expect(JSON.stringify(describeError(loop)).length).toBeLessThan(100_000);
+    expect(describeError(`thrown ${secret}`)).toEqual({ type: 'string' });
+  });
+
+  test('never tells what a statement was given, nor what PostgreSQL quotes of it', async () => {
+    const inserts = () => db.system((tx) => tx.insert(hubSettings).values({ key: secret, value: secret }));
+    await inserts();
+    const failures: [string, () => unknown][] = [
+      ['23505', inserts],
+      ['22P02', () => db.system((tx) => tx.execute(sql`select ${secret}::uuid`))],
+      ['22P02', () => db.system((tx) => tx.query('bad', 'select $1::int', [secret]))],
+      ['22P02', () => db.systemStatement('worse', 'select $1::int', [secret])],
+      ['42P01', () => db.system((tx) => tx.execute(sql.raw(`select '${secret}' from none_such`)))],
+      [
+        '42703',
+        () =>
+          db.system((tx) =>
+            tx
+              .select({ x: sql.raw(`"${secret}"`) })
+              .from(hubSettings)
+              .where(eq(hubSettings.key, secret)),
+          ),
+      ],
+    ];
+    for (const [code, work] of failures) {
+      const text = told(await failure(work));
+      expect(text).toContain(code);
+      expect(text).not.toContain(secret);
+    }
+  });
+
+  test('never tells addresses, headers, passwords or texts of other libraries', async () => {
+    const away = new Database({
+      url: `postgres://user:${secret}@127.0.0.1:1/${secret}`,
+      maxConnections: 2,
+      applicationName: 'test',
+      onError: () => undefined,
+    });
+    const mail = createTransport(`smtp://user:${secret}@127.0.0.1:1`);
+    const failures: (() => unknown)[] = [
+      () => away.systemStatement('x', 'select 1', [secret]),
+      () =>
+        mail.sendMail({ from: `${secret}@example.org`, to: `${secret}@example.org`, subject: secret, text: secret }),
+      () => undiciFetch(`http://127.0.0.1:1/?key=${secret}`, { headers: { authorization: `Bearer ${secret}` } }),
+      () => undiciFetch(`http://user:${secret}@127.0.0.1:1/`),
+      () => new Headers({ authorization: `Bearer ${secret}\n${secret}` }),
+      () => new URL(`:${secret}`),
+      () => JSON.parse(`{"a":${secret}`) as unknown,
+      () => z.strictObject({ a: z.enum(['x']) }).parse({ a: secret, [secret]: 1 }),
+      () => decodeURIComponent(`%${secret}`),
+      () =>
+        Promise.reject(
+          Object.assign(new Error(`first\n    at ${secret} (file.ts:1:1)`), {
+            code: secret,
+            table: `${secret} x`,
+            response: secret,
+            command: secret,
+          }),
+        ),
+      // oxlint-disable-next-line no-throw-literal -- strangers do
+      () => Promise.reject(secret as unknown as Error),
+    ];
+    for (const work of failures) expect(told(await failure(work))).not.toContain(secret);
+    await away[Symbol.asyncDispose]();
+  });
+
+  test.skipIf(!redisAvailable)('never tells what a command of Redis was given (needs redis-server)', async () => {
+    await using redis = await startRedis();
+    const client = new Redis(redis.url);
+    for (const work of [
+      () => client.call('NONESUCH', secret),
+      () => client.eval(`return redis.error_reply('ERR ' .. ARGV[1])`, 0, secret),
+      () => client.call('HSET', secret, secret),
+    ])
+      expect(told(await failure(work))).not.toContain(secret);
+    client.disconnect();
+  });
+});
+
+describe('what repeats itself in the log', () => {
+  test('of a database that is away: a line when it begins, one a minute with a count, and one when it is back', async () => {
+    await using db = new Database({
+      url: nowhere,
+      maxConnections: 2,
+      applicationName: 'test',
+      onError: () => undefined,
+    });
+    let now = 0;
+    const { logger, parsed } = captured({ now: () => now, level: 'info' });
+    const error = await failure(() => db.systemStatement('x', 'select 1', []));
+    // Eighty minutes in which ten sweeps, and a request now and then, find it away.
+    for (let second = 0; second < 80 * 60; second += 1, now += 1_000) {
+      for (const task of ['runs', 'outbox', 'schedules'])
+        logger.warn({ err: error, part: `sweep of ${task}` }, 'a sweep failed; it comes again');
+      logger.error({ err: error, requestId: String(second) }, 'a request failed');
+      logger.warn({ part: 'database', err: new Error('gone') }, 'the connection for events was lost; connecting again');
+    }
+    expect(parsed()).toHaveLength(80);
+    expect(parsed()[1]).toMatchObject({
+      part: 'database',
+      times: 301,
+      forSeconds: 60,
+      withheld: 299,
+      msg: expect.stringMatching(/^still: /) as string,
+    });
+    logRecovery(logger, 'database');
+    logRecovery(logger, 'database');
+    expect(parsed()).toHaveLength(81);
+    expect(parsed()[80]).toMatchObject({
+      level: 30,
+      part: 'database',
+      times: 24_000,
+      forSeconds: 4_800,
+      msg: 'database is back',
+    });
+  });
+
+  test('of a part that comes and goes: no more than two lines a minute', () => {
+    let now = 0;
+    const { logger, parsed } = captured({ now: () => now });
+    for (let second = 0; second < 600; second += 1, now += 1_000) {
+      logger.warn({ part: 'mail' }, 'mail failed');
+      logRecovery(logger, 'mail');
+    }
+    expect(parsed().length).toBeLessThanOrEqual(21);
+    expect(
+      parsed()
+        .slice(0, 2)
+        .map(({ msg }) => msg),
+    ).toEqual(['mail failed', 'mail is back']);
+  });
+
+  test('of any other warning: ten lines a minute of one kind, then a count; other kinds and lower levels are untouched', () => {
+    let now = 0;
+    const { logger, parsed } = captured({ now: () => now });
+    const fails = () => logger.error({ err: new TypeError('x') }, 'a job failed');
+    for (let count = 0; count < 500; count += 1) {
+      fails();
+      logger.info({ count }, 'went on');
+    }
+    logger.error({ err: new RangeError('y') }, 'a job failed');
+    expect(parsed().filter(({ level }) => level === 50)).toHaveLength(11);
+    expect(parsed().filter(({ level }) => level === 30)).toHaveLength(500);
+    now += 60_000;
+    fails();
+    expect(parsed().at(-1)).toMatchObject({ msg: 'a job failed', withheld: 490 });
+  });
+
+  test('a part that failed is asked whether it works again, and only then', async () => {
+    const { logger, parsed } = captured();
+    let asked = 0;
+    let works = false;
+    using _watch = new RecoveryWatch(
+      logger,
+      { database: () => ((asked += 1), works ? Promise.resolve() : Promise.reject(new Error('away'))) },
+      5,
+    );
+    await new Promise((done) => setImmediate(done));
+    expect(asked).toBe(0);
+    logger.warn({ part: 'database' }, 'it failed');
+    await expect.poll(() => asked).toBeGreaterThan(2);
+    expect(parsed()).toHaveLength(1);
+    works = true;
+    await expect.poll(() => parsed().map(({ msg }) => msg)).toEqual(['it failed', 'database is back']);
+  });
+});

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ValueType } from '@opentelemetry/api';
+import type { Meter } from '@opentelemetry/api';
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import type { Database } from '../db/database.ts';
+import { measureProcess } from './process-metrics.ts';
+
+/** Label sets that one metric keeps apart; those beyond it are counted together. */
+const maxLabelSets = 10_000;
+const breakersTimeoutMs = 1_000;
+
+/** Reads when Prometheus asks, through the hub's own route. */
+class ScrapeReader extends MetricReader {
+  constructor() {
+    super({ cardinalitySelector: () => maxLabelSets });
+  }
+
+  protected override async onShutdown() {}
+
+  protected override async onForceFlush() {}
+}
+
+/** What this process counts, for Prometheus; each hub of a process counts for itself, until it is disposed. */
+export function createMetrics(db: Database) {
+  const reader = new ScrapeReader();
+  const provider = new MeterProvider({ readers: [reader] });
+  const meter = provider.getMeter('outrigger');
+  measureConnections(meter, db);
+  const processMetrics = measureProcess(meter);
+  const requests = histogram(
+    meter,
+    'outrigger_http_request_seconds',
+    'Duration of requests by operation',
+    [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+  );
+  const finished = counter(meter, 'outrigger_runs_finished_total', 'Runs that ended on this process');
+  const webhookAttempts = counter(
+    meter,
+    'outrigger_webhook_attempts_total',
+    'Attempts of this process to deliver to webhooks',
+  );
+  const trunkAttempts = counter(
+    meter,
+    'outrigger_sip_registrations_total',
+    'Attempts of this process to register SIP trunks',
+  );
+  const modelCalls = counter(
+    meter,
+    'outrigger_model_calls_total',
+    'Calls of models by this process, each try for itself',
+  );
+  const modelTokens = counter(
+    meter,
+    'outrigger_model_tokens_total',
+    'Tokens of calls of models, as providers count them or, where they do not, as the hub estimates',
+  );
+  const modelCost = counter(
+    meter,
+    'outrigger_model_cost_micros_total',
+    'Cost of calls of models with prices, in millionths of the currency',
+  );
+  const modelSeconds = histogram(
+    meter,
+    'outrigger_model_call_seconds',
+    'Duration of answered calls of models, to their end',
+    [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30],
+  );
+  const breakerChanges = counter(
+    meter,
+    'outrigger_model_breaker_changes_total',
+    'Changes of breakers of models that this process wrote',
+  );
+  const speechCalls = counter(
+    meter,
+    'outrigger_speech_calls_total',
+    'Calls of speech-to-text and text-to-speech by this process, each try for itself',
+  );
+  const speechSeconds = histogram(
+    meter,
+    'outrigger_speech_seconds',
+    'How long they took, from the call to the end of its answer',
+    [0.05, 0.1, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30],
+  );
+  const voiceTurns = counter(
+    meter,
+    'outrigger_voice_turns_total',
+    'Turns of voice connections of this process, by their end',
+  );
+  const voiceSeconds = histogram(
+    meter,
+    'outrigger_voice_turn_seconds',
+    'Stages of turns of voice connections, each from the end of the one before',
+    [0.05, 0.1, 0.2, 0.3, 0.5, 0.85, 1, 2, 5, 10, 30],
+  );
+  const seconds = histogram(
+    meter,
+    'outrigger_run_seconds',
+    'From the acceptance of a run to its end',
+    [0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300],
+  );
+  const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
+  return {
+    /** All of it, in the text format of Prometheus. */
+    text: async () => serializer.serialize((await reader.collect()).resourceMetrics),
+    requests: {
+      observe: (labels: { operation: string; status: string }, value: number) => requests.record(value, labels),
+    },
+    webhooks: { count: (labels: { outcome: string }) => webhookAttempts.add(1, labels) },
+    trunks: { count: (labels: { outcome: string }) => trunkAttempts.add(1, labels) },
+    models: {
+      // Neither workspaces nor the names of their models are labels: anybody may make as many as they like.
+      call({ outcome, ms, usage, cost, ...whose }: CountedModelCall) {
+        modelCalls.add(1, { ...whose, outcome });
+        if (outcome === 'answered') modelSeconds.record(ms / 1000, whose);
+        modelTokens.add(usage.inputTokens, { ...whose, direction: 'input' });
+        modelTokens.add(usage.outputTokens, { ...whose, direction: 'output' });
+        if (cost !== null) modelCost.add(cost.micros, { ...whose, currency: cost.currency });
+      },
+      breaker: (change: string) => breakerChanges.add(1, { change }),
+      speech({ seconds: taken, ...labels }: { stage: string; outcome: string; seconds: number }) {
+        speechCalls.add(1, labels);
+        speechSeconds.record(taken, labels);
+      },
+      voiceTurn({ outcome, latencyMs }: { outcome: string; latencyMs: Readonly<Record<string, number>> }) {
+        voiceTurns.add(1, { outcome });
+        for (const [stage, ms] of Object.entries(latencyMs)) voiceSeconds.record(ms / 1_000, { stage });
+      },
+      /** @param count asks the database. */
+      countBreakersBy: (count: () => Promise<{ open: number; halfOpen: number }>) => measureBreakers(meter, count),
+    },
+    runs: {
+      observe(labels: { status: string }, value: number) {
+        finished.add(1, labels);
+        seconds.record(value, labels);
+      },
+    },
+    async [Symbol.asyncDispose]() {
+      processMetrics[Symbol.dispose]();
+      await provider.shutdown();
+    },
+  };
+}
+
+/** How a call of a model ended. */
+interface CountedModelCall {
+  provider: string;
+  /** Whose model it is. */
+  owner: 'hub' | 'workspace';
+  outcome: string;
+  ms: number;
+  usage: { inputTokens: number; outputTokens: number };
+  cost: { currency: string; micros: number } | null;
+}
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+const histogram = (meter: Meter, name: string, description: string, explicitBucketBoundaries: number[]) =>
+  meter.createHistogram(name, { description, advice: { explicitBucketBoundaries } });
+
+const counter = (meter: Meter, name: string, description: string) =>
+  meter.createCounter(name, { description, valueType: ValueType.INT });
+
+function measureBreakers(meter: Meter, count: () => Promise<{ open: number; halfOpen: number }>): void {
+  meter
+    .createObservableGauge('outrigger_model_breakers', {
+      description: 'Breakers of models that are not closed, of all workspaces',
+    })
+    .addCallback(async (result) => {
+      // The other numbers do not wait for a database that is out of reach.
+      const counted = await Promise.race([count(), sleep(breakersTimeoutMs, null, { ref: false })]).catch(() => null);
+      if (counted === null) return;
+      result.observe(counted.open, { state: 'open' });
+      result.observe(counted.halfOpen, { state: 'half_open' });
+    });
+}
+
+function measureConnections(meter: Meter, db: Database): void {
+  meter
+    .createObservableGauge('outrigger_database_connections', {
+      description: 'Connections of this process to the database',
+    })
+    .addCallback((result) => {
+      const { total, idle, waiting } = db.load;
+      result.observe(total - idle, { state: 'used' });
+      result.observe(idle, { state: 'idle' });
+      result.observe(waiting, { state: 'waited_for' });
+    });
+}

@@ -1,0 +1,88 @@
+import type { Egress } from '../../../platform/egress/egress.ts';
+import { SpeechFailed } from './failure.ts';
+import { callModel } from './http.ts';
+import type { HttpBinding } from './http.ts';
+import { cutSentences, isSpoken } from './sentences.ts';
+import { SoundReader, UnreadableSound } from './sound.ts';
+import type { SpeakRequest, Speech, TextToSpeech } from './speech.ts';
+import { withTries } from './tries.ts';
+import type { SpeechOptions } from './tries.ts';
+
+const stage = 'text_to_speech';
+const budgetMs = 30_000;
+const firstByteMs = 8_000;
+const maxSoundBytes = 32 * 1024 * 1024;
+/** What the protocol takes at once is 4,096. */
+const maxInputLength = 2_000;
+/** Of PCM that has no head and whose rate nobody says: that of the protocol. */
+const plainRate = 24_000;
+
+/** Text-to-speech by `/audio/speech` of the OpenAI protocol, as PCM; a server that answers WAV all the same is understood. @param voice the binding's own. */
+export function createOpenAiVoice(
+  egress: Egress,
+  binding: HttpBinding & { voice: string },
+  options: SpeechOptions,
+): TextToSpeech {
+  return {
+    async *speak(request) {
+      const { signal } = request;
+      signal.throwIfAborted();
+      const endsAt = options.clock.now() + budgetMs;
+      for (const text of inputsOf(request)) {
+        const left = { ...options, stage, budgetMs: endsAt - options.clock.now(), signal } as const;
+        yield* withTries(left, (leftMs) => speakOnce(egress, binding, { ...request, text }, leftMs));
+      }
+    },
+  };
+}
+
+/** Sentences, as many in one as the protocol takes. */
+function inputsOf({ text, language }: SpeakRequest): string[] {
+  const inputs: string[] = [];
+  for (const sentence of cutSentences(text, language)) {
+    const last = inputs.length - 1;
+    if (last >= 0 && (inputs[last] ?? '').length + sentence.length <= maxInputLength) inputs[last] += sentence;
+    else inputs.push(sentence);
+  }
+  return inputs.filter(isSpoken);
+}
+
+async function* speakOnce(
+  egress: Egress,
+  binding: HttpBinding & { voice: string },
+  { text, voice, signal }: SpeakRequest,
+  leftMs: number,
+): AsyncGenerator<Speech> {
+  const { model } = binding;
+  const { headers, body } = await callModel(egress, binding, {
+    stage,
+    path: '/audio/speech',
+    contentType: 'application/json',
+    body: JSON.stringify({ model, input: text, voice: voice ?? binding.voice, response_format: 'pcm' }),
+    signal,
+    firstByteTimeoutMs: Math.min(leftMs, firstByteMs),
+    timeoutMs: leftMs,
+    maxResponseBytes: maxSoundBytes,
+  });
+  const type = headers['content-type'] ?? '';
+  if (/^\s*(?:text\/|application\/(?:json|problem|xml|xhtml))/i.test(type)) {
+    await body.cancel();
+    throw new SpeechFailed(stage, 'rubbish', `${model} gave no usable answer.`);
+  }
+  const reader = new SoundReader(Number(/;\s*rate=(\d{4,6})\b/.exec(type)?.[1] ?? plainRate));
+  let hasSound = false;
+  try {
+    for await (const chunk of body) {
+      const part = reader.push(chunk);
+      if (part === null) continue;
+      hasSound = true;
+      yield part;
+    }
+    const rest = reader.end();
+    if (rest !== null) yield rest;
+    else if (!hasSound) throw new SpeechFailed(stage, 'empty', `${model} answered without a sound.`);
+  } catch (error) {
+    if (!(error instanceof UnreadableSound)) throw error;
+    throw new SpeechFailed(stage, 'rubbish', `${model} gave no usable answer: it ${error.message}.`);
+  }
+}

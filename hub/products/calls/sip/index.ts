@@ -1,0 +1,10 @@
+export { SipTimeout } from './client-transaction.ts';
+export { SipEndpoint, hostPort } from './endpoint.ts';
+export { listOf, parseAddress } from './header-values.ts';
+export { SipSyntaxError, endOfHead, headerOf, headersOf, parseHead, parseMessage, writeMessage } from './message.ts';
+export type { SipMessage, SipRequest, SipResponse } from './message.ts';
+export { allowedMethods, escapeUser, maxRegisterRequests, register } from './register.ts';
+export type { RegisterOutcome } from './register.ts';
+export type { SipAnswer } from './server-transactions.ts';
+export { SipServer } from './sip-server.ts';
+export type { SipDialog, SipServerSettings, SipSides } from './sip-server.ts';

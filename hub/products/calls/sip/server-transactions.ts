@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import { sipTimers, transactionTimeoutMs } from './client-transaction.ts';
+import { listOf, parseAddress, parseVia } from './header-values.ts';
+import { headerOf, headersOf, writeMessage } from './message.ts';
+import type { SipHeaders, SipRequest } from './message.ts';
+
+/** What a request is answered. */
+export interface SipAnswer {
+  status: number;
+  reason: string;
+  headers?: SipHeaders;
+}
+
+/** Transactions that are kept at once; requests beyond them are dropped, as if they had been lost. */
+const maxTransactions = 256;
+/** What an answer repeats. */
+const neededHeaders = ['from', 'to', 'call-id', 'cseq'];
+
+interface Transaction {
+  method: string;
+  /** Null until it is known. */
+  answer: Buffer | null;
+  timers: Set<Disposable>;
+  retry: Disposable | null;
+}
+
+export interface ServerTransactionsOptions {
+  clock: Clock;
+  isReliable: boolean;
+  remote: { address: string; port: number };
+  send: (bytes: Buffer) => void;
+  /** Asked once for each request, whatever was sent again; not for ACK and CANCEL. */
+  answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
+}
+
+/**
+ * The server transactions of one connection (RFC 3261, 17.2): the same request gets the same answer again, and a final answer to an INVITE over udp is
+ * sent until its ACK comes, 32 s at most. Timers G, H, I and J.
+ */
+export class ServerTransactions implements Disposable {
+  readonly #options: ServerTransactionsOptions;
+  readonly #transactions = new Map<string, Transaction>();
+
+  constructor(options: ServerTransactionsOptions) {
+    this.#options = options;
+  }
+
+  receive(request: SipRequest): void {
+    const branch = branchOf(request);
+    // What can't be answered is as if it had been lost, before anybody acts on it.
+    if (branch === null || neededHeaders.some((name) => (headerOf(request, name) ?? '') === '')) return;
+    const { method } = request;
+    const isOfInvite = method === 'ACK' || method === 'CANCEL';
+    const known = this.#transactions.get(`${isOfInvite ? 'INVITE' : method} ${branch}`);
+    if (method === 'ACK') {
+      if (known !== undefined) this.#confirm(known, branch);
+      return;
+    }
+    if (method === 'CANCEL') {
+      // Whatever it would cancel was refused already, or is about to be.
+      this.#reply(
+        request,
+        known === undefined
+          ? { status: 481, reason: 'Call/Transaction Does Not Exist' }
+          : { status: 200, reason: 'OK' },
+      );
+      return;
+    }
+    if (known !== undefined) {
+      if (known.answer !== null) this.#options.send(known.answer);
+      return;
+    }
+    const key = `${method} ${branch}`;
+    if (this.#transactions.size < maxTransactions) this.#begin(request, key).catch(() => this.#forget(key));
+  }
+
+  [Symbol.dispose](): void {
+    for (const key of this.#transactions.keys()) this.#forget(key);
+  }
+
+  async #begin(request: SipRequest, key: string): Promise<void> {
+    const { clock, answer, isReliable, send } = this.#options;
+    const transaction: Transaction = { method: request.method, answer: null, timers: new Set(), retry: null };
+    this.#transactions.set(key, transaction);
+    transaction.timers.add(clock.after(transactionTimeoutMs, () => this.#forget(key)));
+    let answered: SipAnswer;
+    try {
+      answered = await answer(request);
+    } catch {
+      answered = { status: 500, reason: 'Server Internal Error' };
+    }
+    if (this.#transactions.get(key) !== transaction) return;
+    transaction.answer = this.#reply(request, answered);
+    if (request.method === 'INVITE' && !isReliable) {
+      const bytes = transaction.answer;
+      let waitMs: number = sipTimers.t1Ms;
+      const again = () => {
+        transaction.retry = clock.after(waitMs, () => {
+          waitMs = Math.min(2 * waitMs, sipTimers.t2Ms);
+          again();
+          send(bytes);
+        });
+      };
+      again();
+    }
+  }
+
+  /** An ACK came: it is kept for a moment yet, so that one that is late finds it. */
+  #confirm(transaction: Transaction, branch: string): void {
+    if (transaction.answer === null) return;
+    const key = `INVITE ${branch}`;
+    if (this.#options.isReliable) {
+      this.#forget(key);
+      return;
+    }
+    transaction.retry?.[Symbol.dispose]();
+    transaction.retry = null;
+    if (transaction.timers.size < 2)
+      transaction.timers.add(this.#options.clock.after(sipTimers.t4Ms, () => this.#forget(key)));
+  }
+
+  #forget(key: string): void {
+    const transaction = this.#transactions.get(key);
+    this.#transactions.delete(key);
+    transaction?.retry?.[Symbol.dispose]();
+    for (const timer of transaction?.timers ?? []) timer[Symbol.dispose]();
+  }
+
+  #reply(request: SipRequest, { status, reason, headers = [] }: SipAnswer): Buffer {
+    const vias = listOf(request, 'via');
+    const [from = '', to = '', callId = '', sequence = ''] = neededHeaders.map((name) => headerOf(request, name));
+    const [first = '', ...others] = vias;
+    const bytes = writeMessage({
+      status,
+      reason,
+      headers: [
+        ...[this.#received(first), ...others].map((via) => ['Via', via] as const),
+        ['From', from],
+        ['To', parseAddress(to).parameters.has('tag') ? to : `${to};tag=${randomBytes(8).toString('hex')}`],
+        ['Call-ID', callId],
+        ['CSeq', sequence],
+        ...headersOf(request, 'timestamp').map((value) => ['Timestamp', value] as const),
+        ...headers,
+      ],
+    });
+    this.#options.send(bytes);
+    return bytes;
+  }
+
+  /** The top Via with where the request came from (RFC 3581). */
+  #received(via: string): string {
+    const { address, port } = this.#options.remote;
+    const asks = /;\s*rport\s*(?=;|$)/i;
+    return asks.test(via) ? `${via.replace(asks, `;rport=${port}`)};received=${address}` : via;
+  }
+}
+
+/** What the transaction of a request is known by; of elements before RFC 3261, too. */
+function branchOf(request: SipRequest): string | null {
+  const via = parseVia(listOf(request, 'via')[0] ?? '');
+  if (via === null) return null;
+  const branch = via.parameters.get('branch') ?? '';
+  if (branch.toLowerCase().startsWith('z9hg4bk')) return `${branch} ${via.sentBy}`;
+  const number = headerOf(request, 'cseq')?.split(/\s/)[0] ?? '';
+  const tag = parseAddress(headerOf(request, 'from') ?? '').parameters.get('tag') ?? '';
+  return `${via.sentBy} ${number} ${tag} ${headerOf(request, 'call-id') ?? ''}`;
+}

@@ -1,0 +1,6 @@
+export { ArtifactRoom, foldArtifactRoom, maxCommandBytes } from './artifact-quota.ts';
+export { Artifacts } from './artifacts.ts';
+export type { ArtifactContent } from './artifacts.ts';
+export { removeOrphanBlobs } from './orphan-blobs.ts';
+export { findVerified, forgetUpload, releaseUploads } from './upload-rows.ts';
+export { ArtifactUploads } from './uploads.ts';

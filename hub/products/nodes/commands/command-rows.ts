@@ -1,0 +1,231 @@
+import { lockRuns, waitsText, wakeRun } from '../../../engine/index.ts';
+import type { CommandOutcome, PromisedJob, Resumption } from '../../../engine/index.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
+import { and, eq, inArray } from '../../../platform/db/orm.ts';
+import type { SQL } from '../../../platform/db/orm.ts';
+import { commitBehind, commitDurably } from '../../../platform/db/transaction.ts';
+import { nodeCommands } from '../schema.ts';
+
+export type NodeCommandRow = typeof nodeCommands.$inferSelect;
+
+/** Open commands that a transaction is about to change, in the order in which everybody locks them: after their runs. */
+export function lockOpen(tx: Transaction, which: SQL | undefined) {
+  return tx
+    .select({ id: nodeCommands.id })
+    .from(nodeCommands)
+    .where(and(which, inArray(nodeCommands.status, ['pending', 'leased'])))
+    .orderBy(nodeCommands.id)
+    .for('update');
+}
+
+/** A command whose result is recorded. */
+export interface LockedCommand extends Pick<
+  NodeCommandRow,
+  | 'id'
+  | 'tenantId'
+  | 'nodeId'
+  | 'runId'
+  | 'stepIndex'
+  | 'attempt'
+  | 'call'
+  | 'type'
+  | 'status'
+  | 'deadlineAt'
+  | 'error'
+  | 'overdue'
+  | 'acts'
+  | 'createdAt'
+  | 'handedOutAt'
+> {
+  /** Whether its step succeeds with any exit code of its program; only `system.run` knows this. */
+  acceptsExitCode: boolean;
+  /** Since it was handed out, in milliseconds. */
+  elapsedMs: number;
+  /** Whether artefacts of it were uploaded ahead of its result. */
+  hasUploads: boolean;
+  /** Whether its run waits without a worker. */
+  runWaits: boolean;
+}
+
+interface LockedRow {
+  id: string;
+  tenant_id: string;
+  node_id: string;
+  run_id: string;
+  step_index: number;
+  attempt: number;
+  call: number;
+  type: string;
+  status: NodeCommandRow['status'];
+  deadline_at: Date | null;
+  error: NodeCommandRow['error'];
+  overdue: boolean;
+  acts: boolean;
+  created_at: Date;
+  handed_out_at: Date | null;
+  accepts_exit_code: boolean;
+  elapsed_ms: number;
+  has_uploads: boolean;
+}
+
+/** Locks a command of a node, and before it its run, to record its result; null when there is none. */
+export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
+  // One behind the other without waiting.
+  const [{ rows: runs }, { rows }] = await Promise.all([
+    tx.query<{ waits: boolean }>(
+      'lock_run_of_command',
+      `SELECT ${waitsText} AS waits FROM runs WHERE id = (SELECT run_id FROM node_commands WHERE id = $1 AND node_id = $2) FOR NO KEY UPDATE`,
+      [id, nodeId],
+    ),
+    tx.query<LockedRow>(
+      'lock_command',
+      `SELECT id, tenant_id, node_id, run_id, step_index, attempt, call, type, status, deadline_at, error, overdue, acts, created_at, handed_out_at,
+         type = 'system.run' AND coalesce(input->>'failOnExitCode' = 'false', false) AS accepts_exit_code,
+         coalesce(extract(epoch from clock_timestamp() - handed_out_at)::float8 * 1000, 0) AS elapsed_ms,
+         EXISTS (SELECT 1 FROM artifact_uploads u WHERE u.command_id = node_commands.id) AS has_uploads
+       FROM node_commands WHERE id = $1 AND node_id = $2 FOR UPDATE`,
+      [id, nodeId],
+    ),
+  ]);
+  const row = rows[0];
+  if (row === undefined) return null;
+  return {
+    id: row.id,
+    tenantId: row.tenant_id,
+    nodeId: row.node_id,
+    runId: row.run_id,
+    stepIndex: row.step_index,
+    attempt: row.attempt,
+    call: row.call,
+    type: row.type,
+    status: row.status,
+    deadlineAt: row.deadline_at,
+    error: row.error,
+    overdue: row.overdue,
+    acts: row.acts,
+    createdAt: row.created_at,
+    handedOutAt: row.handed_out_at,
+    acceptsExitCode: row.accepts_exit_code,
+    elapsedMs: row.elapsed_ms,
+    hasUploads: row.has_uploads,
+    runWaits: runs[0]?.waits === true,
+  };
+}
+
+/** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
+export async function endCommand(
+  tx: Transaction,
+  commandId: string,
+  status: 'succeeded' | 'failed',
+  outcome: Outcome,
+): Promise<PromisedJob[]> {
+  const row = await markEnded(tx, commandId, status, outcome);
+  if (row === undefined) return [];
+  const job = await wakeRun(tx, row.run_id);
+  return job === null ? [] : [job];
+}
+
+/**
+ * Ends a command that is locked and open, and has its run go on; one behind the other without waiting, and with the commit behind where nothing else
+ * is to be written. Answers how it now stands.
+ */
+export async function endLocked(
+  tx: Transaction,
+  command: LockedCommand,
+  { status, outcome, isLast }: { status: 'succeeded' | 'failed'; outcome: Outcome; isLast: boolean },
+  resumption: Resumption,
+): Promise<CommandOutcome> {
+  const writes = [
+    markEnded(tx, command.id, status, outcome),
+    resumption.within(tx, { id: command.runId, waits: command.runWaits }),
+    // What a command read can be read again should the machine lose it; what one did can not.
+    command.acts ? commitDurably(tx) : undefined,
+  ] as const;
+  if (isLast) commitBehind(tx);
+  const [row] = await Promise.all(writes);
+  if (row === undefined) throw new Error('a command that is locked and open could not be ended');
+  const { type, nodeId, createdAt, handedOutAt } = command;
+  const { output, error, finished_at: finishedAt } = row;
+  return { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt };
+}
+
+/** Codes of a failed command that began on its node, or may have. */
+const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
+
+/** The newest command of a step, over all attempts of its flow, that ended without success after it began or may have begun. */
+export async function findEarlier(
+  tx: Transaction,
+  { runId, stepIndex, type }: { runId: string; stepIndex: number; type: string },
+): Promise<{ code: string; handedOutAt: Date } | null> {
+  const { rows } = await tx.query<{ code: string; handed_out_at: Date }>(
+    'find_earlier_command',
+    `SELECT CASE WHEN c.status = 'withdrawn' THEN c.status ELSE c.error->>'code' END AS code, c.handed_out_at
+     FROM runs r JOIN runs attempt ON attempt.flow_id = r.flow_id JOIN node_commands c ON c.run_id = attempt.id
+     WHERE r.id = $1 AND c.step_index = $2 AND c.type = $3 AND c.handed_out_at IS NOT NULL
+       AND (c.status = 'withdrawn' OR c.status = 'failed' AND c.error->>'code' = ANY($4))
+     ORDER BY c.handed_out_at DESC LIMIT 1`,
+    [runId, stepIndex, type, codesAfterBegin],
+  );
+  const [found] = rows;
+  return found === undefined ? null : { code: found.code, handedOutAt: found.handed_out_at };
+}
+
+interface EndedRow {
+  run_id: string;
+  /** As it is stored. */
+  output: NodeCommandRow['output'];
+  error: NodeCommandRow['error'];
+  finished_at: Date;
+}
+
+interface Outcome {
+  output?: NodeCommandRow['output'];
+  error?: NonNullable<NodeCommandRow['error']>;
+  overdue?: boolean;
+}
+
+/** Ends a command whose run is locked; undefined when the command had ended before. The caller wakes the run. */
+export async function markEnded(
+  tx: Transaction,
+  commandId: string,
+  status: 'succeeded' | 'failed',
+  { output = null, error, overdue = false }: Outcome,
+): Promise<EndedRow | undefined> {
+  const { rows } = await tx.query<EndedRow>(
+    'end_command',
+    `UPDATE node_commands SET status = $2, output = $3, error = $4, overdue = $5, finished_at = now(), lease_expires_at = NULL
+     WHERE id = $1 AND status IN ('pending', 'leased') RETURNING run_id, output, error, finished_at`,
+    [
+      commandId,
+      status,
+      output === null ? null : JSON.stringify(output),
+      error === undefined ? null : JSON.stringify(error),
+      overdue,
+    ],
+  );
+  return rows[0];
+}
+
+/** The error of commands whose node was revoked before they ended. */
+export const nodeRevoked = { code: 'node_revoked', message: 'The node was revoked.' };
+
+/** Ends every open command of a node. */
+export async function failNodeCommands(
+  tx: Transaction,
+  nodeId: string,
+  error: { code: string; message: string },
+): Promise<PromisedJob[]> {
+  const ofNode = eq(nodeCommands.nodeId, nodeId);
+  const waiting = await tx
+    .select({ runId: nodeCommands.runId })
+    .from(nodeCommands)
+    .where(and(ofNode, inArray(nodeCommands.status, ['pending', 'leased'])));
+  await lockRuns(
+    tx,
+    waiting.map(({ runId }) => runId),
+  );
+  const open = await lockOpen(tx, ofNode);
+  const jobs: PromisedJob[] = [];
+  for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
+  return jobs;
+}

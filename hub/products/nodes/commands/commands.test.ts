@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { commands as catalog } from '../../../../shared/commands/catalog.ts';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { newId } from '../../../platform/ids.ts';
+import { NodeCommands } from './commands.ts';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+test.each([3_600_000, -3_600_000])(
+  'a device gets the time that a command has left by the clock of the database, although the process is off by %i ms',
+  async (offsetMs) => {
+    const [tenantId, nodeId, runId, id] = [newId(), newId(), newId(), newId()];
+    await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
+    await database.query(
+      `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+      [nodeId, tenantId],
+    );
+    await database.query(
+      `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $1, 1, $1, 'running', '{}', 'live', 1, now())`,
+      [runId, tenantId],
+    );
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offsetMs });
+    onTestFinished(() => void vi.useRealTimers());
+    const commands = new NodeCommands({
+      db,
+      events: { publish: async () => undefined } as unknown as Events,
+      dispatch: () => undefined,
+    });
+    await db.workspace(tenantId, (tx) =>
+      commands.dispatch(tx, {
+        id,
+        tenantId,
+        nodeId,
+        runId,
+        stepIndex: 0,
+        attempt: 1,
+        call: 0,
+        command: catalog['node.ping'],
+        input: {},
+        waitMs: 30_000,
+        deadlineInSeconds: 20,
+        approval: null,
+        origin: { step: { index: 0, name: null }, approvedBy: null, reason: null },
+      }),
+    );
+    const handedOut = await commands.handOut(
+      { tenantId, nodeId },
+      { max: 1, running: [], isRunningComplete: false },
+      new AbortController().signal,
+    );
+    const endsInMs = handedOut?.answer.commands[0]?.endsInMs ?? 0;
+    expect(endsInMs).toBeGreaterThan(10_000);
+    expect(endsInMs).toBeLessThanOrEqual(20_000);
+  },
+);
+
+test('a command that was switched off at the hub is refused, and never taken for one that reached its device, although the hub dies in between', async () => {
+  const [tenantId, nodeId, workflowId, runId] = [newId(), newId(), newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'commands', '{}')`, [tenantId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  await database.query(
+    `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
+    [runId, tenantId, workflowId],
+  );
+  const add = async (type: string, acts: boolean, call: number) => {
+    const id = newId();
+    await database.query(
+      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, acts, input, status, timeout_ms, expires_at)
+       VALUES ($1, $2, $3, $4, 0, 1, $5, $6, $7, '{}', 'pending', 1000, now() + interval '1 hour')`,
+      [id, tenantId, nodeId, runId, call, type, acts],
+    );
+    return id;
+  };
+  const [refused, ping] = [await add('browser.click', true, 1), await add('node.ping', false, 2)];
+  const stateOf = async (id: string) =>
+    (
+      await database.query<{ status: string; code: string | null }>(
+        `SELECT status, error->>'code' AS code FROM node_commands WHERE id = $1`,
+        [id],
+      )
+    )[0];
+  let transactions = 0;
+  const dying = {
+    workspace: async (...given: Parameters<Database['workspace']>) => {
+      transactions += 1;
+      if (transactions > 1)
+        throw new DatabaseOutage('The database is out of reach; try again shortly.', new Error('gone'));
+      return db.workspace(...given);
+    },
+  } as unknown as Database;
+  const events = { publish: async () => undefined } as unknown as Events;
+  const look = (through: Database) =>
+    new NodeCommands({ db: through, events, dispatch: () => undefined }).handOut(
+      { tenantId, nodeId },
+      { max: 2, running: [], isRunningComplete: false },
+      new AbortController().signal,
+    );
+  expect((await look(dying))?.answer.commands.map(({ id }) => id)).toEqual([ping]);
+  expect(await stateOf(refused)).toEqual({ status: 'pending', code: null });
+  expect((await look(db))?.answer.commands).toEqual([]);
+  expect(await stateOf(refused)).toEqual({ status: 'failed', code: 'denied_by_policy' });
+  expect(await stateOf(ping)).toEqual({ status: 'leased', code: null });
+});

@@ -1,0 +1,300 @@
+import { LRUCache } from 'lru-cache';
+import { deviceTimeMs } from '../../../../shared/commands/define.ts';
+import type { CommandDefinition } from '../../../../shared/commands/define.ts';
+import type { JsonObject } from '../../../../shared/json.ts';
+import { lockRuns, wakeRuns } from '../../../engine/index.ts';
+import type { CommandOutcome, CommandRequest, PromisedJob } from '../../../engine/index.ts';
+import type { Database, Transaction } from '../../../platform/db/database.ts';
+import { and, eq, inArray, sql } from '../../../platform/db/orm.ts';
+import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { nodeCommands } from '../schema.ts';
+import type { DeviceIdentity } from '../store.ts';
+import { originOf } from './command-origin.ts';
+import { lockOpen, markEnded, nodeRevoked } from './command-rows.ts';
+import type { NodeCommandRow } from './command-rows.ts';
+import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './lease-commands.ts';
+import type { HandOut, HandOutRequest, Lease } from './lease-commands.ts';
+import { leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
+import { isReachable } from './reachability.ts';
+import { ParkedPolls } from './waiting-polls.ts';
+
+export type { HandOut };
+
+/** Topic that wakes the long poll of a node. */
+export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
+
+export interface DispatchRequest {
+  /** Its id, unless this try of the call sent one before. */
+  id: string;
+  tenantId: string;
+  nodeId: string;
+  runId: string;
+  stepIndex: number;
+  attempt: number;
+  /** Which call of an agent's tools it is; 0 for the step itself. */
+  call: number;
+  command: CommandDefinition;
+  input: JsonObject;
+  /** How long to wait for the node to take it, in milliseconds. */
+  waitMs: number;
+  /** The time that the step has left; null without a limit. The command's deadline adds the time of the owner's prompt and of the result's transfer. */
+  deadlineInSeconds: number | null;
+  approval: NodeCommandRow['approval'];
+  origin: CommandRequest['origin'];
+}
+
+/** For how long, and how much of, how commands ended is kept in memory. A run reads a larger outcome from the database, once it has memory for it. */
+const rememberMs = 10_000;
+const maxRememberedBytes = 8 * 1024 * 1024;
+const maxRememberedOutcomeBytes = 32 * 1024;
+
+export interface NodeCommandsDependencies {
+  db: Database;
+  events: Events;
+  dispatch: (jobs: PromisedJob[]) => void;
+}
+
+/** Commands on their way: written with the step that waits for them, handed out under a lease, ended exactly once. */
+export class NodeCommands {
+  readonly #deps: NodeCommandsDependencies;
+  /** The polls that wait here. */
+  readonly parked = new ParkedPolls();
+  /** Commands that ended here lately: their runs are most likely woken here. What is ended in time stays so. */
+  readonly #ended = new LRUCache<string, CommandOutcome>({
+    max: 1_000,
+    maxSize: maxRememberedBytes,
+    maxEntrySize: maxRememberedOutcomeBytes,
+    sizeCalculation: (outcome) => JSON.stringify(outcome).length,
+    ttl: rememberMs,
+  });
+
+  constructor(dependencies: NodeCommandsDependencies) {
+    this.#deps = dependencies;
+  }
+
+  /**
+   * Writes a command, once for each try of a step: leased to its device already, where that waits here. Call `committed` after the commit.
+   * @param asserted SQL that is looked at for the row which there is then.
+   */
+  async dispatch(
+    tx: Transaction,
+    request: DispatchRequest,
+    asserted = 'true',
+  ): Promise<{ commandId: string; committed: () => void }> {
+    const { command, input, nodeId, approval } = request;
+    // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
+    const poll = command.acts ? null : this.parked.keep(request);
+    const { rows } = await tx.query<{
+      id: string;
+      expires_at: Date;
+      ends_in_ms: number;
+      handed_out_at: string | null;
+      origin: NodeCommandRow['origin'];
+      is_new: boolean;
+    }>(
+      asserted === 'true' ? 'dispatch_command' : 'dispatch_command_asserted',
+      `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, call, type, input, approval, origin, status, acts, timeout_ms, deadline_at, expires_at, handed_out_at, lease_expires_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${originOf('$2', '$4', '$18')}, CASE WHEN $15 THEN 'leased' ELSE 'pending' END, $11, $12::int, now() + make_interval(secs => $13),
+         least(now() + make_interval(secs => CASE WHEN $15 THEN ($12::int + $16::int) / 1000.0 ELSE $14 END), coalesce(now() + make_interval(secs => $13), 'infinity')),
+         CASE WHEN $15 THEN clock_timestamp() END, CASE WHEN $15 THEN now() + make_interval(secs => $17) END)
+       ON CONFLICT (run_id, step_index, attempt, call) DO UPDATE SET run_id = excluded.run_id RETURNING id, expires_at, ${endsInMs} AS ends_in_ms, handed_out_at::text, origin, xmax = 0 AS is_new, ${asserted}`,
+      [
+        request.id,
+        request.tenantId,
+        request.nodeId,
+        request.runId,
+        request.stepIndex,
+        request.attempt,
+        request.call,
+        command.type,
+        JSON.stringify(input),
+        approval === null ? null : JSON.stringify(approval),
+        command.acts,
+        deviceTimeMs(command, input),
+        request.deadlineInSeconds === null ? null : request.deadlineInSeconds + (command.promptMs + graceMs) / 1000,
+        Math.min(request.waitMs / 1000, request.deadlineInSeconds ?? Infinity),
+        poll !== null,
+        graceMs,
+        leaseSeconds,
+        JSON.stringify(request.origin),
+      ],
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('a command was not written');
+    const { id, expires_at: expiresAt, handed_out_at: handedOutAt } = row;
+    const announce = () => this.announce(nodeId);
+    if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
+    const leases: Lease[] = [{ commandId: id, handedOutAt }];
+    const answer = {
+      commands: [
+        presentCommand({
+          id,
+          type: command.type,
+          input,
+          expiresAt,
+          endsInMs: row.ends_in_ms,
+          approval,
+          origin: row.origin,
+        }),
+      ],
+      withdrawn: [],
+    };
+    return {
+      commandId: id,
+      committed: () => {
+        if (!poll.deliver({ answer, leases })) void this.putBack(request, leases).catch(() => undefined);
+      },
+    };
+  }
+
+  /** Wakes the poll of a node; after the commit of what it should see. */
+  announce(nodeId: string): void {
+    void this.#deps.events.publish(nodeTopic(nodeId), {});
+  }
+
+  /** Keeps for a moment how a command ended, for its run, which the same transaction woke. */
+  remember(tenantId: string, commandId: string, outcome: CommandOutcome): void {
+    this.#ended.set(`${tenantId} ${commandId}`, outcome);
+  }
+
+  /**
+   * How a command of a run stands: in one round trip at most, for a run that was just woken by it. An output of more than `maxOutputBytes`
+   * as JSON is left out.
+   */
+  async readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null> {
+    const known = this.#ended.get(`${tenantId} ${commandId}`);
+    if (known !== undefined) return known;
+    const rows = await this.#deps.db.systemStatement<{ [Column in keyof CommandOutcome]: CommandOutcome[Column] }>(
+      'read_command_outcome',
+      `SELECT status, CASE WHEN m.bytes <= $3 THEN output END AS output, CASE WHEN m.bytes > $3 THEN m.bytes END AS "omittedBytes", error, type,
+         node_id AS "nodeId", created_at AS "createdAt", handed_out_at AS "handedOutAt", finished_at AS "finishedAt"
+       FROM node_commands CROSS JOIN LATERAL (SELECT octet_length(output::text) AS bytes) m WHERE id = $1 AND tenant_id = $2`,
+      [commandId, tenantId, maxOutputBytes],
+    );
+    return rows[0] ?? null;
+  }
+
+  /**
+   * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
+   * Nothing is leased once `signal` says that nobody listens.
+   */
+  handOut(
+    device: DeviceIdentity,
+    request: HandOutRequest,
+    signal: { readonly aborted: boolean },
+  ): Promise<HandOut | null> {
+    return handOut(this.#deps, device, request, signal);
+  }
+
+  /** Puts commands back whose answer never left the hub, for the next poll of their node. */
+  async putBack(device: DeviceIdentity, leases: Lease[]): Promise<void> {
+    await putBack(this.#deps.db, device, leases);
+    this.announce(device.nodeId);
+  }
+
+  /** Extends the leases of commands that a device holds; answers those that it should stop. */
+  extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
+    return extendLeases(tx, nodeId, running);
+  }
+
+  /** Takes back what runs wait for; answers what to tell after the commit. */
+  async withdraw(tx: Transaction, runIds: readonly string[]): Promise<() => void> {
+    const withdrawn = await tx
+      .update(nodeCommands)
+      .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
+      .where(inArray(nodeCommands.id, lockOpen(tx, inArray(nodeCommands.runId, [...runIds]))))
+      .returning({ nodeId: nodeCommands.nodeId });
+    return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
+  }
+
+  /**
+   * Ends commands whose time is over, in batches, until none is left or the turn is over. One that only reads, and whose device fell silent or late, is given to the
+   * node again; one that acts has failed, and nobody knows how far it came. While no device could reach this hub nothing ends.
+   */
+  sweep(stopping?: AbortSignal): Promise<number> {
+    return inBatches(newTurn(stopping), 1, () => this.#sweepBatch());
+  }
+
+  /** Returns how many commands were due and not locked by another transaction. */
+  async #sweepBatch(): Promise<number> {
+    const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
+    const isDue = and(
+      inArray(nodeCommands.status, ['pending', 'leased']),
+      sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
+    );
+    const { jobs, announced, count } = await this.#deps.db.system(async (tx) => {
+      if (!(await isReachable(tx))) return { jobs: [], announced: new Set<string>(), count: 0 };
+      const found = await tx
+        .select({ runId: nodeCommands.runId })
+        .from(nodeCommands)
+        .where(isDue)
+        .orderBy(nodeCommands.id)
+        .limit(100);
+      // One whose run somebody else has now comes with the next sweep.
+      const runIds = await lockRuns(
+        tx,
+        found.map(({ runId }) => runId),
+        { skipLocked: true },
+      );
+      const due =
+        runIds.length === 0
+          ? []
+          : await tx
+              .select({
+                row: nodeCommands,
+                isOver: sql<boolean>`${latest} <= now()`,
+                isLate: sql<boolean>`coalesce(${nodeCommands.deadlineAt} <= now(), false)`,
+                isRevoked: sql<boolean>`EXISTS (SELECT FROM nodes WHERE nodes.id = ${nodeCommands.nodeId} AND nodes.revoked_at IS NOT NULL)`,
+              })
+              .from(nodeCommands)
+              .where(and(isDue, inArray(nodeCommands.runId, runIds)))
+              .orderBy(nodeCommands.id)
+              .for('update', { skipLocked: true });
+      const ended: string[] = [];
+      for (const { row, isOver, isLate, isRevoked } of due) {
+        if (row.status === 'leased' && !row.acts && !isOver && !isRevoked) {
+          await tx
+            .update(nodeCommands)
+            .set({
+              status: 'pending',
+              leaseExpiresAt: null,
+              expiresAt: sql`least(now() + make_interval(secs => ${retakeSeconds}), ${latest})`,
+            })
+            .where(eq(nodeCommands.id, row.id));
+          continue;
+        }
+        // Remains only if the hub crashed between the two transactions of a revocation.
+        const error = isRevoked ? nodeRevoked : overdueError(row, isLate);
+        const failed = await markEnded(tx, row.id, 'failed', { error, overdue: !isRevoked });
+        if (failed !== undefined) ended.push(failed.run_id);
+      }
+      const nodeIds = new Set(due.map(({ row }) => row.nodeId));
+      return { jobs: await wakeRuns(tx, ended), announced: nodeIds, count: due.length };
+    });
+    this.#deps.dispatch(jobs);
+    for (const nodeId of announced) this.announce(nodeId);
+    return count;
+  }
+}
+
+/** @param isLate whether the time of the step is over, whatever the node reports. */
+function overdueError(row: NodeCommandRow, isLate: boolean): { code: string; message: string } {
+  if (row.status === 'pending')
+    return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
+  if (isLate) {
+    const message = 'The command took longer than the timeoutSeconds of its step';
+    return row.acts
+      ? {
+          code: 'outcome_unknown',
+          message: `${message}, and the node has not reported its end; look at the machine before you retry.`,
+        }
+      : { code: 'timeout', message: `${message}.` };
+  }
+  if (row.acts)
+    return {
+      code: 'outcome_unknown',
+      message: 'The node took the command and was not heard of again; look at the machine before you retry.',
+    };
+  return { code: 'timeout', message: 'The node did not answer in time.' };
+}

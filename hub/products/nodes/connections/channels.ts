@@ -1,0 +1,273 @@
+import { LRUCache } from 'lru-cache';
+import type { z } from 'zod';
+import {
+  channelCloseCodes,
+  channelPoll,
+  deviceRequest,
+  deviceRequestTypes,
+  nodeChannel,
+} from '../../../../shared/contract/nodes/channel.ts';
+import type { DeviceRequest, HubAnswerFrame } from '../../../../shared/contract/nodes/channel.ts';
+import { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
+import { AppError } from '../../../../shared/errors.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import { implementSocket } from '../../../platform/http/live/sockets.ts';
+import type { SocketRoute, WebSocket } from '../../../platform/http/live/sockets.ts';
+import { answerToError, parsePart } from '../../../platform/http/routing/errors.ts';
+import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
+import type { Logger } from '../../../platform/observability/logger.ts';
+import type { PollEnds, WaitingPoll } from '../commands/index.ts';
+import type { Devices } from '../devices/index.ts';
+import type { CommandResults } from '../results/index.ts';
+import { Channel, channelTopic, mostOfWorkspace, Second } from './channel.ts';
+import type { AskedThrough, OpenedChannel } from './channel.ts';
+import type { DevicePolls } from './device-polls.ts';
+
+export interface NodeChannelsDependencies {
+  devices: Devices;
+  polls: DevicePolls;
+  results: CommandResults;
+  events: Events;
+  logger: Logger;
+}
+
+const channelOf = Symbol('channel');
+type ChannelSocket = WebSocket & { [channelOf]?: Channel };
+
+const revokedReason = 'this device is not paired any more';
+const maxWorkspaces = 10_000;
+/** After events were missed all devices are looked at again, spread over so long for each of them, in milliseconds. */
+const lookAgainMs = 2.5;
+
+/** The open channels of devices: each request of theirs is carried out as the operation that it stands for. */
+export class NodeChannels {
+  readonly #deps: NodeChannelsDependencies;
+  readonly #open = new Set<Channel>();
+  /** What the devices of each workspace send. */
+  readonly #seconds = new LRUCache<string, Second>({ max: maxWorkspaces });
+  readonly #newest = new Map<string, Channel>();
+  #stopping: AbortSignal | undefined;
+  // The same for all sockets: listeners of its own would be a good part of what a device that waits takes up.
+  readonly #onClose: (this: WebSocket) => void;
+  readonly #onMessage: (this: WebSocket, data: unknown, isBinary: boolean) => void;
+  readonly #pollEnds: PollEnds<AskedThrough> = {
+    answered: (poll, handedOut) => {
+      const { device } = poll.request;
+      const onLost = handedOut.leases.length === 0 ? undefined : () => void this.#deps.polls.putBack(device, handedOut);
+      leave(poll);
+      this.#answer(poll.to, { status: 200, body: handedOut.answer }, onLost);
+    },
+    failed: (poll, error) => {
+      leave(poll);
+      this.#refuse(poll.to, error);
+    },
+  };
+
+  constructor(dependencies: NodeChannelsDependencies) {
+    this.#deps = dependencies;
+    const { events } = dependencies;
+    const leaveChannel = (channel: Channel) => this.#leave(channel);
+    const hear = (channel: Channel, data: Buffer, isBinary: boolean) => this.#hear(channel, data, isBinary);
+    this.#onClose = function onClose(this: ChannelSocket) {
+      if (this[channelOf] !== undefined) leaveChannel(this[channelOf]);
+    };
+    this.#onMessage = function onMessage(this: ChannelSocket, data, isBinary) {
+      if (this[channelOf] !== undefined) hear(this[channelOf], data as Buffer, isBinary);
+    };
+    events.subscribeFamily(channelTopic(''), (nodeId, { channel: newer, revoked }) => {
+      const channel = this.#newest.get(nodeId);
+      // What is under way finds out by itself, and is answered so.
+      if (revoked === true) channel?.endWhenIdle(channelCloseCodes.revoked, revokedReason);
+      else if (channel !== undefined && typeof newer === 'string' && newer > channel.id) replace(channel);
+    });
+    // Word of a revocation may have been missed, and a device that asks for nothing is not found out else.
+    events.onReconnect(() => this.#lookAgain());
+  }
+
+  get route(): SocketRoute {
+    return implementSocket(nodeChannel.connectAutomationNode, (opened) => this.#serve(opened));
+  }
+
+  #serve(opened: OpenedChannel): void {
+    const { socket, principal, stopping } = opened;
+    const { nodeId } = principal;
+    const { polls } = this.#deps;
+    const channel = new Channel(opened, this.#secondOf(principal.tenantId), polls.watch(nodeId), this.#endPolls);
+    this.#open.add(channel);
+    this.#replaceOlder(nodeId, channel);
+    if (this.#stopping !== stopping) {
+      this.#stopping = stopping;
+      stopping.addEventListener('abort', () => this.#open.forEach((one) => one.stop()), { once: true });
+    }
+    (socket as ChannelSocket)[channelOf] = channel;
+    socket.on('close', this.#onClose);
+    socket.on('message', this.#onMessage);
+    if (stopping.aborted) channel.stop();
+  }
+
+  #leave(channel: Channel): void {
+    const { nodeId } = channel.opened.principal;
+    this.#deps.polls.forget(nodeId, channel.quiet);
+    this.#open.delete(channel);
+    if (this.#newest.get(nodeId) === channel) this.#newest.delete(nodeId);
+    channel.endPolls();
+  }
+
+  readonly #endPolls = (channel: Channel): void => {
+    for (const poll of channel.polls) this.#deps.polls.end(poll);
+  };
+
+  #hear(channel: Channel, bytes: Buffer, isBinary: boolean): void {
+    const { socket, opened } = channel;
+    channel.arrived(bytes.length);
+    if (isBinary || socket.readyState !== socket.OPEN) return;
+    const request = readRequest(bytes);
+    if (request === 'not understood') {
+      channel.end(channelCloseCodes.notUnderstood, 'frames are JSON objects with id and type');
+      return;
+    }
+    if (request === 'of another type') {
+      // It is a request all the same, and whoever makes too many is sent away.
+      void opened.limit().catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'rate_limited')
+          channel.end(channelCloseCodes.tooMany, 'too many requests');
+      });
+      return;
+    }
+    channel.begun();
+    if (socket.readyState === socket.OPEN) void this.#serveRequest(channel, request);
+  }
+
+  #secondOf(tenantId: string): Second {
+    const known = this.#seconds.get(tenantId);
+    if (known !== undefined) return known;
+    const second = new Second(mostOfWorkspace);
+    this.#seconds.set(tenantId, second);
+    return second;
+  }
+
+  /** Looks whether the devices of all channels are still paired, spread over a while. */
+  #lookAgain(): void {
+    const withinMs = this.#open.size * lookAgainMs;
+    for (const channel of this.#open) {
+      const look = async () => {
+        if (!this.#open.has(channel)) return;
+        await channel.opened.authenticate().catch((error: unknown) => {
+          if (error instanceof AppError && error.code === 'device_secret_invalid')
+            channel.end(channelCloseCodes.revoked, revokedReason);
+        });
+      };
+      setTimeout(() => void look(), Math.random() * withinMs).unref();
+    }
+  }
+
+  /** A device has one companion, and a connection that it gave up may not know it yet, here or at another process. */
+  #replaceOlder(nodeId: string, channel: Channel): void {
+    const older = this.#newest.get(nodeId);
+    if (older !== undefined) replace(older);
+    this.#newest.set(nodeId, channel);
+    void this.#deps.events.publish(channelTopic(nodeId), { channel: channel.id });
+  }
+
+  /** Carries a request out, or begins to wait for its end. Never rejects. */
+  async #serveRequest(channel: Channel, request: DeviceRequest | UnreadableRequest): Promise<void> {
+    const asked: AskedThrough = { channel, id: request.id };
+    try {
+      await channel.opened.limit();
+      if ('problem' in request)
+        throw new AppError('invalid_json', `The frame is not JSON as it may be: ${request.problem.slice(0, 200)}.`);
+      if (request.type === 'poll') this.#poll(asked, parsePart('body', channelPoll, request.body ?? {}));
+      else this.#answer(asked, { status: 200, body: await this.#carryOut(channel, request) });
+    } catch (error) {
+      this.#refuse(asked, error);
+    }
+  }
+
+  #poll(asked: AskedThrough, query: z.output<typeof channelPoll>): void {
+    const { channel } = asked;
+    if (channel.isEnded) {
+      this.#answer(asked, { status: 200, body: { commands: [], withdrawn: [] } });
+      return;
+    }
+    const { principal } = channel.opened;
+    const context = { secretHash: principal.secretHash, isConfirmed: true, quiet: channel.quiet };
+    channel.polls = [...channel.polls, this.#deps.polls.begin(principal, query, context, this.#pollEnds, asked)];
+  }
+
+  async #carryOut(channel: Channel, { type, commandId, body }: DeviceRequest): Promise<unknown> {
+    const { devices, results } = this.#deps;
+    const { principal } = channel.opened;
+    if (type === 'heartbeat')
+      return devices.heartbeat(principal, parsePart('body', resource.heartbeatAutomationNode.body, body));
+    // The other two are refused by what they look at; what a revoked device did changes nothing any more.
+    const confirmed = channel.opened.authenticate();
+    confirmed.catch(() => undefined);
+    const params = parsePart('params', resource.completeAutomationNodeCommand.params, {
+      id: principal.nodeId,
+      commandId,
+    });
+    const result = parsePart('body', resource.completeAutomationNodeCommand.body, body);
+    const recorded = await results.complete(principal, params.commandId, result, [], confirmed);
+    channel.quiet.ended(params.commandId);
+    return recorded;
+  }
+
+  /** Sends an answer; `onLost` is called once it is certain that it did not leave the hub whole. */
+  #answer({ channel, id }: AskedThrough, frame: Omit<HubAnswerFrame, 'id' | 'type'>, onLost?: () => void): void {
+    send(channel.socket, { id, type: 'answer', ...frame }, onLost);
+    channel.finished();
+  }
+
+  #refuse(asked: AskedThrough, error: unknown): void {
+    const { channel } = asked;
+    const { status, body, retryAfterSeconds } = answerToError(error, channel.opened.requestId, this.#deps.logger);
+    this.#answer(asked, { status, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+    if (error instanceof AppError && error.code === 'device_secret_invalid')
+      channel.end(channelCloseCodes.revoked, revokedReason);
+  }
+}
+
+/** Forgets a poll that has ended. */
+function leave(poll: WaitingPoll<AskedThrough>): void {
+  const { channel } = poll.to;
+  channel.polls = channel.polls.filter((one) => one !== poll);
+}
+
+const replace = (older: Channel): void =>
+  older.end(channelCloseCodes.replaced, 'another channel of this device took its place');
+
+/** A request of which only its number can be used. */
+interface UnreadableRequest {
+  id: number;
+  problem: string;
+}
+
+function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not understood' | 'of another type' {
+  const text = data.toString('utf8');
+  let frame: unknown;
+  try {
+    frame = parseJsonText(text);
+  } catch (error) {
+    // Sent again it would be the same: who asked is told so.
+    const id = /^\s*\{\s*"id"\s*:\s*(\d{1,15})\s*,/.exec(text)?.[1];
+    return id === undefined ? 'not understood' : { id: Number(id), problem: (error as Error).message };
+  }
+  const parsed = deviceRequest.safeParse(frame);
+  if (parsed.success) return parsed.data;
+  const isOther = isFrame(frame) && !deviceRequestTypes.some((type) => type === frame.type);
+  return isOther ? 'of another type' : 'not understood';
+}
+
+const isFrame = (value: unknown): value is { type: string } =>
+  typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
+
+/** Sends a frame; `onLost` is called once it is certain that it did not leave the hub whole. */
+function send(socket: WebSocket, frame: HubAnswerFrame, onLost: (() => void) | undefined): void {
+  if (socket.readyState !== socket.OPEN) {
+    onLost?.();
+    return;
+  }
+  socket.send(JSON.stringify(frame), (error) => {
+    if (error !== undefined && error !== null) onLost?.();
+  });
+}

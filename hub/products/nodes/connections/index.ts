@@ -1,0 +1,3 @@
+export { channelTopic } from './channel.ts';
+export { NodeChannels } from './channels.ts';
+export { DevicePolls } from './device-polls.ts';

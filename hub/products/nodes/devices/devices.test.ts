@@ -1,0 +1,153 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { testSecrets } from '../../../../test/fixtures/secrets.ts';
+import { LocalEvents } from '../../../platform/events/events.ts';
+import type { Events } from '../../../platform/events/events.ts';
+import type { HandOut, NodeCommands } from '../commands/index.ts';
+import { ParkedPolls } from '../commands/waiting-polls.ts';
+import { DevicePolls } from '../connections/device-polls.ts';
+import type { DeviceSecrets } from './device-secrets.ts';
+
+const nothing: HandOut = { answer: { commands: [], withdrawn: [] }, leases: [] };
+const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
+
+let local: LocalEvents;
+let looks: string[];
+let polls: DevicePolls;
+let parked: ParkedPolls;
+let events: Events;
+let commands: NodeCommands;
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
+  looks = [];
+  events = {
+    publish: async (topic, payload) => local.deliver(topic, payload),
+    subscribe: (topic, listener) => local.subscribe(topic, listener),
+    subscribeFamily: (family, listener) => local.subscribeFamily(family, listener),
+    isInterrupted: false,
+    onReconnect: (listener) => local.onReconnect(listener),
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+  parked = new ParkedPolls();
+  commands = {
+    handOut: async ({ nodeId }: { nodeId: string }) => {
+      looks.push(nodeId);
+      return nothing;
+    },
+    parked,
+  } as unknown as NodeCommands;
+  polls = new DevicePolls({ events, commands, secrets: undefined as unknown as DeviceSecrets });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const park = (count: number, signal: AbortSignal) =>
+  Array.from({ length: count }, (_value, index) => polls.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+test('polls look again one after the other once events may have been missed, and not all at once', async () => {
+  const end = new AbortController();
+  const begun = park(4_000, end.signal);
+  await settle();
+  expect(looks).toHaveLength(4_000);
+  local.reconnected();
+  await settle();
+  // Within ten seconds for so many: never more at a moment than the database has connections for.
+  expect(looks.length - 4_000).toBeLessThan(20);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(looks.length - 4_000).toBeGreaterThan(1_500);
+  expect(looks.length - 4_000).toBeLessThan(2_500);
+  await vi.advanceTimersByTimeAsync(5_001);
+  expect(new Set(looks.slice(4_000)).size).toBe(4_000);
+  end.abort();
+  await Promise.all(begun);
+});
+
+test('a poll whose device is gone looks no more, whatever wakes it', async () => {
+  const gone = new AbortController();
+  const [poll] = park(1, gone.signal);
+  await settle();
+  gone.abort();
+  local.deliver('node:n0', {});
+  expect(await poll).toEqual(nothing);
+  expect(looks).toEqual(['n0']);
+});
+
+test('a poll that waits is known until its end, and not after it', async () => {
+  const end = new AbortController();
+  const begun = park(3, end.signal);
+  await settle();
+  expect(parked.of('n1')).toHaveLength(1);
+  end.abort();
+  await Promise.all(begun);
+  for (const node of ['n0', 'n1', 'n2']) expect(parked.of(node)).toEqual([]);
+  expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('what is told of while a poll looks is looked for before it waits', async () => {
+  const looked = Promise.withResolvers<void>();
+  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpen: false };
+  const secrets = { look: () => looked.promise.then(() => seen), rested: () => undefined, wanted: async () => [] };
+  const own = new DevicePolls({ events, commands, secrets });
+  const context = { secretHash: 'h', isConfirmed: false, quiet: null };
+  const end = new AbortController();
+  const poll = own.poll({ tenantId: 't', nodeId: 'n' }, query, end.signal, context);
+  local.deliver('node:n', {});
+  expect(looks).toEqual([]);
+  looked.resolve();
+  await settle();
+  expect(looks).toEqual(['n']);
+  end.abort();
+  expect(await poll).toEqual(nothing);
+});
+
+test('a poll of which nothing is known to wait is told by one look for all, and a device that is not paired any more by its failure', async () => {
+  let isPaired = true;
+  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpen: false };
+  const secrets = { look: async () => (isPaired ? seen : null), rested: () => undefined, wanted: async () => [] };
+  const own = new DevicePolls({ events, commands, secrets });
+  const context = { secretHash: 'h', isConfirmed: false, quiet: null };
+  const poll = (wait: number) =>
+    own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait }, new AbortController().signal, context);
+  expect(await poll(0)).toEqual(nothing);
+  expect(looks).toEqual([]);
+  isPaired = false;
+  await expect(poll(0)).rejects.toMatchObject({ code: 'device_secret_invalid' });
+  expect(looks).toEqual([]);
+});
+
+test('word that was lost of a command is found out within half a minute by a poll that waits longer', async () => {
+  const secrets = { look: async () => null, rested: () => undefined, wanted: async () => ['n'] };
+  const own = new DevicePolls({ events, commands, secrets });
+  const end = new AbortController();
+  const poll = own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait: 600 }, end.signal, {
+    secretHash: null,
+    isConfirmed: true,
+    quiet: own.watch('n'),
+  });
+  await settle();
+  expect(looks).toEqual(['n']);
+  await vi.advanceTimersByTimeAsync(30_500);
+  expect(looks).toEqual(['n', 'n']);
+  end.abort();
+  expect(await poll).toEqual(nothing);
+});
+
+test('a device that waits in one poll at a time is answered in its latest', async () => {
+  const { signal } = new AbortController();
+  const poll = () => polls.poll({ tenantId: 't', nodeId: 'n' }, { ...query, runningIsComplete: true }, signal);
+  const older = poll();
+  await settle();
+  const newer = poll();
+  expect(await older).toEqual(nothing);
+  const before = looks.length;
+  local.deliver('node:n', {});
+  await settle();
+  expect(looks.length).toBe(before + 1);
+  await vi.advanceTimersByTimeAsync(25_000);
+  expect(await newer).toEqual(nothing);
+});

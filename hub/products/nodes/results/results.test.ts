@@ -1,0 +1,309 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
+import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
+import { Resumption } from '../../../engine/index.ts';
+import type { Blobs } from '../../../platform/blobs/blobs.ts';
+import { Database, DatabaseOutage } from '../../../platform/db/database.ts';
+import { newId } from '../../../platform/ids.ts';
+import { ArtifactRoom } from '../artifacts/artifact-quota.ts';
+import { CommandResults } from './results.ts';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await acquireDatabase();
+  db = new Database({ url: database.url, maxConnections: 4, applicationName: 'test', onError: () => undefined });
+});
+afterAll(async () => {
+  await db[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+async function pair() {
+  const [tenantId, nodeId] = [newId(), newId()];
+  await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
+  await database.query(
+    `INSERT INTO nodes (id, tenant_id, name, allow_system, allow_browser) VALUES ($1, $2, 'n', false, false)`,
+    [nodeId, tenantId],
+  );
+  return { tenantId, nodeId };
+}
+
+/** A command that a device has, of a workspace of its own unless it is named. */
+async function handOut(device?: { tenantId: string; nodeId: string }) {
+  const { tenantId, nodeId } = device ?? (await pair());
+  const [workflowId, runId, commandId] = [newId(), newId(), newId()];
+  await database.query(
+    `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
+    [runId, tenantId, workflowId],
+  );
+  await database.query(
+    `INSERT INTO node_commands (id, tenant_id, node_id, run_id, step_index, attempt, type, acts, input, status, timeout_ms, expires_at, handed_out_at, lease_expires_at)
+     VALUES ($1, $2, $3, $4, 0, 1, 'node.ping', false, '{}', 'leased', 1000, now() + interval '1 hour', now(), now() + interval '1 hour')`,
+    [commandId, tenantId, nodeId, runId],
+  );
+  return { tenantId, nodeId, commandId };
+}
+
+/** Stored bytes, by their keys; deleting one of those that are on their way in fails. */
+function keepBytes() {
+  const kept = new Set<string>();
+  const blobs = {
+    put: async (key: string) => {
+      kept.add(key);
+      return { bytes: 1, sha256: 'a'.repeat(64) };
+    },
+    delete: async (key: string) => void kept.delete(key),
+    partials: { delete: () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })) },
+  } as unknown as Blobs;
+  return { kept, blobs };
+}
+
+const forgetful = { remember: () => undefined };
+const resumption = () => new Resumption(null, () => undefined);
+const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
+const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
+
+test('of two results that come at once, the one without room in the workspace leaves nothing behind', async () => {
+  const device = await pair();
+  const { tenantId } = device;
+  const commands = [await handOut(device), await handOut(device)];
+  const bothStored = Promise.withResolvers<void>();
+  const { kept, blobs } = keepBytes();
+  const put = async (key: string) => {
+    kept.add(key);
+    if (kept.size === 2) bothStored.resolve();
+    await bothStored.promise;
+    return { bytes: 600, sha256: 'a'.repeat(64) };
+  };
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs: { ...blobs, put },
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption,
+  });
+  const answers = await Promise.allSettled(
+    commands.map(({ commandId }) => results.complete(device, commandId, pong as never, [{ ...file, bytes: 600 }])),
+  );
+  expect(
+    answers.map((answer) =>
+      answer.status === 'fulfilled' ? answer.value.recorded : (answer.reason as { code: string }).code,
+    ),
+  ).toEqual(expect.arrayContaining(['storage_full', true]));
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE tenant_id = $1', [tenantId]);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+});
+
+test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
+  let transactions = 0;
+  const breaking = {
+    read: (...given: Parameters<Database['read']>) => db.read(...given),
+    workspace: async (...given: Parameters<Database['workspace']>) => {
+      const result = await db.workspace(...given);
+      transactions += 1;
+      if (transactions === 1)
+        throw new DatabaseOutage(
+          'The database is out of reach; try again shortly.',
+          new Error('Connection terminated unexpectedly'),
+        );
+      return result;
+    },
+  } as unknown as Database;
+  const { kept, blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db: breaking,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption,
+  });
+  await expect(results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).rejects.toThrow(
+    DatabaseOutage,
+  );
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  // The device sends it again, as it does while it has no answer.
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
+    recorded: false,
+    status: 'succeeded',
+  });
+});
+
+test('the bytes of an artefact stay once its result is recorded, although what was uploaded ahead of it can not be removed', async () => {
+  const { tenantId, nodeId, commandId } = await handOut();
+  await database.query(
+    `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5)`,
+    [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
+  );
+  const { kept, blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption,
+  });
+  expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
+    recorded: true,
+    status: 'succeeded',
+  });
+  const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
+  expect(rows).toHaveLength(1);
+  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+});
+
+test('a result whose upload is gone, or is another, asks for it anew instead of failing for good', async () => {
+  for (const found of [null, 'c'.repeat(64)]) {
+    const { tenantId, nodeId, commandId } = await handOut();
+    await database.query(
+      `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256, verified_at) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5, now())`,
+      [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
+    );
+    const removed: string[] = [];
+    const put = () =>
+      found === null
+        ? Promise.reject(Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' }))
+        : Promise.resolve({ bytes: 1, sha256: found });
+    const blobs = {
+      put,
+      delete: async (key: string) => void removed.push(key),
+      partials: { read: () => Readable.from([]), delete: async (id: string) => void removed.push(id) },
+    } as unknown as Blobs;
+    const results = new CommandResults({
+      commands: forgetful,
+      db,
+      blobs,
+      room: new ArtifactRoom(1_000),
+      dispatch: () => undefined,
+      resumption,
+    });
+    await expect(
+      results.complete({ tenantId, nodeId }, commandId, { ...pong, uploads: ['b.png'] } as never, []),
+    ).rejects.toMatchObject({ code: 'checksum_mismatch' });
+    expect(await database.query('SELECT 1 FROM artifact_uploads WHERE command_id = $1', [commandId])).toEqual([]);
+    expect(removed).toHaveLength(found === null ? 1 : 2);
+    expect(await database.query('SELECT status FROM node_commands WHERE id = $1', [commandId])).toEqual([
+      { status: 'leased' },
+    ]);
+  }
+});
+
+/** Room for one run, and what became of it. */
+function roomForOne() {
+  const begun: { id: string; fence: string; next_step: number; steps: unknown[]; results: unknown[] }[] = [];
+  let isOpen = true;
+  const room = {
+    begin: (run: (typeof begun)[number]) => void begun.push(run),
+    [Symbol.dispose]: () => void (isOpen = false),
+  };
+  const woken: unknown[] = [];
+  return {
+    begun,
+    woken,
+    isOpen: () => isOpen,
+    resumption: () => new Resumption(room, (jobs) => void woken.push(...jobs)),
+  };
+}
+
+/** A command that a device has, for whose result a run of a real workflow waits; held by somebody meanwhile, if asked for. */
+async function waitFor(isHeld: boolean) {
+  const device = await handOut();
+  const { tenantId, commandId } = device;
+  const [{ run_id: runId, workflow_id: workflowId }] = (await database.query<{ run_id: string; workflow_id: string }>(
+    'SELECT c.run_id, r.workflow_id FROM node_commands c JOIN runs r ON r.id = c.run_id WHERE c.id = $1',
+    [commandId],
+  )) as [{ run_id: string; workflow_id: string }];
+  const steps = JSON.stringify([{ type: 'skill', skillId: 'node.ping', input: {} }]);
+  await database.query(
+    `INSERT INTO workflows (id, tenant_id, name, steps, trigger, version, active) VALUES ($1, $2, 'w', $3, '{}', 1, true)`,
+    [workflowId, tenantId, steps],
+  );
+  await database.query(
+    `INSERT INTO workflow_versions (workflow_id, tenant_id, version, name, steps) VALUES ($1, $2, 1, 'w', $3)`,
+    [workflowId, tenantId, steps],
+  );
+  await database.query(
+    `UPDATE runs SET started_at = now(), fence = 4, wake_at = now() + interval '1 hour', lease_expires_at = CASE WHEN $2 THEN now() + interval '30 seconds' END WHERE id = $1`,
+    [runId, isHeld],
+  );
+  await database.query(
+    `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, started_at) VALUES ($1, 0, $2, 'running', 1, $3, now())`,
+    [runId, tenantId, JSON.stringify({ kind: 'node_command', commandId })],
+  );
+  const runNow = async () =>
+    (
+      await database.query(
+        "SELECT fence::text, lease_expires_at IS NOT NULL AS is_held, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
+        [runId],
+      )
+    )[0];
+  return { ...device, runId, runNow };
+}
+
+test('a run that waits for a result is held by the process that records it, where that has room, and needs no wake-up', async () => {
+  const { runId, runNow, commandId, ...device } = await waitFor(false);
+  const { begun, woken, resumption: withRoom } = roomForOne();
+  const room = new ArtifactRoom(1_000);
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room,
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
+  const { fence } = (await runNow()) as { fence: string };
+  expect(fence).not.toBe('4');
+  expect(await runNow()).toEqual({ fence, is_held: true, is_due: true, jobs: 0 });
+  expect(begun).toMatchObject([{ id: runId, fence, next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
+  expect(woken).toEqual([]);
+  // The device sends it again, as it does while it has no answer: nothing begins twice.
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: false });
+  expect(begun).toHaveLength(1);
+});
+
+test('a run that somebody holds as its result comes is woken, so that whoever lets it go has it taken again', async () => {
+  const { runNow, commandId, ...device } = await waitFor(true);
+  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
+  expect(await runNow()).toEqual({ fence: '4', is_held: true, is_due: true, jobs: 1 });
+  expect(begun).toEqual([]);
+  expect(woken).toHaveLength(1);
+  expect(isOpen()).toBe(false);
+});
+
+test('a result that can not be recorded leaves its run waiting, and the room kept for that free', async () => {
+  const { runNow, commandId, ...device } = await waitFor(false);
+  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
+  const { blobs } = keepBytes();
+  const results = new CommandResults({
+    commands: forgetful,
+    db,
+    blobs,
+    room: new ArtifactRoom(1_000),
+    dispatch: () => undefined,
+    resumption: withRoom,
+  });
+  const unknown = Promise.reject(new Error('the device is revoked'));
+  await expect(results.complete(device, commandId, pong as never, [], unknown)).rejects.toThrow('revoked');
+  expect(await runNow()).toEqual({ fence: '4', is_held: false, is_due: false, jobs: 0 });
+  expect([begun, woken, isOpen()]).toEqual([[], [], false]);
+});
