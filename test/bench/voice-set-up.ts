@@ -30,7 +30,7 @@ async function bundleLine(): Promise<string> {
     logLevel: 'silent',
     build: {
       write: false,
-      lib: { entry: resolve('hub/widget/phone/line.ts'), formats: ['iife'], name: 'Phone' },
+      lib: { entry: resolve('hub/web/phone/line.ts'), formats: ['iife'], name: 'Phone' },
     },
   })) as Rollup.RollupOutput[];
   return (built[0] as Rollup.RollupOutput).output[0].code;

@@ -37,7 +37,7 @@ function checkout(name: string): string {
   for (const part of ['hub', 'node-agent', 'shared', 'migrations', 'package.json'])
     cpSync(join(project, part), join(copy, part), {
       recursive: true,
-      filter: (path) => !path.startsWith(join(project, 'hub/widget/dist')),
+      filter: (path) => !path.startsWith(join(project, 'hub/web/dist')),
     });
   linkProductionModules(join(copy, 'node_modules'));
   return copy;
@@ -95,7 +95,7 @@ test('the packed package serves chat, voice and phone with production packages a
   const home = join(folder, 'packed/node_modules/outrigger');
   mkdirSync(home, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, packed?.filename ?? ''), '--strip-components=1', '-C', home]);
-  expect(readdirSync(join(home, 'hub/widget'))).toEqual(['dist']);
+  expect(readdirSync(join(home, 'hub/web'))).toEqual(['dist']);
   linkProductionModules(join(folder, 'packed/node_modules'));
   const { url, text } = await startHub(home, join(folder, 'packed-data'));
   for (const path of pages) expect([path, await statusOf(url, path)]).toEqual([path, 200]);
@@ -133,7 +133,7 @@ test('a production checkout without built pages fails to install, and doctor say
       return { code: status, stdout, stderr };
     }
   };
-  expect(run(['hub/widget/build.ts'])).toMatchObject({ code: 1, stderr: expect.stringContaining(remedy) as string });
+  expect(run(['hub/web/build.ts'])).toMatchObject({ code: 1, stderr: expect.stringContaining(remedy) as string });
 
   const settings = { OUTRIGGER_HOME: join(folder, 'doctor-data'), PORT: String(await freePort()) };
   const doctor = run(['hub/outrigger.js', 'doctor', '--json'], settings);
@@ -169,8 +169,8 @@ test('a hub without built pages logs an error, and its pages and /readyz say wha
 
 test('a build without vite keeps the pages that were built before', () => {
   const home = checkout('kept');
-  cpSync(join(project, 'hub/widget/dist'), join(home, 'hub/widget/dist'), { recursive: true });
-  const before = readFileSync(join(home, 'hub/widget/dist/assets.json'), 'utf8');
-  execFileSync(process.execPath, ['hub/widget/build.ts'], { cwd: home, stdio: 'ignore' });
-  expect(readFileSync(join(home, 'hub/widget/dist/assets.json'), 'utf8')).toBe(before);
+  cpSync(join(project, 'hub/web/dist'), join(home, 'hub/web/dist'), { recursive: true });
+  const before = readFileSync(join(home, 'hub/web/dist/assets.json'), 'utf8');
+  execFileSync(process.execPath, ['hub/web/build.ts'], { cwd: home, stdio: 'ignore' });
+  expect(readFileSync(join(home, 'hub/web/dist/assets.json'), 'utf8')).toBe(before);
 });

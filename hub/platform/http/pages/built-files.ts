@@ -27,7 +27,7 @@ export interface BuiltFiles {
   phone: { script: string; style: string };
 }
 
-const builtFolder = join(import.meta.dirname, '../../widget/dist');
+const builtFolder = join(import.meta.dirname, '../../../web/dist');
 
 const types: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',

@@ -1,0 +1,56 @@
+import { useEffect } from 'preact/hooks';
+import { useStore } from '../../kit/store.ts';
+import type { Chat } from '../chat.ts';
+import type { Store } from '../state.ts';
+import { Assistant } from './assistant.tsx';
+import { Closed } from './closed.tsx';
+import { Composer } from './composer.tsx';
+import { Header } from './header.tsx';
+import { MessageList } from './message-list.tsx';
+import type { PartProps } from './part-props.ts';
+import { ProblemPage } from './problem-page.tsx';
+import { StartForm } from './start-form.tsx';
+
+export function App({ chat, store }: { chat: Chat; store: Store }) {
+  const state = useStore(store);
+  const { phase, isEmbedded } = state;
+  useEffect(() => {
+    if (!isEmbedded) return undefined;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === 'Escape' && document.querySelector('dialog[open]') === null && !event.isComposing) chat.leave();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [chat, isEmbedded]);
+  return (
+    <div class="chat">
+      <Header chat={chat} state={state} />
+      {phase === 'loading' && <div class="loading" aria-busy="true" />}
+      {phase === 'problem' && <ProblemPage chat={chat} state={state} />}
+      {phase === 'start' && <StartForm chat={chat} state={state} />}
+      {phase === 'chat' && <Talk chat={chat} state={state} />}
+    </div>
+  );
+}
+
+function Talk({ chat, state }: PartProps) {
+  const { settings, conversation, isConnected, language } = state;
+  const isClosed = conversation?.status === 'closed';
+  // Looked at while what had the focus is still there.
+  const wasWriting = isClosed && document.activeElement?.matches('.composer *') === true;
+  return (
+    <main class="talk">
+      <div class="notices" role="status">
+        {!isConnected && <p class="notice lost">{language.words.reconnecting}</p>}
+        {isConnected && settings !== null && !settings.open && settings.awayMessage !== '' && (
+          <p class="notice" dir="auto">
+            {settings.awayMessage}
+          </p>
+        )}
+      </div>
+      <MessageList chat={chat} state={state} />
+      <Assistant chat={chat} state={state} />
+      {isClosed ? <Closed chat={chat} state={state} takesFocus={wasWriting} /> : <Composer chat={chat} state={state} />}
+    </main>
+  );
+}

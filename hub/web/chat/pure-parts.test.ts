@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { chatLocales } from '../../../shared/contract/chat/settings.ts';
+import { chooseLocale } from '../kit/locale.ts';
+import { HubError } from './api.ts';
+import { backoffMs } from './backoff.ts';
+import { inkOn, luminance } from './colour.ts';
+import { createEventStreamParser } from './event-stream-parser.ts';
+import type { StreamedEvent } from './event-stream-parser.ts';
+import { Kept } from './kept.ts';
+import { inEnglish, loadLanguage } from './language.ts';
+import { linkParts } from './links.ts';
+import { problemOf } from './problems.ts';
+
+test('a text cut into links is the same text, and only http and https become links', () => {
+  const piece = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom(
+      'http://',
+      'https://a.example',
+      'javascript:alert(1)',
+      ' ',
+      '"',
+      '(',
+      ')',
+      '.',
+      '<img src=x>',
+      '//',
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+      const text = pieces.join('');
+      const parts = linkParts(text);
+      expect(parts.map((part) => part.text).join('')).toBe(text);
+      for (const { href } of parts) if (href !== undefined) expect(href).toMatch(/^https?:\/\//);
+    }),
+  );
+  expect(
+    linkParts('see (https://a.example/b_(c)), or JAVASCRIPT:alert(1) data:text/html,x').filter(({ href }) => href),
+  ).toEqual([{ text: 'https://a.example/b_(c)', href: 'https://a.example/b_(c)' }]);
+  // What stands before an @ would be read as the site.
+  expect(linkParts('https://bank.example@evil.example/').every(({ href }) => href === undefined)).toBe(true);
+});
+
+test('events are read alike however the stream is cut', () => {
+  const stream =
+    ': hi\r\n\r\nretry: 2000\n\nid: 4\nevent: message\ndata: {"a":1}\n\nevent: sync\r\ndata: x\r\ndata: y\r\n\r\n';
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: stream.length })), (cuts) => {
+      const events: StreamedEvent[] = [];
+      const parse = createEventStreamParser((event) => events.push(event));
+      const places = [0, ...cuts.toSorted((left, right) => left - right), stream.length];
+      for (const [at, place] of places.entries()) parse(stream.slice(places[at - 1] ?? 0, place));
+      expect(events).toEqual([
+        { event: 'message', data: '{"a":1}' },
+        { event: 'sync', data: 'x\ny' },
+      ]);
+    }),
+  );
+});
+
+test('waits grow to half a minute and are spread over half of that', () => {
+  expect([0, 3, 40].map((attempt) => backoffMs(attempt, () => 1))).toEqual([500, 4_000, 30_000]);
+  expect([0, 3, 40].map((attempt) => backoffMs(attempt, () => 0))).toEqual([250, 2_000, 15_000]);
+});
+
+test('text on any colour can be read (WCAG AA)', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 0xff_ff_ff }), (number) => {
+      const colour = `#${number.toString(16).padStart(6, '0')}`;
+      const [dark, light] = [luminance(colour), luminance(inkOn(colour))].toSorted((left, right) => left - right);
+      expect(((light as number) + 0.05) / ((dark as number) + 0.05)).toBeGreaterThanOrEqual(4.5);
+    }),
+  );
+});
+
+test('each language has every word with the same places to fill, and counts by its own rules', async () => {
+  const english = await loadLanguage('en', []);
+  const places = (text: unknown) => (typeof text === 'string' ? (text.match(/\{\w+\}/g) ?? []).toSorted() : null);
+  for (const locale of chatLocales) {
+    const language = await loadLanguage(locale, []);
+    expect(language.locale).toBe(locale);
+    for (const [name, text] of Object.entries(english.words))
+      expect([name, places((language.words as Record<string, unknown>)[name])]).toEqual([name, places(text)]);
+    for (const count of [0, 1, 2, 3, 11, 100]) expect(language.unread(count)).not.toBe('');
+  }
+  const arabic = await loadLanguage('ar', ['ar-EG']);
+  expect([arabic.direction, arabic.unread(2)]).toEqual(['rtl', 'رسالتان جديدتان']);
+  expect([chooseLocale(null, ['pt', 'fr-CA', 'de']), chooseLocale('ja', ['fr']), chooseLocale(null, ['pt'])]).toEqual([
+    'fr',
+    'ja',
+    'en',
+  ]);
+});
+
+test('what another visit left is gone, and a browser without storage keeps it in memory', () => {
+  const items = new Map<string, string>();
+  const storage = {
+    get length() {
+      return items.size;
+    },
+    key: (index: number) => [...items.keys()][index] ?? null,
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => void items.set(key, value),
+    removeItem: (key: string) => void items.delete(key),
+    clear: () => items.clear(),
+  };
+  new Kept(storage, 'wgt_a', 'first').set('session', { token: 't' });
+  new Kept(storage, 'wgt_b', 'first').set('session', 1);
+  const second = new Kept(storage, 'wgt_a', 'second');
+  expect([second.get('session'), [...items.keys()]]).toEqual([null, ['outrigger.chat.wgt_b.first.session']]);
+  const without = new Kept(null, 'wgt_a', 'page');
+  without.set('draft', 'typed');
+  expect(without.get('draft')).toBe('typed');
+  without.set('draft', null);
+  expect(without.get('draft')).toBeNull();
+});
+
+test('a refusal is told in words that fit how its visitor came', () => {
+  const said = (status: number, code: string, isKnown: boolean, hasAny = true) =>
+    problemOf(new HubError(status, code, ''), { hasAny, isKnown });
+  expect(said(401, 'chat_token_invalid', true)).toBe('invalid');
+  expect(said(401, 'chat_token_expired', true)).toBe('expired');
+  expect(said(401, 'chat_token_invalid', false)).toBe('over');
+  expect(said(401, 'chat_token_expired', false)).toBe('over');
+  expect(said(401, 'unauthenticated', false, false)).toBe('needed');
+  for (const isKnown of [true, false]) expect(said(403, 'visitor_blocked', isKnown)).toBe('blocked');
+});
+
+test('a size is told in the unit in which it is read', () => {
+  const { bytes } = inEnglish(['en']);
+  expect([0, 5, 1_023, 1_024, 2_048, 5 * 1024 * 1024].map(bytes)).toEqual([
+    '0 bytes',
+    '5 bytes',
+    '1,023 bytes',
+    '1 kB',
+    '2 kB',
+    '5 MB',
+  ]);
+});

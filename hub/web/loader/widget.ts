@@ -1,0 +1,310 @@
+import { frameMark } from './frame-protocol.ts';
+import type { FrameBoot, FromFrame, ToFrame } from './frame-protocol.ts';
+import { style } from './style.ts';
+import { VisitStorage } from './visit-storage.ts';
+import { launcherWords } from './words.ts';
+
+/** What a host's page can listen to. */
+export const widgetEvents = ['ready', 'unread', 'message', 'open', 'close', 'error', 'tokenExpired'] as const;
+export type WidgetEvent = (typeof widgetEvents)[number];
+
+export interface WidgetOptions {
+  /** Where the hub is, ending in a slash. */
+  base: string;
+  siteKey: string;
+  token: string | null;
+  tell: (event: WidgetEvent, detail?: unknown) => void;
+  /** Reports an error to the host's listeners and to the developer's console. */
+  fail: (code: string, message: string) => void;
+  /** Another page of this site ended the visit, or its visitor signed in there. */
+  onForgotten: () => void;
+}
+
+/** A frame that has loaded and says nothing for so long was refused by the hub or by the host's policy, in milliseconds. */
+const silenceMs = 5_000;
+/** One that does not load for so long is given up, too, in milliseconds. */
+const loadTimeoutMs = 20_000;
+/** How long the frame has to wipe what it kept, in milliseconds. */
+const wipeTimeoutMs = 1_000;
+
+const svgSpace = 'http://www.w3.org/2000/svg';
+
+function icon(className: string, path: string): SVGSVGElement {
+  const svg = document.createElementNS(svgSpace, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('class', className);
+  svg.setAttribute('aria-hidden', 'true');
+  const line = document.createElementNS(svgSpace, 'path');
+  line.setAttribute('d', path);
+  svg.append(line);
+  return svg;
+}
+
+/** A launcher, and the chat in a frame once it is opened or a session of an earlier page is checked. */
+export class Widget {
+  readonly #options: WidgetOptions;
+  readonly #origin: string;
+  readonly #host = document.createElement('outrigger-chat');
+  readonly #launcher = document.createElement('button');
+  readonly #badge = document.createElement('b');
+  /** Behind the label of the launcher. */
+  #unread = '';
+  readonly #words = launcherWords([document.documentElement.lang, ...navigator.languages].filter(Boolean));
+  readonly #ended = new AbortController();
+  #frame: HTMLIFrameElement | null = null;
+  /** Over the frame until it says that it is there: what a browser shows of a refused one is nothing to look at. */
+  readonly #cover = document.createElement('p');
+  #port: MessagePort | null = null;
+  #waiting: ToFrame[] = [];
+  #timer = 0;
+  #isOpen = false;
+  #token: string | null;
+  /** Whether the chat may take the focus once its frame is there. */
+  #takesFocus = false;
+  readonly #storage: VisitStorage;
+
+  constructor(options: WidgetOptions) {
+    this.#options = options;
+    this.#token = options.token;
+    this.#storage = new VisitStorage(options.siteKey);
+    this.#origin = new URL(options.base).origin;
+    const root = this.#host.attachShadow({ mode: 'open' });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(style);
+    root.adoptedStyleSheets = [sheet];
+    this.#launcher.type = 'button';
+    this.#badge.hidden = true;
+    this.#cover.role = 'status';
+    this.#launcher.append(
+      icon('c', 'M21 11.5a8.4 8.4 0 0 1-12.3 7.5L3 21l2-5.6A8.4 8.4 0 1 1 21 11.5Z'),
+      icon('x', 'M6 6l12 12M18 6 6 18'),
+      this.#badge,
+    );
+    this.#label();
+    root.append(this.#launcher);
+    this.#launcher.addEventListener('click', () => (this.#isOpen ? this.close() : this.open()));
+    const { signal } = this.#ended;
+    addEventListener('message', (event) => this.#onMessage(event), { signal });
+    addEventListener(
+      'storage',
+      ({ key, newValue }) => {
+        if (key !== this.#storage.key) return;
+        const isOfAnother = this.#frame !== null && this.#token === null && this.#storage.visit.isKnown;
+        if (newValue === null || isOfAnother) options.onForgotten();
+        else this.resume();
+      },
+      { signal },
+    );
+    // Beside the body: sites that navigate without a page load replace that.
+    const place = () => document.documentElement.append(this.#host);
+    if (document.body === null) addEventListener('DOMContentLoaded', place, { signal, once: true });
+    else place();
+  }
+
+  /** The token with which it was made, or that it was told since. */
+  get token(): string | null {
+    return this.#token;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Goes on after a page load: restores the open chat, or checks in a hidden frame whether something is unread. */
+  resume(): void {
+    const { until, isKnown } = this.#storage.visit;
+    // The session of an identified visitor needs the host's token, which may follow.
+    if (this.#frame !== null || (isKnown && this.#token === null)) return;
+    if (this.#storage.isOpen) this.open(false);
+    else if (until > Date.now()) {
+      const check = () => this.#frame ?? this.#makeFrame();
+      if (document.readyState === 'complete') check();
+      else addEventListener('load', check, { signal: this.#ended.signal, once: true });
+    }
+  }
+
+  /** @param takeFocus whether the chat gets it: not when it was open before the page loaded. */
+  open(takeFocus = true): void {
+    if (this.#isOpen) return;
+    this.#isOpen = true;
+    this.#takesFocus = takeFocus;
+    this.#storage.isOpen = true;
+    if (this.#cover.textContent !== '') this.#dropFrame();
+    if (this.#frame === null) this.#makeFrame();
+    this.#launcher.classList.add('open');
+    this.#label();
+    if (takeFocus) this.#frame?.focus();
+    this.#say({ type: 'shown', isShown: true, takeFocus });
+    this.#options.tell('open');
+  }
+
+  /** @param takeFocus whether the launcher gets it: not when the host's page closed the chat. */
+  close(takeFocus = true): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#storage.isOpen = false;
+    this.#launcher.classList.remove('open');
+    this.#label();
+    this.#say({ type: 'shown', isShown: false });
+    if (takeFocus) this.#launcher.focus();
+    this.#options.tell('close');
+  }
+
+  /** Shows or hides the launcher. The chat can be opened without it. */
+  show(isShown: boolean): void {
+    if (!isShown) this.close(false);
+    this.#launcher.hidden = !isShown;
+  }
+
+  send(content: string): void {
+    if (this.#frame === null) this.open();
+    this.#say({ type: 'send', content });
+  }
+
+  /** A newer token of the same visitor. */
+  renew(token: string): void {
+    this.#token = token;
+    if (this.#frame === null) this.resume();
+    else this.#say({ type: 'token', token });
+  }
+
+  /**
+   * Removes everything. What the frame stores goes with the visit's key, and the frame itself once it has wiped its storage.
+   * @param forgets false where another page has removed the visit, which may have begun a new one since.
+   */
+  end(forgets = true): void {
+    this.#ended.abort();
+    clearTimeout(this.#timer);
+    this.#storage.clear(forgets);
+    const port = this.#port;
+    const gone = () => {
+      clearTimeout(this.#timer);
+      port?.close();
+      this.#host.remove();
+    };
+    if (port === null) {
+      gone();
+      return;
+    }
+    this.#launcher.remove();
+    this.#host.hidden = true;
+    port.addEventListener('message', ({ data }: MessageEvent<FromFrame>) => data.type === 'wiped' && gone());
+    this.#timer = setTimeout(gone, wipeTimeoutMs);
+    port.postMessage({ type: 'wipe' } satisfies ToFrame);
+  }
+
+  #label(): void {
+    // The label replaces the text of the badge for screen readers.
+    this.#launcher.ariaLabel = this.#isOpen ? this.#words.close : this.#words.open + this.#unread;
+    this.#launcher.ariaExpanded = String(this.#isOpen);
+  }
+
+  #makeFrame(): void {
+    const frame = document.createElement('iframe');
+    frame.title = this.#words.frame;
+    frame.referrerPolicy = 'no-referrer';
+    const { lang } = document.documentElement;
+    const query = new URLSearchParams({ siteKey: this.#options.siteKey, embed: '1', ...(lang === '' ? {} : { lang }) });
+    frame.src = `${this.#options.base}chat?${query.toString()}`;
+    this.#frame = frame;
+    this.#launcher.after(frame, this.#cover);
+    this.#waitFor(loadTimeoutMs);
+    frame.addEventListener('load', () => this.#cover.isConnected && this.#waitFor(silenceMs));
+  }
+
+  #waitFor(delayMs: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#cover.textContent = this.#words.refused;
+      if (this.#frame !== null) this.#frame.inert = true;
+      this.#options.fail(
+        'frame_refused',
+        `The chat did not open in this page. Look whether data-site-key, "${this.#options.siteKey}", is that of your chat; add ${location.origin} to allowedOrigins in its settings, and ${this.#origin} to frame-src of this page's policy where it has one.`,
+      );
+    }, delayMs);
+  }
+
+  #dropFrame(): void {
+    this.#frame?.remove();
+    this.#frame = null;
+    this.#cover.remove();
+    this.#cover.textContent = '';
+  }
+
+  #say(message: ToFrame): void {
+    if (this.#port === null) this.#waiting.push(message);
+    // A port goes to one place; it is windows that need an origin.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin
+    else this.#port.postMessage(message);
+  }
+
+  #onMessage({ source, origin, data }: MessageEvent<{ mark?: unknown; type?: unknown } | null>): void {
+    const there = this.#frame?.contentWindow ?? null;
+    if (there === null || source !== there || origin !== this.#origin) return;
+    if (data?.mark !== frameMark || data.type !== 'here') return;
+    clearTimeout(this.#timer);
+    this.#cover.remove();
+    this.#cover.textContent = '';
+    if (this.#frame !== null) this.#frame.inert = false;
+    this.#port?.close();
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.addEventListener('message', (event: MessageEvent<FromFrame>) => this.#hear(event.data));
+    port1.start();
+    const { visit } = this.#storage;
+    this.#storage.visit = visit;
+    const boot: FrameBoot = {
+      mark: frameMark,
+      type: 'boot',
+      token: this.#token,
+      visit: visit.id,
+      mayShare: visit.until > Date.now(),
+      kept: this.#storage.kept,
+    };
+    there.postMessage(boot, this.#origin, [port2]);
+    this.#launcher.classList.add('here');
+    // What the frame was told before it could hear; a frame that was loaded anew hears only how it stands.
+    const waiting = this.#waiting.filter(({ type }) => type === 'send');
+    this.#waiting = [];
+    const shown = { type: 'shown' as const, isShown: this.#isOpen, takeFocus: this.#takesFocus };
+    for (const message of [shown, ...waiting]) port1.postMessage(message);
+  }
+
+  #hear(message: FromFrame): void {
+    const { tell } = this.#options;
+    if (this.#ended.signal.aborted) return;
+    switch (message.type) {
+      case 'look':
+        this.#launcher.style.setProperty('--brand', message.colour);
+        this.#launcher.style.setProperty('--ink', message.ink);
+        if (this.#frame !== null) this.#frame.title = message.title;
+        break;
+      case 'unread':
+        this.#badge.hidden = message.count === 0;
+        this.#badge.textContent = message.count > 99 ? '99+' : String(message.count);
+        this.#unread = message.count === 0 ? '' : ` (${message.words})`;
+        this.#label();
+        tell('unread', message.count);
+        break;
+      case 'message':
+        tell('message', message.message);
+        break;
+      case 'close':
+        this.close();
+        break;
+      case 'session':
+        this.#storage.visit = { ...message, id: this.#storage.visit.id };
+        break;
+      case 'keep':
+        this.#storage.kept = message.kept;
+        break;
+      case 'error':
+        this.#options.fail(message.code, message.message);
+        break;
+      case 'token-expired':
+        tell('tokenExpired');
+        break;
+      default:
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import { render } from 'preact';
+import { chooseLocale } from '../kit/locale.ts';
+import { loadLanguage } from './language.ts';
+import { App } from './parts/app.tsx';
+import { Phone } from './phone.ts';
+import { PhoneStore } from './state.ts';
+// oxlint-disable-next-line import/no-unassigned-import
+import '../voice/style.css';
+// oxlint-disable-next-line import/no-unassigned-import
+import './style.css';
+
+const canSpeak = () => 'RTCPeerConnection' in window && 'WebSocket' in window;
+
+async function start(root: Element): Promise<void> {
+  const wanted = navigator.languages;
+  const language = await loadLanguage(chooseLocale(null, wanted), wanted);
+  document.documentElement.lang = language.locale;
+  document.documentElement.dir = language.direction;
+  const store = new PhoneStore({
+    language,
+    person: null,
+    account: null,
+    problem: canSpeak() ? null : 'unsupported',
+    connection: 'connecting',
+    call: null,
+    last: null,
+    missed: [],
+    colleagues: [],
+    records: null,
+    dialled: '',
+    isDialledWrong: false,
+    microphoneProblem: null,
+    isSoundBlocked: false,
+    microphones: [],
+    speakers: [],
+    microphoneId: '',
+    speakerId: '',
+  });
+  const phone = new Phone(store);
+  render(<App phone={phone} store={store} />, root);
+  if (canSpeak()) await phone.start();
+}
+
+const place = document.getElementById('phone');
+if (place === null) throw new Error('The page has no place for the phone.');
+void start(place);

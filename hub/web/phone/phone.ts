@@ -1,0 +1,295 @@
+import type { RTCSession } from 'jssip/lib/RTCSession.js';
+import type { LevelListeners } from '../kit/level.tsx';
+import { CallAudio, listDevices } from './audio.ts';
+import { Call } from './call.ts';
+import type { EndedCall } from './call.ts';
+import { readAccount, readCalls, readColleagues, readPerson } from './hub.ts';
+import type { Account, Person, Problem } from './hub.ts';
+import { Line } from './line.ts';
+import { MicrophoneChoice } from './microphone-choice.ts';
+import { toldOutcome } from './outcomes.ts';
+import type { Outcome } from './outcomes.ts';
+import { peerOf, targetOf } from './people.ts';
+import type { Peer } from './people.ts';
+import { Ringer } from './ringer.ts';
+import { canCall, withMissed } from './state.ts';
+import type { CallView, PhoneStore } from './state.ts';
+
+/** How long before what was not readable is read again, in milliseconds. */
+const readAgainMs = 5_000;
+/** A call that ended is told of by its carrier a moment later, in milliseconds. */
+const recordedMs = 1_500;
+
+/** The phone: line, call, microphone and loudspeaker, and the store that the page shows. */
+export class Phone {
+  readonly #store: PhoneStore;
+  readonly #audio: CallAudio;
+  readonly #microphone: MicrophoneChoice;
+  readonly #ringer = new Ringer();
+  /** How loud it is here and at the other side. */
+  readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
+  #line: Line | null = null;
+  #call: Call | null = null;
+  /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */
+  #toEnd: Call | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #starting: Promise<void> | null = null;
+
+  constructor(store: PhoneStore) {
+    this.#store = store;
+    this.#audio = new CallAudio({
+      onBlocked: (isSoundBlocked) => store.set({ isSoundBlocked }),
+      onLost: () => void this.#microphone.replace(this.#call),
+    });
+    this.#microphone = new MicrophoneChoice(store, this.#audio);
+    (navigator.mediaDevices as MediaDevices | undefined)?.addEventListener(
+      'devicechange',
+      () => void listDevices(store),
+    );
+    addEventListener('online', () => this.retry());
+    addEventListener('pagehide', () => this.#line?.stop());
+    // A page that comes back out of the browser's memory has hung up.
+    addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
+    addEventListener('beforeunload', (event) => this.#call !== null && event.preventDefault());
+    document.addEventListener('visibilitychange', () => !document.hidden && void this.readCalls());
+  }
+
+  /** Finds out who is signed in, and registers them. */
+  start(): Promise<void> {
+    // Whoever comes back, presses and waits at once starts one line.
+    this.#starting ??= this.#start().finally(() => (this.#starting = null));
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    clearTimeout(this.#timer);
+    const person = await readPerson();
+    if (typeof person === 'string') return this.#hindered(person);
+    this.#store.set({ person });
+    const account = await readAccount();
+    if (typeof account === 'string') return this.#hindered(account);
+    this.#store.set({ account, problem: null });
+    this.#connect(person, account);
+    await Promise.all([
+      listDevices(this.#store),
+      this.readCalls(),
+      readColleagues(person, account).then((colleagues) => this.#store.set({ colleagues })),
+    ]);
+  }
+
+  /** Connects again at once. */
+  retry(): void {
+    if (this.#line === null) void this.start();
+    else this.#line.again();
+  }
+
+  async readCalls(): Promise<void> {
+    if (this.#store.state.account === null) return;
+    const records = await readCalls();
+    if (records !== null || this.#store.state.records === null) this.#store.set({ records });
+  }
+
+  write(dialled: string): void {
+    this.#store.set({ dialled, isDialledWrong: false });
+  }
+
+  /** Calls whom somebody wrote. */
+  async dial(): Promise<void> {
+    const { dialled, account, colleagues } = this.#store.state;
+    if (account === null) return;
+    const user = targetOf(dialled, { domain: account.domain, colleagues });
+    if (user === null) this.#store.set({ isDialledWrong: true, last: null });
+    else await this.callPeer(peerOf(user, '', colleagues));
+  }
+
+  async callPeer(peer: Peer): Promise<void> {
+    if (!canCall(this.#store.state) || peer.user === null) return;
+    this.#show('outbound', peer, 'opening');
+    const stream = await this.#microphone.listen();
+    const line = this.#line;
+    if (this.#store.state.call === null || line === null) return this.#audio.close();
+    if (stream === null) return this.#ended(peer, { outcome: 'microphoneNeeded', seconds: null, isMissed: false });
+    this.#change({ phase: 'calling' });
+    this.#ringer.ring('outgoing');
+    this.#place(line, peer, peer.user, stream);
+  }
+
+  async answer(): Promise<void> {
+    const call = this.#call;
+    if (this.#store.state.call?.phase !== 'incoming' || call === null) return;
+    this.#ringer.stop();
+    this.#change({ phase: 'connecting' });
+    const stream = await this.#microphone.listen();
+    // The caller may have given up meanwhile.
+    if (this.#call !== call) return;
+    if (stream !== null) this.#line?.answer(call.session, stream);
+    else {
+      this.#change({ phase: 'incoming' });
+      this.#ringer.ring('incoming');
+    }
+  }
+
+  /** Ends the call, or does not take it. */
+  hangUp(outcome: Outcome = 'callOver'): void {
+    const { call: view, connection } = this.#store.state;
+    const call = this.#call;
+    if (view === null) return;
+    if (call === null) return this.#ended(view.peer, { outcome: 'cancelled', seconds: null, isMissed: false });
+    if (connection === 'ready' || view.phase !== 'talking') return call.hangUp();
+    // Here it is over at once; the other side can be told only once the line is back.
+    call.mute(true);
+    this.#toEnd = call;
+    this.#call = null;
+    const seconds = Math.round((Date.now() - view.since) / 1000);
+    this.#ended(view.peer, { outcome, seconds, isMissed: false });
+  }
+
+  toggleMute(): void {
+    this.#call?.mute(this.#store.state.call?.isMuted !== true);
+  }
+
+  toggleHold(): void {
+    this.#call?.hold(this.#store.state.call?.isHeld !== true);
+  }
+
+  sendKey(key: string): void {
+    const view = this.#store.state.call;
+    if (view?.phase !== 'talking' || this.#call === null) return;
+    this.#call.sendKey(key);
+    this.#change({ digits: `${view.digits}${key}`.slice(-40) });
+  }
+
+  forgetMissed(): void {
+    this.#store.set({ missed: [] });
+  }
+
+  /** Plays what the browser held back. */
+  playSound(): void {
+    this.#audio.resume();
+  }
+
+  async setMicrophone(id: string): Promise<void> {
+    await this.#microphone.choose(id, this.#store.state.call?.phase === 'talking' ? this.#call : null);
+  }
+
+  async setSpeaker(speakerId: string): Promise<void> {
+    this.#store.set({ speakerId });
+    await this.#ringer.setSpeaker(speakerId);
+    await this.#audio.setSpeaker(speakerId).catch(() => this.#store.set({ speakerId: '' }));
+  }
+
+  #connect({ email }: Person, { domain, user }: Account): void {
+    this.#line = new Line({
+      domain,
+      user,
+      displayName: email,
+      onReady: () => this.#ready(),
+      onLost: () => this.#store.set({ connection: 'lost' }),
+      onEnd: (problem) => this.#lineEnded(problem),
+      onIncoming: (session, caller) => this.#incoming(session, caller),
+    });
+    this.#line.start();
+  }
+
+  #ready(): void {
+    const isBack = this.#store.state.connection === 'lost';
+    this.#store.set({ connection: 'ready', problem: null });
+    this.#toEnd?.hangUp();
+    this.#toEnd = null;
+    if (isBack) this.#call?.renew();
+  }
+
+  #lineEnded(problem: Problem): void {
+    this.#line = null;
+    this.#store.set({ connection: 'lost' });
+    this.#hindered(problem);
+  }
+
+  #hindered(problem: Problem): void {
+    this.#store.set({ problem });
+    if (problem === 'unreachable') this.#timer = setTimeout(() => void this.start(), readAgainMs);
+  }
+
+  #incoming(session: RTCSession, { user, displayName }: { user: string; displayName: string }): void {
+    const peer = peerOf(user, displayName, this.#store.state.colleagues);
+    if (this.#store.state.call !== null) {
+      session.terminate({ status_code: 486, reason_phrase: 'Busy Here' });
+      this.#missed(peer);
+      return;
+    }
+    this.#show('inbound', peer, 'incoming');
+    this.#ringer.ring('incoming');
+    this.#follow(session, peer);
+  }
+
+  #place(line: Line, peer: Peer, user: string, stream: MediaStream, isAgain = false): void {
+    const call = this.#follow(line.call(user, stream), peer, () => {
+      const isWanted = this.#call === call;
+      if (isWanted && !isAgain) this.#place(line, peer, user, stream, true);
+      // Nobody gave it up: the browser never said how it can be reached.
+      if (isWanted && isAgain) this.#ended(peer, { outcome: 'callFailed', seconds: null, isMissed: false });
+      call.hangUp();
+    });
+  }
+
+  #follow(session: RTCSession, peer: Peer, onStuck = ignore): Call {
+    const call: Call = new Call({
+      session,
+      onStuck,
+      onChange: (change) => {
+        if (this.#call !== call) return;
+        if (change.phase === 'talking') this.#ringer.stop();
+        this.#change(change);
+      },
+      onSound: (stream) => this.#call === call && this.#audio.play(stream),
+      onLevels: ({ microphone, answer }) => {
+        this.levels.microphone(microphone);
+        this.levels.answer(answer);
+      },
+      onBroken: () => this.#call === call && this.hangUp('connectionBroken'),
+      onEnd: (ended) => {
+        if (this.#call === call) this.#ended(peer, ended);
+        if (this.#toEnd === call) this.#toEnd = null;
+      },
+    });
+    this.#call = call;
+    return call;
+  }
+
+  #ended(peer: Peer, { outcome, seconds, isMissed }: EndedCall): void {
+    const called = this.#store.state.call?.direction === 'outbound' && seconds === null ? peer.user : null;
+    const last = { peer, outcome: toldOutcome(outcome, called), seconds };
+    this.#call = null;
+    this.#ringer.stop();
+    this.#audio.close();
+    this.#store.set({ call: null, last: isMissed ? null : last });
+    if (isMissed) this.#missed(peer);
+    setTimeout(() => void this.readCalls(), recordedMs);
+  }
+
+  #missed(peer: Peer): void {
+    this.#store.set({ missed: withMissed(this.#store.state.missed, peer) });
+  }
+
+  #show(direction: CallView['direction'], peer: Peer, phase: CallView['phase']): void {
+    const fresh = {
+      since: 0,
+      isMuted: false,
+      isHeld: false,
+      isHeldByOther: false,
+      isBroken: false,
+      digits: '',
+      quality: null,
+    };
+    this.#store.set({ call: { direction, peer, phase, ...fresh }, last: null, microphoneProblem: null });
+  }
+
+  #change(change: Partial<CallView>): void {
+    const { call } = this.#store.state;
+    if (call !== null) this.#store.set({ call: { ...call, ...change } });
+  }
+}
+
+function ignore(): void {
+  // Nobody looks.
+}

@@ -1,0 +1,48 @@
+import { Level } from '../../kit/level.tsx';
+import { activityOf, canInterrupt } from '../state.ts';
+import { StopIcon } from './icons.tsx';
+import type { PartProps } from './part-props.ts';
+import { TalkButton } from './talk-button.tsx';
+
+/** The button to talk with, what goes on, and what stops it. */
+export function Controls({ talk, state }: PartProps) {
+  const { language, isHandsFree, microphone } = state;
+  const { words } = language;
+  const activity = activityOf(state);
+  return (
+    <div class="controls">
+      <p class="activity" role="status" data-activity={activity}>
+        {words[activity]}
+      </p>
+      <div class="buttons">
+        <label class="switch">
+          <input
+            type="checkbox"
+            role="switch"
+            checked={isHandsFree}
+            aria-describedby="hint"
+            onChange={({ currentTarget }) => talk.setHandsFree(currentTarget.checked)}
+          />
+          <span>{words.handsFree}</span>
+        </label>
+        <TalkButton talk={talk} state={state} />
+        <button
+          type="button"
+          class="second stop"
+          aria-label={words.interrupt}
+          aria-keyshortcuts="Escape"
+          disabled={!canInterrupt(state)}
+          onClick={() => talk.interrupt()}
+        >
+          <StopIcon />
+          <span>{words.stop}</span>
+        </button>
+      </div>
+      <Level levels={talk.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
+      {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
+      <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'unseen'}>
+        {isHandsFree ? words.handsFreeHint : words.holdHint}
+      </p>
+    </div>
+  );
+}

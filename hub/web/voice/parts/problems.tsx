@@ -1,0 +1,41 @@
+import { Problem, Retry, SignIn } from '../../kit/problem.tsx';
+import { failureText } from '../failures.ts';
+import type { Problem as ProblemName } from '../hub.ts';
+import type { PartProps } from './part-props.ts';
+
+const canRetry: readonly ProblemName[] = ['busyHub', 'unreachable', 'notConfigured'];
+
+/** Says in words what stands in the way, and what to do. */
+export function Problems({ talk, state }: PartProps) {
+  const { language, problem, microphoneProblem, connection, notice, person } = state;
+  const { words, say } = language;
+  const retry = () => talk.retry();
+  return (
+    <div class="problems" role="alert">
+      {problem !== null && (
+        <Problem name={problem} title={words[`${problem}Title`]} text={words[`${problem}Text`]}>
+          {(problem === 'signedOut' || problem === 'ended') && <SignIn words={words} back="/voice" />}
+          {canRetry.includes(problem) && <Retry label={words.retry} onRetry={retry} />}
+        </Problem>
+      )}
+      {problem === null && connection === 'lost' && (
+        <Problem name="lost" text={person === null ? words.unreachableText : words.reconnecting}>
+          <Retry label={words.reconnectNow} onRetry={retry} />
+        </Problem>
+      )}
+      {microphoneProblem !== null && (
+        <Problem
+          name={`microphone-${microphoneProblem}`}
+          title={words[`${microphoneProblem}Title`]}
+          text={words[`${microphoneProblem}Text`]}
+        />
+      )}
+      {notice !== null && (
+        <Problem
+          name={notice.kind}
+          text={notice.kind === 'hub' ? failureText(notice.code, words) : say(words[notice.kind], { seconds: 60 })}
+        />
+      )}
+    </div>
+  );
+}
