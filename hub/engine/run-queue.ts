@@ -1,5 +1,5 @@
 import { AppError } from '../../shared/errors.ts';
-import { RecoveryWatch } from '../platform/observability/log-repeats.ts';
+import { RecoveryWatch } from '../platform/observability/log-throttle.ts';
 import { reasonOf } from '../platform/observability/reason-of.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Queue } from '../platform/queue/queue.ts';

@@ -17,7 +17,7 @@ import { publishAfterCommit } from './events/publish-after-commit.ts';
 import { smallBodyBytes } from './http/routing/body.ts';
 import { createSmtpMailer } from './mail/mail.ts';
 import type { Mailer } from './mail/mail.ts';
-import { RecoveryWatch } from './observability/log-repeats.ts';
+import { RecoveryWatch } from './observability/log-throttle.ts';
 import type { Logger } from './observability/logger.ts';
 import { reasonOf } from './observability/reason-of.ts';
 import type { Tracing, TracingSettings } from './observability/tracing/tracing.ts';

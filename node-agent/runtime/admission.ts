@@ -9,7 +9,7 @@ import type { DataFolder } from './data-folder.ts';
 import { denialOf } from './denial.ts';
 import { appVersion } from './facts.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
-import { assertOwnerAllows } from './owner-word.ts';
+import { assertOwnerAllows } from './owner-consent.ts';
 import type { Prompts } from './prompts.ts';
 
 /** What a hub of this version can send is less. */

@@ -32,7 +32,7 @@ import type { HostPort } from './host-port.ts';
 import type { ReceivedCommand } from './hub-answers.ts';
 import type { FinishedCommand, Journal } from './journal.ts';
 import { settled } from './owner-changes.ts';
-import { answerWords, refusalOf } from './owner-word.ts';
+import { answerWords, refusalOf } from './owner-consent.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
 import type { PictureKeeper } from './sent-pictures.ts';

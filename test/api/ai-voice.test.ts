@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../hub/platform/observability/logger.ts';
-import { FairPlaces } from '../../hub/products/ai/runs/index.ts';
+import { FairSemaphore } from '../../hub/products/ai/runs/index.ts';
 import { readSound, toWav } from '../../hub/products/ai/speech/sound.ts';
 import { VoiceAnswers } from '../../hub/products/ai/voice/voice-answers.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
@@ -279,7 +279,7 @@ test('what is not set is said before anybody is asked', async () => {
       models: { isConfigured: async () => isConfigured },
       speechOf: () => bindings,
       speaking: { answer: () => Promise.reject(new Error('asked')) } as never,
-      places: new FairPlaces({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
+      places: new FairSemaphore({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });
     const utterance = { tenantId: 'x', text: '', sampleRate: 8_000, signal: new AbortController().signal };
     await expect(answers.answer({ ...utterance, heard })).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { HeldCalls, LostCalls } from '../../hub/products/calls/softphones/index.ts';
+import { CallLeases, LostCalls } from '../../hub/products/calls/softphones/index.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
@@ -69,7 +69,7 @@ async function dialsOf(tenantId: string) {
   const sessionId = (await hub.database.query<{ id: string }>(text, [tenantId]))[0]?.id as string;
   return [hub, other].map(({ app: { db } }) => {
     const caps = { callsAtOnce: 3, minutesADay: 5 };
-    const calls = new HeldCalls({ db, logger: pino({ level: 'silent' }), caps, server: null });
+    const calls = new CallLeases({ db, logger: pino({ level: 'silent' }), caps, server: null });
     onTestFinished(() => calls[Symbol.asyncDispose]());
     return { begin: () => calls.begin({ tenantId, sessionId }, { callId: 'none', fromTag: 'a' }) };
   });
@@ -265,7 +265,7 @@ describe('a softphone', () => {
         name === 'systemStatement' ? systemStatement : Reflect.get(target, name, target).bind(target),
     });
     const caps = { callsAtOnce: 3, minutesADay: 5 };
-    await using calls = new HeldCalls({ db, logger: pino({ level: 'silent' }), caps, server: null });
+    await using calls = new CallLeases({ db, logger: pino({ level: 'silent' }), caps, server: null });
     const counted = await calls.begin({ tenantId, sessionId }, { callId: 'number', fromTag: 'a' });
     if (typeof counted === 'string') throw new Error(counted);
     counted.answered({ callId: 'number', fromTag: 'a', toTag: 'b' });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createFileBlobs } from '../../hub/platform/blobs/blobs.ts';
 import { Database } from '../../hub/platform/db/database.ts';
-import { ArtifactRoom, ArtifactUploads } from '../../hub/products/nodes/index.ts';
+import { ArtifactQuota, ArtifactUploads } from '../../hub/products/nodes/index.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -377,7 +377,7 @@ test('a piece under way ends with its command, which it keeps alive until then',
   const uploads = new ArtifactUploads({
     db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactRoom(quotaMib * 1024 * 1024),
+    room: new ArtifactQuota(quotaMib * 1024 * 1024),
     lookEveryMs: 0,
   });
   const left = async () =>
@@ -413,7 +413,7 @@ test('a whole result under way ends with its command, too, and keeps it alive un
   const uploads = new ArtifactUploads({
     db: hub.app.db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactRoom(quotaMib * 1024 * 1024),
+    room: new ArtifactQuota(quotaMib * 1024 * 1024),
     lookEveryMs: 0,
   });
   await setCommandLease(database, commandId, { seconds: 10 });
@@ -484,7 +484,7 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
   const uploads = new ArtifactUploads({
     db: hub.app.db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactRoom(1),
+    room: new ArtifactQuota(1),
   });
   await uploads.sweep();
   expect(await partials()).not.toContain(orphan);

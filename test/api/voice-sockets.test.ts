@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SocketRights } from '../../hub/platform/http/auth/socket-rights.ts';
 import { toWav } from '../../hub/products/ai/speech/sound.ts';
-import { VoiceSeats } from '../../hub/products/ai/voice/voice-seats.ts';
+import { VoiceSessionLimit } from '../../hub/products/ai/voice/voice-session-limit.ts';
 import { maxUtteranceSeconds, voiceCloseCodes, voiceFrame, voiceProtocol } from '../../shared/contract/ai/voice.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub } from '../fixtures/hub.ts';
@@ -154,10 +154,10 @@ describe('a connection is opened', () => {
       'SELECT id FROM users WHERE tenant_id = $1',
       [tenantId],
     );
-    using here = new VoiceSeats({ db: hub.app.db, logger: pino({ level: 'silent' }) });
-    using there = new VoiceSeats({ db: other.app.db, logger: pino({ level: 'silent' }) });
+    using here = new VoiceSessionLimit({ db: hub.app.db, logger: pino({ level: 'silent' }) });
+    using there = new VoiceSessionLimit({ db: other.app.db, logger: pino({ level: 'silent' }) });
     const lost: string[] = [];
-    const take = (seats: VoiceSeats, name: string) => seats.take(tenantId, userId, () => lost.push(name));
+    const take = (seats: VoiceSessionLimit, name: string) => seats.take(tenantId, userId, () => lost.push(name));
     for (let round = 0; round < 8; round += 1) {
       const taken = await Promise.all(Array.from({ length: 12 }, (_, index) => take(index % 2 ? here : there, 'x')));
       const held = taken.filter((seat) => seat !== null);

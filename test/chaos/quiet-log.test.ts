@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../hub/app.ts';
 import { parseConfig } from '../../hub/config.ts';
-import { LogRepeats } from '../../hub/platform/observability/log-repeats.ts';
+import { LogRepeats } from '../../hub/platform/observability/log-throttle.ts';
 import { createLogger } from '../../hub/platform/observability/logger.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { logRecovery } from '../observability/log-repeats.ts';
+import { logRecovery } from '../observability/log-throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 import { isDatabaseUnavailable } from './database.ts';
 

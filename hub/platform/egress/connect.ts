@@ -41,7 +41,7 @@ const maxUnsentBytes = 1024 * 1024;
 const maxCandidates = 8;
 const srvTimeoutMs = 3_000;
 /** How long a stream that is over may take to say so. */
-const farewellMs = 2_000;
+const shutdownFlushMs = 2_000;
 
 interface Candidate {
   host: string;
@@ -237,7 +237,7 @@ async function openStream(
       isOpen = false;
       // What was sent last, such as a farewell, still leaves.
       socket.end();
-      setTimeout(() => socket.destroy(), farewellMs).unref();
+      setTimeout(() => socket.destroy(), shutdownFlushMs).unref();
     },
   };
 }

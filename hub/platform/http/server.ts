@@ -10,10 +10,10 @@ import { clientAddress } from './auth/client-address.ts';
 import { answerPreflight } from './auth/cross-origin.ts';
 import type { SocketRights } from './auth/socket-rights.ts';
 import { listen } from './listen.ts';
+import { LongPolls } from './live/long-polls.ts';
+import type { FinishedRequest, WaitRoute } from './live/long-polls.ts';
 import { Sockets } from './live/sockets.ts';
 import type { SocketRoute } from './live/sockets.ts';
-import { Waits } from './live/waits.ts';
-import type { FinishedRequest, WaitRoute } from './live/waits.ts';
 import { watchBody } from './routing/body-watch.ts';
 import type { BodyLimits, BodyWatch } from './routing/body-watch.ts';
 import { callerGone } from './routing/caller-gone.ts';
@@ -48,7 +48,7 @@ export interface HttpServer {
 }
 
 /** How long an answer to a body that took too long may take to leave, in milliseconds. */
-const farewellMs = 1_000;
+const errorFlushMs = 1_000;
 const defaultBodyLimits: BodyLimits = { totalMs: 120_000, idleMs: 30_000 };
 
 interface RequestState {
@@ -96,7 +96,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     rights: options.socketRights,
     onFinished: options.onFinished,
   });
-  const waits = new Waits({
+  const waits = new LongPolls({
     serving: options,
     routes: options.waits,
     logger: options.logger,
@@ -220,7 +220,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 const arrivedMs = 100;
 
 /**
- * Waits until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
+ * LongPolls until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
  * accepts one connection, the next turn reads its request, and on a busy machine timers fire before either.
  */
 async function acceptPending(server: Server, deadlineMs: number): Promise<void> {
@@ -265,7 +265,7 @@ function endLate(request: Request, response: Response, requestId: string, logger
     request.destroy();
     request.socket.destroy();
   };
-  setTimeout(end, farewellMs).unref();
+  setTimeout(end, errorFlushMs).unref();
   if (response.headersSent) return;
   response.once('finish', end);
   response.setHeader('Connection', 'close');

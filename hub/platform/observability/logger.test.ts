@@ -11,7 +11,7 @@ import { Database } from '../db/database.ts';
 import { eq, sql } from '../db/orm.ts';
 import { hubSettings } from '../db/schema.ts';
 import { describeError, explainError } from './describe-error.ts';
-import { logRecovery, LogRepeats, RecoveryWatch } from './log-repeats.ts';
+import { logRecovery, LogRepeats, RecoveryWatch } from './log-throttle.ts';
 import { createLogger } from './logger.ts';
 
 const secret = 'S3CRET-of-a-stranger';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import { describeError } from './describe-error.ts';
-import { attachRepeats, LogRepeats, withholdRepeats } from './log-repeats.ts';
+import { attachRepeats, LogRepeats, withholdRepeats } from './log-throttle.ts';
 
 export type Logger = pino.Logger;
 

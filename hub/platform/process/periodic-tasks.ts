@@ -1,4 +1,4 @@
-import { logRecovery } from '../observability/log-repeats.ts';
+import { logRecovery } from '../observability/log-throttle.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** What is due from time to time: runs to repair, approvals and commands past their time, the outbox, old rows. */

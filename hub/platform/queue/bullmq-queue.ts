@@ -167,7 +167,7 @@ export async function createBullMqQueue({
 }
 
 /** How long a worker without jobs may take over a farewell from its store, in milliseconds. */
-const farewellMs = 1_000;
+const shutdownFlushMs = 1_000;
 
 class BullMqWorker implements QueueWorker {
   readonly #worker: BullWorker;
@@ -238,7 +238,7 @@ class BullMqWorker implements QueueWorker {
         );
         break;
       }
-      if (await isDoneWithin(closed, farewellMs)) return;
+      if (await isDoneWithin(closed, shutdownFlushMs)) return;
     } while (this.#jobs.size > 0);
     // A connection that is just being made again tells nobody that it ended, and BullMQ waits for that without end.
     this.#worker.disconnect().catch(() => undefined);

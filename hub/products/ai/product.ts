@@ -10,7 +10,7 @@ import type { ModelCall, OwnModelSettings } from './models/index.ts';
 import { modelRoutes } from './models/routes.ts';
 import { aiSkills } from './models/skills.ts';
 import { Answering } from './prompt/index.ts';
-import { AiRuns, FairPlaces } from './runs/index.ts';
+import { AiRuns, FairSemaphore } from './runs/index.ts';
 import { aiRunRoutes } from './runs/routes.ts';
 import { Speaking } from './speak/index.ts';
 import { speakRoutes } from './speak/routes.ts';
@@ -21,8 +21,8 @@ import type { SpeechLimits } from './usage/index.ts';
 import { voicePages } from './voice-page/pages.ts';
 import { voiceRoutes, voiceSocketRoutes } from './voice/routes.ts';
 import { VoiceAnswers } from './voice/voice-answers.ts';
-import { VoiceDoors } from './voice/voice-doors.ts';
-import { VoiceSeats } from './voice/voice-seats.ts';
+import { VoiceSessionLimit } from './voice/voice-session-limit.ts';
+import { VoiceSocketGateway } from './voice/voice-socket-gateway.ts';
 import type { TurnEnd } from './voice/voice-turn.ts';
 
 export interface AiSettings extends KnowledgeSettings {
@@ -71,15 +71,15 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   const knowledge = createKnowledge(stack, platform, settings);
   const answering = new Answering(ai, knowledge.knowledge);
   // Few of the connections that the hub has to its own model, and some that wait for them.
-  const places = new FairPlaces({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
+  const places = new FairSemaphore({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
   const runs = new AiRuns({ db, cursors: platform.cursors, answering, places });
   const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
   const meter = new SpeechMeter({ db, speech, limits });
   const speechOf = (tenantId: string) => meter.bindingsOf(tenantId);
   const speaking = new Speaking(answering);
   const voice = new VoiceAnswers({ models: ai, speechOf, speaking, places });
-  const doors = new VoiceDoors({
-    seats: stack.use(new VoiceSeats({ db, logger })),
+  const doors = new VoiceSocketGateway({
+    seats: stack.use(new VoiceSessionLimit({ db, logger })),
     turns: { models: ai, speaking, places, clock },
     speechOf,
     onTurn: (turn) => meters?.voiceTurn(turn),

@@ -20,7 +20,7 @@ import { callSkills } from './records/skills.ts';
 import { SipModes, tellSipMode } from './sip-mode/index.ts';
 import { SipServer } from './sip/index.ts';
 import type { SipServerSettings } from './sip/index.ts';
-import { Farewells, HeldCalls, LostCalls, SipReports, SoftphoneDoors } from './softphones/index.ts';
+import { PendingTeardowns, CallLeases, LostCalls, SipReports, SoftphoneSocketGateway } from './softphones/index.ts';
 import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
@@ -75,12 +75,12 @@ export function createCalls(
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
-  const held = stack.use(new HeldCalls({ db, logger, caps: dial, server }));
+  const held = stack.use(new CallLeases({ db, logger, caps: dial, server }));
   const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
-  const farewells = new Farewells({ db, server });
+  const teardowns = new PendingTeardowns({ db, server });
   const reports = new SipReports({ db, calls, logger });
   const softphones = stack.use(
-    new SoftphoneDoors({
+    new SoftphoneSocketGateway({
       db,
       events: platform.events,
       logger,
@@ -112,7 +112,7 @@ export function createCalls(
       { name: 'reports of the SIP server', everyMs: 1_000, run: (stopping) => reports.take(stopping) },
       { name: 'calls of softphones without a process', everyMs: 15_000, run: () => lost.sweep() },
       { name: 'calls of softphones without a session', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
-      { name: 'calls of workspaces that left', everyMs: 1_000, run: () => farewells.take() },
+      { name: 'calls of workspaces that left', everyMs: 1_000, run: () => teardowns.take() },
       { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),

@@ -12,10 +12,17 @@ import { createChannelConversations } from './channels/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
 import { createChatEvents } from './events/index.ts';
 import type { ChatEvents } from './events/index.ts';
-import { ChatFiles, chatFileRoutes, FileBlobs, FileJudge, foldFileRoom, IncomingFiles } from './files/index.ts';
+import { ChatFiles, chatFileRoutes, FileBlobs, FileScanner, foldFileUsage, IncomingFiles } from './files/index.ts';
 import { HandOver } from './hand-over/index.ts';
 import { foldDoneCounts, Inbox, inboxRoutes } from './inbox/index.ts';
-import { AgentDoors, LiveChat, liveRoutes, liveSockets, VisitorDoors, VisitorMarks } from './live/index.ts';
+import {
+  AgentSocketGateway,
+  LiveChat,
+  liveRoutes,
+  liveSockets,
+  VisitorSocketGateway,
+  VisitorMarks,
+} from './live/index.ts';
 import { chatPages } from './page/index.ts';
 import { Erasure, peopleRoutes, removeAgedConversations, Visitors } from './people/index.ts';
 import { MemberPictures, memberPictureRoutes } from './pictures/index.ts';
@@ -104,7 +111,7 @@ export function createChat(
     handOver,
   });
   const fileBlobs = new FileBlobs({ db, blobs });
-  const judge = stack.use(new FileJudge());
+  const judge = stack.use(new FileScanner());
   const incoming = new IncomingFiles();
   const files = new ChatFiles({ db, blobs, fileBlobs, judge, maxWorkspaceBytes });
   const pictures = new MemberPictures({ db, blobs, fileBlobs, judge });
@@ -112,8 +119,8 @@ export function createChat(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
   const live = stack.use(new LiveChat({ db, events: hubEvents, changes, presences, logger }));
-  const visitorDoors = new VisitorDoors(live, changes, new VisitorMarks(db, changes));
-  const agentDoors = new AgentDoors(live, changes, presences);
+  const visitorGateway = new VisitorSocketGateway(live, changes, new VisitorMarks(db, changes));
+  const agentGateway = new AgentSocketGateway(live, changes, presences);
   const settings = new ChatSettingsService(db);
   const conversations = new Conversations({ db, cursors, conversationWriter, messageWriter, assignment });
   const inbox = new Inbox({
@@ -150,10 +157,10 @@ export function createChat(
       ...chatFileRoutes({ files, incoming, rateLimiter }),
       ...memberPictureRoutes({ pictures, incoming, rateLimiter }),
       ...agentRoutes(presences),
-      ...liveRoutes(visitorDoors, agentDoors),
+      ...liveRoutes(visitorGateway, agentGateway),
     ],
     skills: chatSkills({ db, conversationWriter, messageWriter }),
-    sockets: liveSockets(visitorDoors, agentDoors),
+    sockets: liveSockets(visitorGateway, agentGateway),
     tasks: [
       ...upkeep.tasks,
       { name: 'erased visitors', everyMs: 60_000, run: (stopping) => erasure.sweep(stopping) },
@@ -163,7 +170,7 @@ export function createChat(
         run: (stopping) => removeAgedConversations({ db, changes, erasers }, stopping),
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
-      { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileRoom(db, stopping) },
+      { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileUsage(db, stopping) },
       { name: 'counts of conversations', everyMs: 60_000, run: (stopping) => foldDoneCounts(db, stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
     ],

@@ -1,4 +1,4 @@
-export { ArtifactRoom, ArtifactUploads } from './artifacts/index.ts';
+export { ArtifactQuota, ArtifactUploads } from './artifacts/index.ts';
 export { NodeCommands, Reachability } from './commands/index.ts';
 export { nodePort } from './engine-port.ts';
 export { createNodes } from './product.ts';

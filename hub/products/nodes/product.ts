@@ -5,7 +5,7 @@ import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
-import { ArtifactRoom, ArtifactUploads, Artifacts, foldArtifactRoom, removeOrphanBlobs } from './artifacts/index.ts';
+import { ArtifactQuota, ArtifactUploads, Artifacts, foldArtifactUsage, removeOrphanBlobs } from './artifacts/index.ts';
 import { NodeCommands } from './commands/index.ts';
 import { DevicePolls, NodeChannels } from './connections/index.ts';
 import { DeviceSecrets, Devices, NodeHistory } from './devices/index.ts';
@@ -48,7 +48,7 @@ export function createNodes(
   const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const deviceSecrets = new DeviceSecrets(db);
   const polls = new DevicePolls({ events, commands, secrets: deviceSecrets });
-  const room = new ArtifactRoom(settings.artifacts.maxWorkspaceBytes);
+  const room = new ArtifactQuota(settings.artifacts.maxWorkspaceBytes);
   const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
   const results = new CommandResults({ db, blobs, room, commands, dispatch, resumption });
   const uploads = new ArtifactUploads({ db, blobs, room });
@@ -78,7 +78,7 @@ export function createNodes(
       { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },
       { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
-      { name: 'room of artefacts', everyMs: 60_000, run: (stopping) => foldArtifactRoom(db, stopping) },
+      { name: 'room of artefacts', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
       {
         name: 'bytes without an artefact',

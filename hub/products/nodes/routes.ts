@@ -5,12 +5,12 @@ import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
 import { actorOf } from '../../platform/http/auth/principal.ts';
 import { readerStallMs } from '../../platform/http/live/event-stream.ts';
-import { implementWait } from '../../platform/http/live/waits.ts';
-import type { WaitingRequest } from '../../platform/http/live/waits.ts';
+import { implementLongPoll } from '../../platform/http/live/long-polls.ts';
+import type { WaitingRequest } from '../../platform/http/live/long-polls.ts';
 import { mediaType, readPieces } from '../../platform/http/routing/body.ts';
 import { implement } from '../../platform/http/routing/implement.ts';
 import type { RawExchange } from '../../platform/http/routing/implement.ts';
-import type { ArtifactContent, ArtifactRoom, ArtifactUploads, Artifacts } from './artifacts/index.ts';
+import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts } from './artifacts/index.ts';
 import type { HandOut, WaitingPoll } from './commands/index.ts';
 import type { DevicePolls } from './connections/index.ts';
 import type { Devices, NodeHistory } from './devices/index.ts';
@@ -25,7 +25,7 @@ export interface NodeServices {
   history: NodeHistory;
   results: CommandResults;
   uploads: ArtifactUploads;
-  room: ArtifactRoom;
+  room: ArtifactQuota;
   partials: PartialBlobs;
 }
 
@@ -104,7 +104,7 @@ export const pollRoute = (polls: DevicePolls) => {
     },
     failed: ({ to }: WaitingPoll<WaitingRequest>, error: unknown) => to.fail(error),
   };
-  return implementWait<typeof nodesResource.pollAutomationNodeCommands, WaitingPoll<WaitingRequest>>({
+  return implementLongPoll<typeof nodesResource.pollAutomationNodeCommands, WaitingPoll<WaitingRequest>>({
     operation: nodesResource.pollAutomationNodeCommands,
     begin: ({ principal, isConfirmed, query }, request) =>
       polls.begin(principal, query, { secretHash: principal.secretHash, isConfirmed, quiet: null }, ends, request),

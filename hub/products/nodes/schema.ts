@@ -177,7 +177,7 @@ export const artifacts = pgTable(
  * What the artefacts of each workspace take up, those on their way included: the sum of its rows. Triggers on both tables add a row for each
  * change, in its transaction, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
  */
-export const artifactRoom = pgTable(
+export const artifactUsage = pgTable(
   'artifact_room',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),

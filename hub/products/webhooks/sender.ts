@@ -5,7 +5,7 @@ import { throughOutages } from '../../platform/db/outage.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
 import type { Events } from '../../platform/events/events.ts';
 import { newId } from '../../platform/ids.ts';
-import { logRecovery } from '../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { recordAudit } from '../core/audit/index.ts';

@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import { logRecovery } from '../log-repeats.ts';
+import { logRecovery } from '../log-throttle.ts';
 import type { Logger } from '../logger.ts';
 import type { TraceContext } from './trace-context.ts';
 
@@ -46,7 +46,7 @@ const maxWaiting = 8_192;
 const batchSize = 512;
 const batchDelayMs = 1_000;
 /** How long a stop of the hub waits for the last spans, in milliseconds. */
-const farewellMs = 2_000;
+const shutdownFlushMs = 2_000;
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL };
 
@@ -95,7 +95,7 @@ export function createTracing(settings: TracingSettings, logger: Logger): Tracin
     },
     async [Symbol.asyncDispose]() {
       const late = Promise.withResolvers<void>();
-      const timer = setTimeout(late.resolve, farewellMs);
+      const timer = setTimeout(late.resolve, shutdownFlushMs);
       await Promise.race([provider.shutdown().catch(() => undefined), late.promise]);
       clearTimeout(timer);
     },

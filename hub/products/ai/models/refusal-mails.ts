@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { mailAdmins } from '../../core/identity/index.ts';
 

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { chatTopicFamily } from '../../chat/changes/index.ts';
 import type { ChatChange } from '../../chat/changes/index.ts';

@@ -1,2 +1,2 @@
-export { FairPlaces } from './fair-places.ts';
+export { FairSemaphore } from './fair-semaphore.ts';
 export { AiRuns } from './service.ts';

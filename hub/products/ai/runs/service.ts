@@ -10,14 +10,14 @@ import type { Conclude } from '../../../platform/http/routing/idempotency.ts';
 import { newId } from '../../../platform/ids.ts';
 import { ModelsFailed } from '../models/index.ts';
 import type { Answering } from '../prompt/index.ts';
-import type { FairPlaces } from './fair-places.ts';
+import type { FairSemaphore } from './fair-semaphore.ts';
 import { assertKeyHolds, insertRun, listRuns, readRun } from './store.ts';
 
 export interface AiRunsDependencies {
   db: Database;
   cursors: Cursors;
   answering: Answering;
-  places: FairPlaces;
+  places: FairSemaphore;
 }
 
 /** Whose request it is, and how long it lasts. */

@@ -4,7 +4,7 @@ import type { speakBody } from '../../../../shared/contract/ai/speak.ts';
 import type { PrincipalOf } from '../../../platform/http/auth/principal.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import type { FairPlaces } from '../runs/index.ts';
+import type { FairSemaphore } from '../runs/index.ts';
 import { assertMaySpeak } from './speaking.ts';
 import type { Speaking } from './speaking.ts';
 
@@ -15,7 +15,7 @@ interface SpeakRequest {
 }
 
 /** Answers to what was said on the phone. */
-export function speakRoutes(speaking: Speaking, places: FairPlaces) {
+export function speakRoutes(speaking: Speaking, places: FairSemaphore) {
   const speak = async ({ principal, body, signal }: SpeakRequest) => {
     const { tenantId } = principal;
     assertMaySpeak(principal);

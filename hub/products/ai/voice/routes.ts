@@ -8,7 +8,7 @@ import { assertMaySpeak } from '../speak/index.ts';
 import { UnreadableSound, readSound } from '../speech/index.ts';
 import type { Speech } from '../speech/index.ts';
 import type { VoiceAnswers } from './voice-answers.ts';
-import type { VoiceDoors } from './voice-doors.ts';
+import type { VoiceSocketGateway } from './voice-socket-gateway.ts';
 
 /** Voice requests of one member, or one API key, in a minute. */
 const requestsPerMinute = 60;
@@ -29,7 +29,7 @@ export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
     },
   });
 
-export const voiceSocketRoutes = (doors: VoiceDoors) => [
+export const voiceSocketRoutes = (doors: VoiceSocketGateway) => [
   implementSocket(voiceSockets.connectVoice, (opened) => doors.open(opened)),
 ];
 

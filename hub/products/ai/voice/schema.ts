@@ -3,7 +3,7 @@ import { createdAt, instant, policies, tenantId } from '../../../platform/db/ten
 import { users } from '../../core/identity/schema.ts';
 
 /** Live voice connections: a person has so many places, and each is held by one connection, whose process says from time to time that it lives. */
-export const voiceSeats = pgTable(
+export const voiceSessionLimit = pgTable(
   'voice_seats',
   {
     id: uuid('id').primaryKey(),

@@ -1,5 +1,5 @@
 import { toSpokenText } from '../../../../shared/spoken-text.ts';
-import type { FairPlaces } from '../runs/index.ts';
+import type { FairSemaphore } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';
 import { Resampler } from '../speech/index.ts';
 import type { Speech, SpeechBindings, TextToSpeech } from '../speech/index.ts';
@@ -27,7 +27,7 @@ interface Dependencies extends Pick<Bindings, 'models'> {
   /** The ears and the voice for a workspace. */
   speechOf: (tenantId: string) => SpeechBindings;
   speaking: Speaking;
-  places: FairPlaces;
+  places: FairSemaphore;
 }
 
 const nothing: VoiceAnswer = { text: '', pcm: new Uint8Array() };

@@ -4,7 +4,7 @@ import { toSpokenText } from '../../../../shared/spoken-text.ts';
 import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
-import type { FairPlaces } from '../runs/index.ts';
+import type { FairSemaphore } from '../runs/index.ts';
 import type { Speaking } from '../speak/index.ts';
 import type { Speech, TextToSpeech } from '../speech/index.ts';
 import { requireBindings } from './bindings.ts';
@@ -32,7 +32,7 @@ export interface PendingTurn {
 
 export interface TurnDependencies extends Bindings {
   speaking: Pick<Speaking, 'answerAloud'>;
-  places: FairPlaces;
+  places: FairSemaphore;
   clock: Clock;
 }
 

@@ -6,7 +6,7 @@ import type { PromisedJob } from '../../../engine/index.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, isNotNull, isNull, lt, lte, sql } from '../../../platform/db/orm.ts';
 import { MailError } from '../../../platform/mail/mail.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { withPlainHosts } from '../../../platform/plain-hosts.ts';
 import { recordAudit } from '../../core/audit/index.ts';

@@ -6,7 +6,7 @@ import type { EndedRun, PromisedJob, RunCaller } from '../../../engine/index.ts'
 import type { Transaction } from '../../../platform/db/database.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
-import type { QueueRoom } from './queue-room.ts';
+import type { QueueCapacity } from './queue-capacity.ts';
 
 /** How runs that have ended are run again. */
 export interface AgainPlan {
@@ -51,7 +51,7 @@ export const asReplay = (fromStep: number): AgainPlan => ({
  */
 export async function runAgain(
   tx: Transaction,
-  room: QueueRoom,
+  room: QueueCapacity,
   tenantId: string,
   runIds: readonly string[],
   caller: RunCaller,

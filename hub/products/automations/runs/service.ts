@@ -20,7 +20,7 @@ import { chooseRuns, refused } from './bulk.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentSummary } from './present.ts';
-import { QueueRoom } from './queue-room.ts';
+import { QueueCapacity } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
 import { listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
@@ -58,13 +58,13 @@ type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 /** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
 export class Runs {
   readonly #deps: RunsDependencies;
-  readonly #room: QueueRoom;
+  readonly #room: QueueCapacity;
   readonly reader: RunReader;
 
   constructor(dependencies: RunsDependencies) {
     this.#deps = dependencies;
     this.reader = new RunReader(dependencies);
-    this.#room = new QueueRoom(dependencies.maxQueued);
+    this.#room = new QueueCapacity(dependencies.maxQueued);
   }
 
   /** Hands jobs that a transaction promised to the queue, after its commit. */

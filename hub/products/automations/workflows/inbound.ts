@@ -9,7 +9,6 @@ import { runs } from '../../../engine/schema.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, eq, lte, sql } from '../../../platform/db/orm.ts';
 import type { Runs } from '../runs/index.ts';
-import type { KnownStarts } from './known-starts.ts';
 import { hookKeys } from './schema.ts';
 import { startRun } from './start.ts';
 import type { StartRequest } from './start.ts';
@@ -18,6 +17,7 @@ import type { StepValidator } from './startable.ts';
 import { findByWebhookToken, findStartable } from './store.ts';
 import type { DefinedStart } from './store.ts';
 import { listWebhookWorkflows, maxHookWorkflows } from './triggered.ts';
+import type { WorkflowStartCache } from './workflow-start-cache.ts';
 
 export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
@@ -182,7 +182,7 @@ const workflowRefusals: readonly string[] = [
 
 /** Starts the workflows that an inbound hook opens, all of them or none; of several, a test workflow that refuses a live call is left out. */
 export async function startInbound(
-  deps: { db: Database; runs: Runs; validateSteps: StepValidator; known: KnownStarts },
+  deps: { db: Database; runs: Runs; validateSteps: StepValidator; known: WorkflowStartCache },
   caller: HookCaller,
   body: InboundBody,
   { depth, runId: callingRunId }: HookOrigin,

@@ -28,7 +28,6 @@ import type { DerivedWorkflow } from './derived.ts';
 import { startByEvent } from './events.ts';
 import { startInbound, tokenMismatch } from './inbound.ts';
 import type { HookCaller, HookOrigin, InboundBody, Started } from './inbound.ts';
-import { KnownStarts } from './known-starts.ts';
 import { payloadOf, startWorkflow } from './start.ts';
 import type { StartedRun, StartRequest } from './start.ts';
 import { webhookTokenHash } from './startable.ts';
@@ -44,6 +43,7 @@ import {
 import { listChannelWorkflows } from './triggered.ts';
 import { readVersion, readVersions } from './versions.ts';
 import type { VersionsQuery } from './versions.ts';
+import { WorkflowStartCache } from './workflow-start-cache.ts';
 
 export interface WorkflowsDependencies {
   db: Database;
@@ -72,11 +72,11 @@ type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
 /** Workflows and their versions, and the ways to start one. */
 export class Workflows {
   readonly #deps: WorkflowsDependencies;
-  readonly #known: KnownStarts;
+  readonly #known: WorkflowStartCache;
 
   constructor(dependencies: WorkflowsDependencies) {
     this.#deps = dependencies;
-    this.#known = new KnownStarts(dependencies);
+    this.#known = new WorkflowStartCache(dependencies);
   }
 
   list(tenantId: string, query: ListQuery, reader: WorkflowReader) {

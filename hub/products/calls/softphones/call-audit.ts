@@ -1,5 +1,5 @@
 /** A call that was refused, or that somebody in distress made. */
-export interface JudgedCall {
+export interface CallDecision {
   action: 'sip_call.refused' | 'sip_call.emergency';
   dialled: string;
   reason: string;
@@ -7,7 +7,7 @@ export interface JudgedCall {
 }
 
 export interface CallAuditEntry {
-  action: JudgedCall['action'];
+  action: CallDecision['action'];
   details: { dialled: string; reason: string } | { reason: string; more: number };
 }
 
@@ -26,13 +26,13 @@ const shown = (dialled: string): string =>
 export class CallAudit implements Disposable {
   readonly #write: (entry: CallAuditEntry) => void;
   /** By whether somebody was in distress: of that nothing is left out for what else is refused. */
-  readonly #minutes = new Map<boolean, { count: number; timer: NodeJS.Timeout; action: JudgedCall['action'] }>();
+  readonly #minutes = new Map<boolean, { count: number; timer: NodeJS.Timeout; action: CallDecision['action'] }>();
 
   constructor(write: (entry: CallAuditEntry) => void) {
     this.#write = write;
   }
 
-  add({ action, dialled, reason, isEmergency }: JudgedCall): void {
+  add({ action, dialled, reason, isEmergency }: CallDecision): void {
     const minute = this.#minutes.get(isEmergency) ?? {
       count: 0,
       action,

@@ -1,5 +1,5 @@
 import type { SipDialog, SipServer } from '../sip/index.ts';
-import type { CallsOfLine } from './calls-of-line.ts';
+import type { SessionCalls } from './session-calls.ts';
 
 /** After what time the SIP server is asked again whether a call lasts. */
 const askAgainMs = 15_000;
@@ -7,12 +7,12 @@ const askAgainMs = 15_000;
 /** Calls at which a softphone hung up, and was told something else than that they are over: the SIP server says when they are. */
 export class HungUpCalls implements Disposable {
   readonly #server: Pick<SipServer, 'knows'>;
-  readonly #calls: CallsOfLine;
+  readonly #calls: SessionCalls;
   /** By Call-ID; null while the server is asked. */
   readonly #waiting = new Map<string, NodeJS.Timeout | null>();
   #isOver = false;
 
-  constructor(server: Pick<SipServer, 'knows'>, calls: CallsOfLine) {
+  constructor(server: Pick<SipServer, 'knows'>, calls: SessionCalls) {
     this.#server = server;
     this.#calls = calls;
   }

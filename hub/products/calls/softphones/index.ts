@@ -1,8 +1,8 @@
-export { Farewells } from './farewells.ts';
+export { PendingTeardowns } from './pending-teardowns.ts';
 export { examineSipServer } from './examine-sip-server.ts';
-export { HeldCalls } from './held-calls.ts';
+export { CallLeases } from './call-leases.ts';
 export type { DialCaps } from './call-store.ts';
 export { LostCalls } from './lost-calls.ts';
 export { SipReports } from './sip-reports.ts';
-export { SoftphoneDoors } from './softphone-doors.ts';
-export type { SoftphoneRules } from './softphone-doors.ts';
+export { SoftphoneSocketGateway } from './softphone-socket-gateway.ts';
+export type { SoftphoneRules } from './softphone-socket-gateway.ts';

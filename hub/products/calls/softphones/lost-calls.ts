@@ -4,8 +4,8 @@ import { admitSession } from '../../../platform/http/auth/auth.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { closeLostCall } from '../records/index.ts';
 import type { SipDialog, SipServer } from '../sip/index.ts';
+import { asksAtOnce } from './call-leases.ts';
 import { deleteCall, readCallsAfter, readLost, renewCalls, sweepCalls } from './call-store.ts';
-import { asksAtOnce } from './held-calls.ts';
 
 export interface LostCallsOptions {
   db: Database;

@@ -1,7 +1,7 @@
 import { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
 import { implementSocket } from '../../../platform/http/live/sockets.ts';
-import type { SoftphoneDoors } from './softphone-doors.ts';
+import type { SoftphoneSocketGateway } from './softphone-socket-gateway.ts';
 
-export const softphoneRoutes = (doors: SoftphoneDoors) => [
+export const softphoneRoutes = (doors: SoftphoneSocketGateway) => [
   implementSocket(sipSockets.connectSoftphone, (opened) => doors.open(opened)),
 ];

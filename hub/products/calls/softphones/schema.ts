@@ -61,7 +61,7 @@ export const sipReports = pgTable(
  * Workspaces that left hosted SIP, or are gone, while the SIP server may have calls of theirs; a trigger of `hosted_sip` writes them. They refer to no
  * workspace, since theirs may be removed before its calls are ended.
  */
-export const sipFarewells = pgTable(
+export const sipTeardowns = pgTable(
   'sip_farewells',
   {
     tenantId: uuid('tenant_id').primaryKey(),

@@ -1,9 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Events } from '../../../platform/events/events.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import { claimTrunks, releaseLeases, renewLeases } from './store.ts';
-import { TrunkLine } from './trunk-line.ts';
-import type { TrunkLineDependencies } from './trunk-line.ts';
+import { TrunkRegistration } from './trunk-registration.ts';
+import type { TrunkRegistrationDependencies } from './trunk-registration.ts';
 
 /** Topic under which every process that registers is told that a trunk changed. */
 export const trunksTopic = 'sip-trunks';
@@ -11,7 +11,7 @@ export const trunksTopic = 'sip-trunks';
 /** Has every process that registers look at what changed of trunks, and was committed. */
 export const wakeTrunks = (events: Events): void => void events.publish(trunksTopic, {});
 
-export interface TrunkKeeperDependencies extends TrunkLineDependencies {
+export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
   events: Events;
 }
 
@@ -36,7 +36,7 @@ const stopTimeoutMs = 2_000;
 export class TrunkKeeper implements AsyncDisposable {
   readonly #deps: TrunkKeeperDependencies;
   readonly #leaseMs: number;
-  readonly #lines = new Map<string, TrunkLine>();
+  readonly #lines = new Map<string, TrunkRegistration>();
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
   /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
@@ -115,7 +115,7 @@ export class TrunkKeeper implements AsyncDisposable {
       for (const [index, trunk] of claimed.entries()) {
         const before = this.#lines.get(trunk.id);
         if (before !== undefined) this.#end(before);
-        const line = new TrunkLine(this.#deps, trunk, index * spreadMs);
+        const line = new TrunkRegistration(this.#deps, trunk, index * spreadMs);
         this.#lines.set(trunk.id, line);
         void line.ended
           .catch((error: unknown) =>
@@ -131,7 +131,7 @@ export class TrunkKeeper implements AsyncDisposable {
     }
   }
 
-  #end(line: TrunkLine): void {
+  #end(line: TrunkRegistration): void {
     line.end();
     if (this.#lines.get(line.trunk.id) === line) this.#lines.delete(line.trunk.id);
   }

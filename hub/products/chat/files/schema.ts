@@ -64,7 +64,7 @@ export const chatUnusedBlobs = pgTable(
  * What the files of each workspace take up: the sum of its rows. A trigger adds a row for each change, in its transaction, also where files go
  * with something else, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
  */
-export const chatFileRoom = pgTable(
+export const chatFileUsage = pgTable(
   'chat_file_room',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),

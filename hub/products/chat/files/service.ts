@@ -8,7 +8,7 @@ import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { FileBlobs } from './file-blobs.ts';
 import { plainName } from './file-name.ts';
-import type { FileJudge } from './judge.ts';
+import type { FileScanner } from './file-scanner.ts';
 
 /** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
 const maxLoose = 50;
@@ -22,7 +22,7 @@ export interface ChatFilesDependencies {
   db: Database;
   blobs: Blobs;
   fileBlobs: FileBlobs;
-  judge: FileJudge;
+  judge: FileScanner;
   /** What the files of one workspace may take, in bytes. */
   maxWorkspaceBytes: number;
 }

@@ -1,5 +1,5 @@
-export { AgentDoors } from './agent-doors.ts';
+export { AgentSocketGateway } from './agent-socket-gateway.ts';
 export { LiveChat } from './live-chat.ts';
 export { liveRoutes, liveSockets } from './routes.ts';
-export { VisitorDoors } from './visitor-doors.ts';
+export { VisitorSocketGateway } from './visitor-socket-gateway.ts';
 export { VisitorMarks } from './visitor-marks.ts';

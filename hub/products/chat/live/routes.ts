@@ -1,16 +1,16 @@
 import { chatSockets, chatStreams } from '../../../../shared/contract/chat/live.ts';
 import { implementSocket } from '../../../platform/http/live/sockets.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import type { AgentDoors } from './agent-doors.ts';
-import type { VisitorDoors } from './visitor-doors.ts';
+import type { AgentSocketGateway } from './agent-socket-gateway.ts';
+import type { VisitorSocketGateway } from './visitor-socket-gateway.ts';
 
-export const liveRoutes = (visitors: VisitorDoors, agents: AgentDoors) =>
+export const liveRoutes = (visitors: VisitorSocketGateway, agents: AgentSocketGateway) =>
   implement(chatStreams, {
     streamVisitorEvents: (request) => visitors.openStream(request),
     streamInboxEvents: (request) => agents.openStream(request),
   });
 
-export const liveSockets = (visitors: VisitorDoors, agents: AgentDoors) => [
+export const liveSockets = (visitors: VisitorSocketGateway, agents: AgentSocketGateway) => [
   implementSocket(chatSockets.connectVisitor, (opened) => visitors.openSocket(opened)),
   implementSocket(chatSockets.connectAgent, (opened) => agents.openSocket(opened)),
 ];

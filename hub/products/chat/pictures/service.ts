@@ -8,14 +8,14 @@ import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { reasonOfUnsupported } from '../files/index.ts';
-import type { FileBlobs, FileJudge } from '../files/index.ts';
+import type { FileBlobs, FileScanner } from '../files/index.ts';
 import { pictureSize } from './picture-size.ts';
 
 export interface MemberPicturesDependencies {
   db: Database;
   blobs: Blobs;
   fileBlobs: FileBlobs;
-  judge: FileJudge;
+  judge: FileScanner;
 }
 
 /** Whose picture is changed, and by whom. */

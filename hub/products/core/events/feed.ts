@@ -58,7 +58,7 @@ export class WorkspaceFeed implements Disposable {
     this.#follower[Symbol.dispose]();
   }
 
-  /** Waits until it is told, or time, that there may be more, and reads that. */
+  /** LongPolls until it is told, or time, that there may be more, and reads that. */
   async #news(signal: AbortSignal): Promise<void> {
     this.#watching ??= this.#follower
       .next(this.#over.signal)

@@ -6,7 +6,7 @@ import { and, eq, gt, sql } from '../../../platform/db/orm.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import type { Mailer } from '../../../platform/mail/mail.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';

@@ -4,7 +4,7 @@ import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database } from '../../../platform/db/database.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import { ArtifactRoom, foldArtifactRoom } from './artifact-quota.ts';
+import { ArtifactQuota, foldArtifactUsage } from './artifact-quota.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -81,7 +81,7 @@ test('the room of each workspace is what its artefacts and uploads have, whateve
     });
     await expect(breaksOff).rejects.toThrow('broke off');
     await upload(tenantId, n);
-    if (n % 4 === 0) await foldArtifactRoom(db);
+    if (n % 4 === 0) await foldArtifactUsage(db);
     if (n % 5 === 0)
       await db.system((tx) =>
         tx.query(
@@ -95,7 +95,7 @@ test('the room of each workspace is what its artefacts and uploads have, whateve
   const counted = await countAll();
   expect(counted.filter(({ rows }) => rows > 0).map(({ id }) => id)).toEqual(tenants.toSorted());
   for (const { rows, room } of counted) expect(room).toBe(rows);
-  await foldArtifactRoom(db);
+  await foldArtifactUsage(db);
   expect(await countAll()).toEqual(counted);
   expect(await database.query('SELECT count(*)::int AS n, bool_and(folded) AS folded FROM artifact_room')).toEqual([
     { n: 3, folded: true },
@@ -114,7 +114,7 @@ test('what an upload asks of the room is read from a few rows, however many arte
       Array.from({ length: 3_000 }, () => 1),
     ),
   );
-  const room = new ArtifactRoom(3_000);
+  const room = new ArtifactQuota(3_000);
   await expect(db.workspace(tenantId, (tx) => room.assertFree(tx, tenantId, 1))).rejects.toMatchObject({
     code: 'storage_full',
   });

@@ -8,7 +8,7 @@ export const maxCommandBytes = 1024 * 1024 * 1024;
 const maxHeldBytes = 2 * 1024 * 1024 * 1024;
 
 /** The room that the artefacts of each workspace may take, those on their way included. */
-export class ArtifactRoom {
+export class ArtifactQuota {
   readonly #maxBytes: number;
   readonly #held = new Map<string, number>();
 
@@ -59,5 +59,5 @@ export class ArtifactRoom {
 }
 
 /** Folds what changed of the room of workspaces; part of the sweep. */
-export const foldArtifactRoom = (db: Database, stopping?: AbortSignal): Promise<void> =>
+export const foldArtifactUsage = (db: Database, stopping?: AbortSignal): Promise<void> =>
   foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sums: ['bytes'] }, stopping);

@@ -1,4 +1,4 @@
-export { ArtifactRoom, foldArtifactRoom, maxCommandBytes } from './artifact-quota.ts';
+export { ArtifactQuota, foldArtifactUsage, maxCommandBytes } from './artifact-quota.ts';
 export { Artifacts } from './artifacts.ts';
 export type { ArtifactContent } from './artifacts.ts';
 export { removeOrphanBlobs } from './orphan-blobs.ts';

@@ -8,7 +8,7 @@ import type { TestDatabase } from '../../../../test/fixtures/postgres.ts';
 import { createFileBlobs } from '../../../platform/blobs/blobs.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import { ArtifactRoom } from './artifact-quota.ts';
+import { ArtifactQuota } from './artifact-quota.ts';
 import { ArtifactUploads } from './uploads.ts';
 
 let database: TestDatabase;
@@ -48,7 +48,7 @@ test('an upload is said to be whole only once its bytes are on the disk', async 
   const seen: unknown[] = [];
   const { sync } = blobs.partials;
   const partials = { ...blobs.partials, sync: async (id: string) => void seen.push(await sync(id), await verified()) };
-  const uploads = new ArtifactUploads({ db, blobs: { ...blobs, partials }, room: new ArtifactRoom(1_000) });
+  const uploads = new ArtifactUploads({ db, blobs: { ...blobs, partials }, room: new ArtifactQuota(1_000) });
   const content = Buffer.from('all of it');
   async function* body() {
     yield content;

@@ -12,14 +12,14 @@ import { readDeviceCommand } from '../commands/index.ts';
 import { artifactUploads } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 import { maxCommandBytes } from './artifact-quota.ts';
-import type { ArtifactRoom } from './artifact-quota.ts';
+import type { ArtifactQuota } from './artifact-quota.ts';
 import { findUpload, markVerified, touchSame, touchUpload } from './upload-rows.ts';
 import type { ReservedUpload } from './upload-rows.ts';
 
 export interface ArtifactUploadsDependencies {
   db: Database;
   blobs: Blobs;
-  room: ArtifactRoom;
+  room: ArtifactQuota;
   /** How often it is asked whether bytes under way are wanted still, in milliseconds. */
   lookEveryMs?: number;
 }

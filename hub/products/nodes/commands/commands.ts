@@ -17,7 +17,7 @@ import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } fro
 import type { HandOut, HandOutRequest, Lease } from './lease-commands.ts';
 import { leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
 import { isReachable } from './reachability.ts';
-import { ParkedPolls } from './waiting-polls.ts';
+import { WaitingPolls } from './waiting-polls.ts';
 
 export type { HandOut };
 
@@ -59,7 +59,7 @@ export interface NodeCommandsDependencies {
 export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
   /** The polls that wait here. */
-  readonly parked = new ParkedPolls();
+  readonly parked = new WaitingPolls();
   /** Commands that ended here lately: their runs are most likely woken here. What is ended in time stays so. */
   readonly #ended = new LRUCache<string, CommandOutcome>({
     max: 1_000,

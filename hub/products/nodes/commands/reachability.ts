@@ -1,5 +1,5 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { devicesReturnSeconds, leaseSeconds } from './lease.ts';
 

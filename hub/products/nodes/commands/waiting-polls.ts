@@ -22,7 +22,7 @@ export interface PollMover {
 const none: readonly WaitingPoll[] = [];
 
 /** The polls of devices at this process, so that a command can be leased as it is written, and handed over without a look at the database. */
-export class ParkedPolls {
+export class WaitingPolls {
   /** The oldest first; lists are replaced and not changed, so that whoever goes through one may end its polls. */
   readonly #byNode = new Map<string, WaitingPoll[]>();
   mover: PollMover | undefined;

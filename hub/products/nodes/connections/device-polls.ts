@@ -118,7 +118,7 @@ export class DevicePolls {
     return poll;
   }
 
-  /** Waits for the end of a poll; empty once `signal` aborts. */
+  /** LongPolls for the end of a poll; empty once `signal` aborts. */
   poll(
     device: DeviceIdentity,
     query: PollQuery,

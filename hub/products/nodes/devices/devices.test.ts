@@ -4,7 +4,7 @@ import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { LocalEvents } from '../../../platform/events/events.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import type { HandOut, NodeCommands } from '../commands/index.ts';
-import { ParkedPolls } from '../commands/waiting-polls.ts';
+import { WaitingPolls } from '../commands/waiting-polls.ts';
 import { DevicePolls } from '../connections/device-polls.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
 
@@ -14,7 +14,7 @@ const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
 let local: LocalEvents;
 let looks: string[];
 let polls: DevicePolls;
-let parked: ParkedPolls;
+let parked: WaitingPolls;
 let events: Events;
 let commands: NodeCommands;
 beforeEach(() => {
@@ -29,7 +29,7 @@ beforeEach(() => {
     onReconnect: (listener) => local.onReconnect(listener),
     [Symbol.asyncDispose]: async () => undefined,
   };
-  parked = new ParkedPolls();
+  parked = new WaitingPolls();
   commands = {
     handOut: async ({ nodeId }: { nodeId: string }) => {
       looks.push(nodeId);

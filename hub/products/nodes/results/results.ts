@@ -18,7 +18,7 @@ import { isDatabaseUnavailable } from '../../../platform/db/database.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { commitDurably } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ArtifactRoom } from '../artifacts/index.ts';
+import type { ArtifactQuota } from '../artifacts/index.ts';
 import { findVerified, forgetUpload, releaseUploads } from '../artifacts/index.ts';
 import { endLocked, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
 import type { LockedCommand, NodeCommandRow, NodeCommands } from '../commands/index.ts';
@@ -48,7 +48,7 @@ interface IncomingArtifact {
 export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
-  room: ArtifactRoom;
+  room: ArtifactQuota;
   commands: Pick<NodeCommands, 'remember'>;
   dispatch: (jobs: PromisedJob[]) => void;
   /** Prepares for a run of a workspace to go on. */

@@ -14,15 +14,15 @@ import { sipModeTopic } from '../sip-mode/index.ts';
 import type { SipServer } from '../sip/index.ts';
 import { CallAudit } from './call-audit.ts';
 import type { CallAuditEntry } from './call-audit.ts';
+import type { CallLeases } from './call-leases.ts';
 import { decideDial } from './dial-policy.ts';
 import type { DialRules } from './dial-policy.ts';
-import type { HeldCalls } from './held-calls.ts';
-import { SoftphoneLine } from './softphone-line.ts';
+import { SoftphoneSession } from './softphone-session.ts';
 
 /** Where softphones may call, at whatever server. */
 export type SoftphoneRules = Omit<DialRules, 'domain'>;
 
-export interface SoftphoneDoorsOptions {
+export interface SoftphoneSocketGatewayOptions {
   db: Database;
   events: Events;
   logger: Logger;
@@ -31,7 +31,7 @@ export interface SoftphoneDoorsOptions {
   /** Null where the operator has none. */
   server: SipServer | null;
   rules: SoftphoneRules;
-  calls: Pick<HeldCalls, 'begin' | 'hold' | 'takeUp'>;
+  calls: Pick<CallLeases, 'begin' | 'hold' | 'takeUp'>;
   now: () => number;
 }
 
@@ -41,13 +41,13 @@ class SipServerAway extends Error {}
 type Opened = OpenedSocket<typeof sipSockets.connectSoftphone>;
 
 /** The way in for softphones of people who are signed in, to the operator's SIP server. */
-export class SoftphoneDoors implements Disposable {
-  readonly #options: SoftphoneDoorsOptions;
-  readonly #open = new Map<SoftphoneLine, string>();
+export class SoftphoneSocketGateway implements Disposable {
+  readonly #options: SoftphoneSocketGatewayOptions;
+  readonly #open = new Map<SoftphoneSession, string>();
   readonly #subscriptions: Disposable[];
   #stopping: AbortSignal | undefined;
 
-  constructor(options: SoftphoneDoorsOptions) {
+  constructor(options: SoftphoneSocketGatewayOptions) {
     this.#options = options;
     this.#subscriptions = [
       options.events.subscribe(sipModeTopic, ({ tenantId }) => void this.#recheck(String(tenantId))),
@@ -98,7 +98,7 @@ export class SoftphoneDoors implements Disposable {
         ),
     );
     socket.on('close', () => audit[Symbol.dispose]());
-    const line = new SoftphoneLine({
+    const line = new SoftphoneSession({
       browser: socket,
       upstream,
       server,
@@ -126,9 +126,9 @@ export class SoftphoneDoors implements Disposable {
   }
 
   async #takeUp(
-    line: SoftphoneLine,
+    line: SoftphoneSession,
     server: SipServer,
-    found: Awaited<ReturnType<HeldCalls['takeUp']>>,
+    found: Awaited<ReturnType<CallLeases['takeUp']>>,
     isOpen: () => boolean,
   ): Promise<void> {
     const sides = await Promise.all(found.map(({ dialog }) => server.sidesOf(dialog))).catch((cause: unknown) => {
@@ -142,7 +142,7 @@ export class SoftphoneDoors implements Disposable {
     }
   }
 
-  #hold(line: SoftphoneLine, socket: WebSocket, tenantId: string): void {
+  #hold(line: SoftphoneSession, socket: WebSocket, tenantId: string): void {
     this.#open.set(line, tenantId);
     socket.on('close', () => this.#open.delete(line));
   }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { headerOf, headersOf } from '../sip/index.ts';
 import type { SipDialog, SipMessage, SipRequest, SipResponse, SipSides } from '../sip/index.ts';
+import type { CallLease } from './call-leases.ts';
 import { callIdOf, isInDialog, methodOf, pairOf, tagOf } from './dialog-identifiers.ts';
-import type { HeldCall } from './held-calls.ts';
 import { addressOf } from './own-name.ts';
 import { RemoteSide } from './remote-side.ts';
 import { refuse } from './sip-frames.ts';
@@ -19,7 +19,7 @@ interface Call {
   /** What the softphone called, in the place of which its INVITE has the address that it went to. */
   asked: string | null;
   /** Where it is kept; null until it was answered, where it does not count. */
-  held: HeldCall | null;
+  held: CallLease | null;
   /** Who answers on the other side, by their tags. */
   remotes: Map<string, RemoteSide>;
   /** When it began. */
@@ -47,17 +47,17 @@ const maxRingMs = 240_000;
 export const answersInvite = (message: SipMessage): boolean => methodOf(message) === 'INVITE';
 
 /** The calls that a softphone has, as what goes by tells; bounded, whatever goes by. */
-export class CallsOfLine {
+export class SessionCalls {
   readonly #calls = new Map<string, Call>();
   /** The final status that each has got; 0 until then. */
   readonly #answerable = new Map<string, number>();
   /** Where the ACK of calls goes that the other side refused. */
   readonly #refused = new Map<string, Pick<Call, 'asked' | 'invite'>>();
-  readonly #hold: (dialog: SipDialog) => HeldCall;
+  readonly #hold: (dialog: SipDialog) => CallLease;
   readonly #now: () => number;
 
   /** @param hold keeps a call that was answered. */
-  constructor(hold: (dialog: SipDialog) => HeldCall, now: () => number) {
+  constructor(hold: (dialog: SipDialog) => CallLease, now: () => number) {
     this.#hold = hold;
     this.#now = now;
   }
@@ -130,7 +130,7 @@ export class CallsOfLine {
   }
 
   /** Goes on with a call that another softphone of the same person had. @param sides as the SIP server knows them. */
-  takeUp({ callId, fromTag, toTag }: SipDialog, held: HeldCall, sides: SipSides): void {
+  takeUp({ callId, fromTag, toTag }: SipDialog, held: CallLease, sides: SipSides): void {
     const remote = new RemoteSide(sides);
     const remotes = new Map([fromTag, toTag].map((tag) => [tag, remote]));
     this.#calls.set(callId, {
@@ -150,7 +150,7 @@ export class CallsOfLine {
    * Follows what is passed on. @param isOwn whether the softphone sent it. @param begun of an INVITE: what the softphone called, and where it is kept if
    * it counts.
    */
-  follow(message: SipMessage, isOwn: boolean, begun: { asked: string; held: HeldCall | null } | null = null): void {
+  follow(message: SipMessage, isOwn: boolean, begun: { asked: string; held: CallLease | null } | null = null): void {
     const callId = callIdOf(message);
     if (message.kind === 'response') {
       if (isOwn) this.#followAnswer(callId, message);

@@ -8,14 +8,14 @@ import { deleteCall, readAnswered, renewCalls, writeAnswered, writeDial } from '
 import type { CallOwner, DialCaps } from './call-store.ts';
 
 /** A call that is kept in the database until it ended, so that any process can end it. */
-export interface HeldCall {
+export interface CallLease {
   answered(dialog: SipDialog): void;
   ended(): void;
   /** Its softphone is gone; from now on the SIP server is asked whether it lasts. */
   left(): void;
 }
 
-export interface HeldCallsOptions {
+export interface CallLeasesOptions {
   db: Database;
   logger: Logger;
   caps: DialCaps;
@@ -41,8 +41,8 @@ interface Held {
 }
 
 /** The calls of softphones of this process: those to numbers from their INVITE, so many at once and so many minutes a day in UTC, all others once they are answered. */
-export class HeldCalls implements AsyncDisposable {
-  readonly #options: HeldCallsOptions;
+export class CallLeases implements AsyncDisposable {
+  readonly #options: CallLeasesOptions;
   readonly #held = new Map<string, Held>();
   readonly #timer: NodeJS.Timeout;
   /** Calls that ended, whose rows are there still. */
@@ -51,7 +51,7 @@ export class HeldCalls implements AsyncDisposable {
   #written = Promise.resolve();
   #isRenewing = false;
 
-  constructor(options: HeldCallsOptions) {
+  constructor(options: CallLeasesOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.renew(), options.renewMs ?? defaultRenewMs);
     this.#timer.unref();
@@ -61,7 +61,7 @@ export class HeldCalls implements AsyncDisposable {
   async begin(
     owner: CallOwner,
     asked: Omit<SipDialog, 'toTag'>,
-  ): Promise<HeldCall | 'calls_at_once' | 'minutes_a_day'> {
+  ): Promise<CallLease | 'calls_at_once' | 'minutes_a_day'> {
     const { db, caps } = this.#options;
     const id = newId();
     const refusal = await db.workspace(owner.tenantId, (tx) => writeDial(tx, id, owner, asked, caps));
@@ -71,7 +71,7 @@ export class HeldCalls implements AsyncDisposable {
   }
 
   /** Keeps a call that does not count, once it was answered. */
-  hold(owner: CallOwner, dialog: SipDialog): HeldCall {
+  hold(owner: CallOwner, dialog: SipDialog): CallLease {
     const id = newId();
     const answer = { dialog, at: performance.now(), isWritten: false };
     this.#held.set(id, { owner, isCounted: false, answer, isLeft: false });
@@ -80,7 +80,7 @@ export class HeldCalls implements AsyncDisposable {
   }
 
   /** Calls of a session that last, whatever softphone had them before. */
-  async takeUp(owner: CallOwner): Promise<{ dialog: SipDialog; call: HeldCall }[]> {
+  async takeUp(owner: CallOwner): Promise<{ dialog: SipDialog; call: CallLease }[]> {
     const found = await readAnswered(this.#options.db, owner);
     return found.map(({ id, isCounted, dialog }) => {
       const answer = { dialog, at: performance.now(), isWritten: true };
@@ -149,7 +149,7 @@ export class HeldCalls implements AsyncDisposable {
     });
   }
 
-  #handle(id: string): HeldCall {
+  #handle(id: string): CallLease {
     return {
       answered: (dialog) => {
         const held = this.#held.get(id);

@@ -34,7 +34,8 @@ export interface WaitRoute<Shape = Operation, Wait = unknown> {
 }
 
 /** Binds an operation to whoever has its requests wait. */
-export const implementWait = <Shape, Wait>(route: WaitRoute<Shape, Wait>): WaitRoute => route as unknown as WaitRoute;
+export const implementLongPoll = <Shape, Wait>(route: WaitRoute<Shape, Wait>): WaitRoute =>
+  route as unknown as WaitRoute;
 
 export interface WaitsOptions {
   serving: ServingOptions;
@@ -70,7 +71,7 @@ type WaitingResponse = ServerResponse & { [waitingOf]?: Waiting };
  * Serves plain requests of operations that wait, before they come to anything that would keep more of them. Whatever is unusual about one (another spelling,
  * a body, a trace) is left to the way that all operations go.
  */
-export class Waits {
+export class LongPolls {
   readonly options: WaitsOptions;
   readonly #routes: readonly KnownRoute[];
   readonly #open = new Set<Waiting>();
@@ -156,7 +157,7 @@ function forget(request: IncomingMessage): void {
 }
 
 class Waiting implements WaitingRequest {
-  readonly #owner: Waits;
+  readonly #owner: LongPolls;
   readonly #route: KnownRoute;
   readonly #response: ServerResponse;
   readonly #requestId: string;
@@ -166,7 +167,7 @@ class Waiting implements WaitingRequest {
   wait: unknown;
   isOver = false;
 
-  constructor(owner: Waits, route: KnownRoute, response: ServerResponse, requestId: string) {
+  constructor(owner: LongPolls, route: KnownRoute, response: ServerResponse, requestId: string) {
     this.#owner = owner;
     this.#route = route;
     this.#response = response;

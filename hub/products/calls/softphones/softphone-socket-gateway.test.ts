@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { AppError } from '../../../../shared/errors.ts';
 import { DatabaseOutage } from '../../../platform/db/errors.ts';
-import { SoftphoneDoors } from './softphone-doors.ts';
+import { SoftphoneSocketGateway } from './softphone-socket-gateway.ts';
 
 /** What a line uses of a WebSocket. */
 class Socket extends EventEmitter {
@@ -40,7 +40,7 @@ function connect(more: {
   const call = { answered() {}, ended: () => told.push('ended'), left: () => told.push('left') };
   const dialog = { callId: 'call', fromTag: 'a', toTag: 'b' };
   const nothing = { [Symbol.dispose]() {} };
-  const doors = new SoftphoneDoors({
+  const doors = new SoftphoneSocketGateway({
     db: {},
     events: { subscribe: () => nothing, onReconnect: () => nothing },
     logger: pino({ level: 'silent' }),

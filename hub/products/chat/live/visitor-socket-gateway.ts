@@ -22,7 +22,7 @@ interface Seat {
 }
 
 /** The ways in for visitors: sockets, and streams where those are blocked. */
-export class VisitorDoors {
+export class VisitorSocketGateway {
   readonly #live: LiveChat;
   readonly #changes: ChatChanges;
   readonly #marks: VisitorMarks;

@@ -15,7 +15,7 @@ const defaultRenewMs = 5_000;
 const leaseSeconds = 15;
 
 /** The places for voice connections, of which a person has few over all processes of a hub. */
-export class VoiceSeats implements Disposable {
+export class VoiceSessionLimit implements Disposable {
   readonly #options: VoiceSeatsOptions;
   /** Those of this process, and whom to tell when one is lost. */
   readonly #held = new Map<string, () => void>();

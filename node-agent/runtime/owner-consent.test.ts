@@ -19,7 +19,7 @@ import { DataFolder } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
 import type { HostPort } from './host-port.ts';
 import { changeSettings } from './owner-changes.ts';
-import { assertOwnerAllows } from './owner-word.ts';
+import { assertOwnerAllows } from './owner-consent.ts';
 import { commandLine, decideProgram, programOf, wordsOf } from './program-rules.ts';
 import { Prompts } from './prompts.ts';
 import { localSettings } from './settings.ts';

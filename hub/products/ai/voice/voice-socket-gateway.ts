@@ -7,25 +7,25 @@ import { openFvad } from './voice-activity.ts';
 import { VoiceConnection } from './voice-connection.ts';
 import { VoiceConversation } from './voice-conversation.ts';
 import type { ConversationOptions } from './voice-conversation.ts';
-import type { VoiceSeats } from './voice-seats.ts';
+import type { VoiceSessionLimit } from './voice-session-limit.ts';
 
-export interface VoiceDoorsOptions extends Pick<ConversationOptions, 'onTurn'> {
+export interface VoiceSocketGatewayOptions extends Pick<ConversationOptions, 'onTurn'> {
   turns: Omit<ConversationOptions['turns'], 'speech'>;
   /** The ears and the voice for a workspace. */
   speechOf: (tenantId: string) => ConversationOptions['turns']['speech'];
-  seats: VoiceSeats;
+  seats: VoiceSessionLimit;
   logger: Logger;
 }
 
 type Opened = OpenedSocket<typeof voiceSockets.connectVoice>;
 
 /** The way in for whoever speaks with the AI agent. */
-export class VoiceDoors {
-  readonly #options: VoiceDoorsOptions;
+export class VoiceSocketGateway {
+  readonly #options: VoiceSocketGatewayOptions;
   readonly #open = new Set<VoiceConversation>();
   #stopping: AbortSignal | undefined;
 
-  constructor(options: VoiceDoorsOptions) {
+  constructor(options: VoiceSocketGatewayOptions) {
     this.#options = options;
   }
 

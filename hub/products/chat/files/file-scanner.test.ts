@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FileJudge } from './judge.ts';
+import { FileScanner } from './file-scanner.ts';
 
 const never = new AbortController().signal;
 const failureOf = (judgement: Promise<unknown>) =>
@@ -25,7 +25,7 @@ const refused = { code: 'unsupported_media_type', message: expect.stringContaini
 test.each(['!', '*'])(
   'a file that would hold its thread (%s) is refused, and holds nobody but those who wait for the thread',
   async (kind) => {
-    await using judge = new FileJudge({ threads: 1, fileMs: kind === '!' ? 200 : 30_000, program });
+    await using judge = new FileScanner({ threads: 1, fileMs: kind === '!' ? 200 : 30_000, program });
     const hostile = failureOf(judge.judge(Buffer.from(kind), never));
     const neighbour = judge.judge(Buffer.from('text'), never);
     expect(await hostile).toMatchObject(refused);
@@ -35,7 +35,7 @@ test.each(['!', '*'])(
 
 test('who waits for a thread too long, goes away or meets the end of the hub is told to come again', async () => {
   const unavailable = { code: 'unavailable' };
-  const judge = new FileJudge({ threads: 1, fileMs: 60_000, waitMs: 50, program });
+  const judge = new FileScanner({ threads: 1, fileMs: 60_000, waitMs: 50, program });
   const hostile = failureOf(judge.judge(Buffer.from('!'), never));
   await expect(judge.judge(Buffer.from('late'), never)).rejects.toMatchObject(unavailable);
   const gone = new AbortController();

@@ -1,14 +1,14 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { SipServer } from '../sip/index.ts';
-import { asksAtOnce } from './held-calls.ts';
+import { asksAtOnce } from './call-leases.ts';
 
-export interface FarewellsOptions {
+export interface PendingTeardownsOptions {
   db: Database;
   /** Null where the operator has none. */
   server: Pick<SipServer, 'callsOf' | 'end' | 'forget'> | null;
 }
 
-interface Farewell {
+interface PendingTeardown {
   tenantId: string;
   username: string;
   leftAt: Date;
@@ -16,7 +16,7 @@ interface Farewell {
   isBack: boolean;
 }
 
-const farewellsAtOnce = 100;
+const maxTeardownsPerPass = 100;
 const callsAtOnce = 100;
 /** A phone that was let in just before its workspace left may begin its call a moment later. */
 const leastSeconds = 5;
@@ -24,10 +24,10 @@ const leastSeconds = 5;
 const mostHours = 5;
 
 /** Ends what the SIP server has of workspaces that left hosted SIP, or are gone: also calls of phones that have a password, of which this hub knows nothing. */
-export class Farewells {
-  readonly #options: FarewellsOptions;
+export class PendingTeardowns {
+  readonly #options: PendingTeardownsOptions;
 
-  constructor(options: FarewellsOptions) {
+  constructor(options: PendingTeardownsOptions) {
     this.#options = options;
   }
 
@@ -40,22 +40,25 @@ export class Farewells {
       [mostHours],
     );
     if (server === null) return;
-    const due = await db.systemStatement<Farewell & Record<string, unknown>>(
+    const due = await db.systemStatement<PendingTeardown & Record<string, unknown>>(
       'read_sip_farewells',
       `SELECT f.tenant_id AS "tenantId", f.username, f.left_at AS "leftAt", h.tenant_id IS NOT NULL AS "isBack"
        FROM (SELECT * FROM sip_farewells WHERE due_at <= now() ORDER BY due_at LIMIT $1) f LEFT JOIN hosted_sip h ON h.tenant_id = f.tenant_id`,
-      [farewellsAtOnce],
+      [maxTeardownsPerPass],
     );
     for (let from = 0; from < due.length; from += asksAtOnce) {
       const outcomes = await Promise.allSettled(
-        due.slice(from, from + asksAtOnce).map((farewell) => this.#say(farewell, server)),
+        due.slice(from, from + asksAtOnce).map((teardown) => this.#say(teardown, server)),
       );
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason as Error;
     }
   }
 
-  async #say({ tenantId, username, leftAt, isBack }: Farewell, server: NonNullable<FarewellsOptions['server']>) {
+  async #say(
+    { tenantId, username, leftAt, isBack }: PendingTeardown,
+    server: NonNullable<PendingTeardownsOptions['server']>,
+  ) {
     if (!isBack) await server.forget(username);
     const calls = await server.callsOf(username, callsAtOnce);
     const old = calls.filter(({ startedAt }) => !isBack || startedAt <= leftAt);

@@ -19,7 +19,7 @@ interface Seat {
 }
 
 /** The ways in for agents, and what they show of themselves. */
-export class AgentDoors {
+export class AgentSocketGateway {
   readonly #live: LiveChat;
   readonly #changes: ChatChanges;
   readonly #presences: AgentPresences;

@@ -31,7 +31,7 @@ export interface KnownStartsDependencies {
  * statement that accepts it looks at itself: so nobody has to be told of a change, and one takes effect at once, on every process. What would
  * be refused by what is known is not refused, but looked up again.
  */
-export class KnownStarts {
+export class WorkflowStartCache {
   readonly #deps: KnownStartsDependencies;
   readonly #known = new LRUCache<string, DefinedStart>({
     max: maxKnown,

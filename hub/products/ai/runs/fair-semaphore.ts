@@ -22,7 +22,7 @@ interface Line {
  * Places for calls of models, so many for each workspace and process: models take half a minute at worst, and a hub has a few dozen connections to each. What finds no
  * place waits a moment in the order in which it came; whoever comes when the line is full, or waited for too long, is told to come back.
  */
-export class FairPlaces {
+export class FairSemaphore {
   readonly #options: FairPlacesOptions;
   readonly #lines = new Map<string, Line>();
 

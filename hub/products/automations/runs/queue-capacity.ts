@@ -22,7 +22,7 @@ const retryAfterSeconds = 5;
  * Bounds how many runs of a workspace are queued, held ones included. Counting costs as much as there are, so it is done once in many
  * runs: a look allows a share of the room that it saw, and one that saw none refuses for a moment. Of a small bound each run is counted.
  */
-export class QueueRoom {
+export class QueueCapacity {
   readonly #most: number;
   readonly #rooms = new LRUCache<string, Room>({ max: maxWorkspaces });
 

@@ -3,14 +3,14 @@ import { sipCloseCodes } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { WebSocket } from '../../../platform/http/live/sockets.ts';
 import { SipSyntaxError, headersOf } from '../sip/index.ts';
 import type { SipDialog, SipMessage, SipRequest, SipServer, SipSides } from '../sip/index.ts';
-import type { JudgedCall } from './call-audit.ts';
-import { answersInvite, CallsOfLine } from './calls-of-line.ts';
-import type { RingingCall } from './calls-of-line.ts';
+import type { CallDecision } from './call-audit.ts';
+import type { CallLease, CallLeases } from './call-leases.ts';
 import type { DialDecision } from './dial-policy.ts';
 import { callIdOf, findUnclear, isInDialog, tagOf } from './dialog-identifiers.ts';
-import type { HeldCall, HeldCalls } from './held-calls.ts';
 import { HungUpCalls } from './hung-up-calls.ts';
 import { findForeign } from './own-name.ts';
+import { answersInvite, SessionCalls } from './session-calls.ts';
+import type { RingingCall } from './session-calls.ts';
 import {
   cancel,
   isFolded,
@@ -24,7 +24,7 @@ import {
 } from './sip-frames.ts';
 import { framesASecond, SoftphoneLimits } from './softphone-limits.ts';
 
-export interface SoftphoneLineOptions {
+export interface SoftphoneSessionOptions {
   browser: WebSocket;
   /** The connection to the SIP server that was opened in the same name. */
   upstream: WebSocket;
@@ -33,10 +33,10 @@ export interface SoftphoneLineOptions {
   address: string;
   decide: (uri: string) => DialDecision;
   /** Begins a call that counts; answers why not. */
-  begin: (asked: Omit<SipDialog, 'toTag'>) => ReturnType<HeldCalls['begin']>;
+  begin: (asked: Omit<SipDialog, 'toTag'>) => ReturnType<CallLeases['begin']>;
   /** Keeps a call that was answered. */
-  hold: (dialog: SipDialog) => HeldCall;
-  onJudged: (call: JudgedCall) => void;
+  hold: (dialog: SipDialog) => CallLease;
+  onJudged: (call: CallDecision) => void;
   now: () => number;
 }
 
@@ -55,9 +55,9 @@ const capReasons = {
 const pong = Buffer.from('\r\n');
 
 /** One softphone and its connection to the SIP server: what goes by is in its own name, and to where it may call. */
-export class SoftphoneLine {
-  readonly #options: SoftphoneLineOptions;
-  readonly #calls: CallsOfLine;
+export class SoftphoneSession {
+  readonly #options: SoftphoneSessionOptions;
+  readonly #calls: SessionCalls;
   readonly #hungUp: HungUpCalls;
   readonly #limits: SoftphoneLimits;
   readonly #refused = new Set<string>();
@@ -67,10 +67,10 @@ export class SoftphoneLine {
   /** What came while it is found out whether a call may begin; null while nothing is. */
   #waiting: Buffer[] | null = null;
 
-  constructor(options: SoftphoneLineOptions) {
+  constructor(options: SoftphoneSessionOptions) {
     this.#options = options;
     const { browser, upstream } = options;
-    this.#calls = new CallsOfLine(options.hold, options.now);
+    this.#calls = new SessionCalls(options.hold, options.now);
     this.#hungUp = new HungUpCalls(options.server, this.#calls);
     this.#limits = new SoftphoneLimits(options.now);
     browser.on('message', (data) => this.#guard(() => this.#fromBrowser(data as Buffer)));
@@ -92,7 +92,7 @@ export class SoftphoneLine {
   }
 
   /** Goes on with a call that another softphone of the same person had. */
-  takeUp(dialog: SipDialog, held: HeldCall, sides: SipSides): void {
+  takeUp(dialog: SipDialog, held: CallLease, sides: SipSides): void {
     this.#calls.takeUp(dialog, held, sides);
   }
 
@@ -202,7 +202,7 @@ export class SoftphoneLine {
     if (isEmergency && this.#calls.isOverfull)
       return this.#refuseDial(request, { dialled, reason: 'Too Many Calls', isEmergency });
     if (isEmergency) onJudged({ action: 'sip_call.emergency', dialled, reason: 'Routed', isEmergency });
-    const pass = (held: HeldCall | null) =>
+    const pass = (held: CallLease | null) =>
       this.#pass(
         withAddress(isEmergency ? withoutRoute(frame) : frame, request, decision.uri),
         { ...request, uri: decision.uri },
@@ -219,7 +219,7 @@ export class SoftphoneLine {
     });
   }
 
-  async #begin(request: SipRequest, dialled: string, pass: (held: HeldCall) => void): Promise<void> {
+  async #begin(request: SipRequest, dialled: string, pass: (held: CallLease) => void): Promise<void> {
     const { browser, begin } = this.#options;
     try {
       const held = await begin({ callId: callIdOf(request), fromTag: tagOf(request, 'from') });
@@ -248,7 +248,7 @@ export class SoftphoneLine {
     this.#send(this.#options.browser, refuse(request, status, reason));
   }
 
-  #pass(frame: Buffer, message: SipMessage, begun?: { asked: string; held: HeldCall | null }): void {
+  #pass(frame: Buffer, message: SipMessage, begun?: { asked: string; held: CallLease | null }): void {
     this.#calls.follow(message, true, begun);
     this.#send(this.#options.upstream, frame);
   }

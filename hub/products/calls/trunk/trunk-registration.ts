@@ -2,7 +2,7 @@ import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import { logRecovery } from '../../../platform/observability/log-repeats.ts';
+import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
@@ -25,7 +25,7 @@ const maxFarewells = 5;
 /** How soon is tried again what the hub itself could not do. */
 const ownFailureMs = 5_000;
 
-export interface TrunkLineDependencies {
+export interface TrunkRegistrationDependencies {
   db: Database;
   egress: Egress;
   secrets: Secrets;
@@ -43,11 +43,11 @@ export interface TrunkLineDependencies {
 }
 
 /** One trunk that this process has leased: registers it and answers its carrier until it is ended, lost to another, stopped or gone. */
-export class TrunkLine {
+export class TrunkRegistration {
   readonly trunk: ClaimedTrunk;
   /** Resolves when it does nothing more. */
   readonly ended: Promise<void>;
-  readonly #deps: TrunkLineDependencies;
+  readonly #deps: TrunkRegistrationDependencies;
   readonly #stop = new AbortController();
   readonly #budget: CallBudget;
   #connection: TrunkConnection | null = null;
@@ -59,7 +59,7 @@ export class TrunkLine {
   #loss: Error | null = null;
 
   /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
-  constructor(dependencies: TrunkLineDependencies, trunk: ClaimedTrunk, delayMs: number) {
+  constructor(dependencies: TrunkRegistrationDependencies, trunk: ClaimedTrunk, delayMs: number) {
     this.#deps = dependencies;
     this.trunk = trunk;
     this.#budget = new CallBudget(dependencies.clock, (since, limit) =>
@@ -103,7 +103,7 @@ export class TrunkLine {
     }
   }
 
-  /** Waits, but not longer than the connection lives, and then at least a back-off. */
+  /** LongPolls, but not longer than the connection lives, and then at least a back-off. */
   async #pause(ms: number): Promise<void> {
     const { clock } = this.#deps;
     const { signal } = this.#stop;

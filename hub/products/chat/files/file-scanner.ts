@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../../shared/errors.ts';
 import type { FileContent } from './content.ts';
 import { refused, unsupported } from './damaged.ts';
-import type { Judgement } from './judge-worker.ts';
+import type { Judgement } from './file-scanner-worker.ts';
 
 export interface JudgeOptions {
   /** Files that are looked at side by side. */
@@ -26,7 +26,7 @@ const busy = () =>
   new AppError('unavailable', 'Too many files are being looked at; send it again shortly.', { retryAfterSeconds: 5 });
 
 /** Tells by their content what files are, in threads of its own: none that was made to hold a program up holds up the hub. */
-export class FileJudge implements AsyncDisposable {
+export class FileScanner implements AsyncDisposable {
   readonly #options: Required<JudgeOptions>;
   readonly #free: Thread[];
   readonly #threads: readonly Thread[];
@@ -36,7 +36,7 @@ export class FileJudge implements AsyncDisposable {
     threads = 2,
     fileMs = 5_000,
     waitMs = 30_000,
-    program = new URL('judge-worker.ts', import.meta.url),
+    program = new URL('file-scanner-worker.ts', import.meta.url),
   }: JudgeOptions = {}) {
     this.#options = { threads, fileMs, waitMs, program };
     this.#threads = Array.from({ length: threads }, () => new Thread(program, fileMs));
