@@ -32,7 +32,7 @@ const scalarScript = join(
 );
 
 /** As it was written when the contract last changed: to make it anew takes a good part of a start. */
-const openApiDocument = new URL('openapi/openapi.json', import.meta.url);
+const openApiDocument = new URL('../openapi/openapi.json', import.meta.url);
 
 /** The type of the text format that Prometheus reads. */
 const prometheusText = 'text/plain; version=0.0.4; charset=utf-8';
