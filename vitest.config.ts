@@ -7,11 +7,12 @@ export default defineConfig({
     globalSetup: ['test/fixtures/global-setup.ts'],
     pool: 'forks',
     sequence: { sequencer: LongestFirst },
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Limits of what hangs, not of what is slow: a busy machine takes several times as long.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     teardownTimeout: 30_000,
-    // What is waited for comes soon; on a busy machine, later.
-    expect: { poll: { timeout: 20_000, interval: 50 } },
+    // Twice the longest lease (20 s) and more: what a process leaves undone on a busy machine, another one repeats after its lease.
+    expect: { poll: { timeout: 50_000, interval: 50 } },
     // Programs that tests start keep what was compiled, as they do when their launcher starts them.
     env: { NODE_ENV: 'test', NODE_COMPILE_CACHE: resolve('node_modules/.cache/compile') },
     projects: [

@@ -256,9 +256,7 @@ describe('a line of held runs', () => {
     };
     for (const runId of ids) void worker.engine.execute(runId, never);
     const timer = setInterval(() => void loop(), 5);
-    await expect
-      .poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length, { timeout: 40_000 })
-      .toBe(60);
+    await expect.poll(async () => (await rowsOf(id)).filter(({ status }) => status === 'succeeded').length).toBe(60);
     clearInterval(timer);
     expect(worker.most).toBeLessThanOrEqual(3);
   });

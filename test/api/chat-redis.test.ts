@@ -42,8 +42,8 @@ describe.skipIf(!redisAvailable)('live chat of two hubs on one Redis (needs redi
         expected.push(`asked ${round} ${index}`, `answered ${round} ${index}`);
       }
       // What was told while nobody could hear is repaired by the next sync.
-      await expect.poll(() => textsOf(page), { timeout: 40_000 }).toEqual(expected);
-      await expect.poll(() => textsOf(inbox), { timeout: 40_000 }).toEqual(expected);
+      await expect.poll(() => textsOf(page)).toEqual(expected);
+      await expect.poll(() => textsOf(inbox)).toEqual(expected);
     };
     await talk('at first');
     await redis.flush();

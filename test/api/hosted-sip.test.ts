@@ -208,7 +208,7 @@ describe('hosted SIP', () => {
     await report('w0000000000000000', 'foreign');
     const records = async () => (await workspace.session.call('listCalls', { query: {} })).items;
     await expect
-      .poll(records, { timeout: 5_000 })
+      .poll(records)
       .toMatchObject([{ callSid: `"it's"; DROP`, fromId: `${username}-1`, toId: '+4930', mosScore: 4.2 }]);
     await expect.poll(async () => (await observer.query('SELECT FROM sip_reports')).rows).toEqual([]);
     await optOut();

@@ -105,7 +105,7 @@ test('a voice WebSocket of a key answers a turn, and is closed when the key is r
     if (!isBinary) frames.push(String(data));
   });
   socket.send(JSON.stringify({ type: 'text', data: 'When?' }));
-  await expect.poll(() => frames.join('\n'), { timeout: 20_000 }).toContain('At nine.');
+  await expect.poll(() => frames.join('\n')).toContain('At nine.');
   const closed = once(socket, 'close');
   await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id } });
   const [code, reason] = (await closed) as [number, Buffer];

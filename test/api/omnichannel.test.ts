@@ -97,13 +97,9 @@ test('workflows of the channel still start, and events name their origin', async
   };
   const { body } = await receive(id, { text: 'Hello', from: 'ann', messageId: 'm1' });
   expect(body['runIds']).toHaveLength(1);
-  await expect
-    .poll(logged, { timeout: 20_000 })
-    .toEqual(['channel Hello', 'created omnichannel', 'message omnichannel']);
+  await expect.poll(logged).toEqual(['channel Hello', 'created omnichannel', 'message omnichannel']);
   await reply((await inbox())[0]?.id as string, 'Good day');
-  await expect
-    .poll(logged, { timeout: 20_000 })
-    .toEqual(['channel Hello', 'created omnichannel', 'message agent', 'message omnichannel']);
+  await expect.poll(logged).toEqual(['channel Hello', 'created omnichannel', 'message agent', 'message omnichannel']);
   expect([ofChannel, ...ofEvents]).toHaveLength(3);
 });
 
@@ -170,20 +166,15 @@ test('replies of agents and of the API are sent through the channel once, and re
     .client(workspace.keys.chat as string)
     .call('sendChatMessage', { params: { id: conversationId }, body: { content: 'From the API' } });
   await expect
-    .poll(
-      () =>
-        sent()
-          .map(({ to, text }) => `${to}: ${text}`)
-          .toSorted(),
-      { timeout: 20_000 },
+    .poll(() =>
+      sent()
+        .map(({ to, text }) => `${to}: ${text}`)
+        .toSorted(),
     )
     .toEqual(['room-7: From the API', 'room-7: Good day']);
   const records = async () => (await workspace.api.call('listAutomationMessages', { query: {} })).data;
   await expect
-    .poll(
-      async () => (await records()).map(({ channel: kind, recipient, status }) => `${kind} ${recipient} ${status}`),
-      { timeout: 20_000 },
-    )
+    .poll(async () => (await records()).map(({ channel: kind, recipient, status }) => `${kind} ${recipient} ${status}`))
     .toEqual(['webhook room-7 delivered', 'webhook room-7 delivered']);
   // An echo of a sent message, as a relay may return it, is no message of the visitor.
   const [echoed] = sent();
@@ -202,7 +193,7 @@ test('a reply that cannot be sent is visible in its conversation as a note', asy
   const notes = async () =>
     (await messages(conversationId)).filter((message) => message.private).map(({ content }) => content);
   await expect
-    .poll(notes, { timeout: 20_000 })
+    .poll(notes)
     .toEqual([expect.stringMatching(/^Not sent through the channel \(delivery_refused\): .*403/)]);
 });
 
@@ -223,7 +214,7 @@ test('messages with a test key make test conversations, whose replies are only s
   await testing.call('sendChatMessage', { params, body: { content: 'A reply' } });
   const records = async () =>
     (await workspace.api.call('listAutomationMessages', { query: {} })).data.map(({ status }) => status);
-  await expect.poll(records, { timeout: 20_000 }).toEqual(['simulated']);
+  await expect.poll(records).toEqual(['simulated']);
   expect(sent()).toEqual([]);
 });
 

@@ -99,7 +99,7 @@ test('one node and one approval are read with a narrow key and a session, and on
   });
   await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } });
   const approvals = async () => (await workspace.api.call('listAutomationApprovals', { query: {} })).data;
-  await expect.poll(async () => (await approvals()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await approvals()).length).toBe(1);
   const [approval] = await approvals();
   const { data: nodes } = await workspace.api.call('listAutomationNodes', { query: {} });
   const reader = (await workspace.createKey({ permissions: ['automations:read'] })).key;

@@ -41,7 +41,7 @@ describe('the history of a run begins with queued', () => {
     for (let round = 0; round < 3; round += 1) {
       const runId = await start(id);
       const stream = await openStream(`${hub.url}/v1/automations/runs/${runId}/events`, workspace.key);
-      await expect.poll(() => stream.isOver, { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => stream.isOver).toBe(true);
       const runs = stream.received.filter(({ event }) => event === 'run').map(({ data }) => data);
       expect(runs.map(({ status }) => status)).toEqual(['queued', 'running', 'succeeded']);
       expect(runs[0]).toMatchObject({ id: runId, startedAt: null, finishedAt: null, error: null });

@@ -166,7 +166,7 @@ describe('a softphone', () => {
   test('whose person logs out at another process has its calls ended on both sides before it is closed', async () => {
     const { workspace, caller, callee } = await talk();
     await other.client(workspace.jwt).call('logOut', {});
-    await expect.poll(() => caller.closed, { timeout: 5_000 }).toBe(4401);
+    await expect.poll(() => caller.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
     await Promise.all([caller.wait('BYE'), callee.wait('BYE')]);
     expect(callee.closed).toBeNull();
@@ -210,7 +210,7 @@ describe('a softphone', () => {
     callee.socket.terminate();
     expect(server.ended.flat()).not.toContain(`call-of-${caller.user}`);
     await hub.client(workspace.jwt).call('logOut', {});
-    await expect.poll(() => again.closed, { timeout: 5_000 }).toBe(4401);
+    await expect.poll(() => again.closed).toBe(4401);
     expect(server.ended).toContainEqual([`call-of-${caller.user}`, 'mine', 'theirs']);
     const alone = await talk();
     await expect.poll(() => answered(alone.workspace.tenantId)).toBe(2);
@@ -382,14 +382,11 @@ describe('a softphone', () => {
     const text = `OPTIONS sip:a@b SIP/2.0\r\n${who}\r\nSubject: ${'x'.repeat(14_000)}\r\n\r\n`;
     let sentBytes = 0;
     await expect
-      .poll(
-        () => {
-          for (let at = 0; at < 100; at += 1) server.send(phone.user, text);
-          sentBytes += 100 * text.length;
-          return server.users.includes(phone.user);
-        },
-        { timeout: 10_000 },
-      )
+      .poll(() => {
+        for (let at = 0; at < 100; at += 1) server.send(phone.user, text);
+        sentBytes += 100 * text.length;
+        return server.users.includes(phone.user);
+      })
       .toBe(false);
     // The system's own buffers, on the way to the hub and from there, take most of it.
     expect(sentBytes).toBeLessThan(32 * 1024 * 1024);

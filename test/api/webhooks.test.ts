@@ -466,7 +466,7 @@ describe('a delivery that fails', () => {
       };
       await write(await conversation());
       await expect
-        .poll(async () => (await deliveries())[0], { timeout: 40_000 })
+        .poll(async () => (await deliveries())[0])
         .toMatchObject({ status: 'failed', attempts: 1, lastError: expect.stringContaining('15 s') as string });
     },
   );
@@ -721,9 +721,9 @@ describe('the order', () => {
     const id = await conversation();
     await Promise.all(writes.map((begin) => begin()));
     // 512 attempts would fill the process; the workspaces get 21 each when they share what they may have evenly.
-    await expect.poll(() => sumOf(({ open }) => open), { timeout: 10_000 }).toBeGreaterThan(250);
+    await expect.poll(() => sumOf(({ open }) => open)).toBeGreaterThan(250);
     await write(id);
-    await expect.poll(() => receiver.received.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => receiver.received.length).toBe(1);
     expect(
       sumOf(({ received }) => received.length),
       'no hanging attempt has ended',

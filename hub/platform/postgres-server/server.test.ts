@@ -124,7 +124,7 @@ describe('the embedded database', () => {
       () => ![undefined, second].includes(serverPid()),
       () => 'the server did not start after the second crash',
     );
-    await expect.poll(() => answers(server.url), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => answers(server.url)).toBe(true);
   });
 
   test('is tried again until it starts, with one notice for each cause', { timeout: 30_000 }, async () => {

@@ -83,7 +83,7 @@ test('a softphone whose person may not call any more is closed, its call ended',
   const { socket, ended } = connect({
     authenticate: () => Promise.reject(new AppError('unauthenticated', 'Sign in.')),
   });
-  await expect.poll(() => socket.closedWith, { timeout: 5_000 }).toEqual([4401, 'unauthenticated']);
+  await expect.poll(() => socket.closedWith).toEqual([4401, 'unauthenticated']);
   expect(ended).toHaveLength(1);
 });
 
