@@ -6,6 +6,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
 /** What somebody outside was really sent. */
@@ -76,8 +77,9 @@ describe('a test key sends nothing', () => {
   test('by a schedule that it saves, until a live key saves it', async () => {
     const id = await create(tester, [deliver()], {
       type: 'schedule',
-      schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() },
+      schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
     });
+    await passScheduledTime(hub.database, id);
     await until(
       async () => (await runsOf(id)).length > 0,
       () => 'the schedule has not fired',

@@ -5,6 +5,7 @@ import type { Client } from '../fixtures/contract-client.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { missingId, send } from '../fixtures/requests.ts';
+import { passScheduledTime } from '../fixtures/stage/automations.ts';
 import { makeLinkAccount } from '../fixtures/stage/core.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -128,8 +129,9 @@ describe('a starter of a run does not decide its named approval', () => {
 
   test('as author of a workflow with a schedule', async () => {
     const id = await create(author.session, [asked()], {
-      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 1_000).toISOString() } },
+      triggerJson: { type: 'schedule', schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() } },
     });
+    await passScheduledTime(hub.database, id);
     expect(await verdicts(await latestOf(id), author, other)).toEqual(onlyOther);
   });
 

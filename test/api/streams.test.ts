@@ -67,7 +67,7 @@ describe('a live stream', () => {
   });
 
   test('ends when its key expires', async () => {
-    const { key } = await workspace.createKey({ expiresAt: new Date(Date.now() + 1_500).toISOString() });
+    const { key } = await workspace.createKey({ expiresAt: new Date(Date.now() + 5_000).toISOString() });
     await expectEnd(await open(key), 'token_expired');
   });
 

@@ -5,7 +5,12 @@ import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
-import { makeSchedulesDue, setNextFire, storeCronExpression } from '../fixtures/stage/automations.ts';
+import {
+  makeSchedulesDue,
+  passScheduledTime,
+  setNextFire,
+  storeCronExpression,
+} from '../fixtures/stage/automations.ts';
 import type { TimeSpan } from '../fixtures/stage/time-span.ts';
 
 let hub: TestHub;
@@ -90,8 +95,9 @@ describe('schedules', () => {
   test('a time fires once and never again', async () => {
     const workflow = await create({
       type: 'schedule',
-      schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() },
+      schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
     });
+    await passScheduledTime(hub.database, workflow.id);
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
     const { data } = await workspace.api.call('listAutomationWorkflows', { query: { limit: 100 } });
     expect(data.find(({ id }) => id === workflow.id)?.nextRunAt).toBeNull();
@@ -100,8 +106,9 @@ describe('schedules', () => {
   test('a workflow whose time has passed can be changed and run, and needs a new time to be switched on', async () => {
     const workflow = await create({
       type: 'schedule',
-      schedule: { kind: 'at', at: new Date(Date.now() + 1_500).toISOString() },
+      schedule: { kind: 'at', at: new Date(Date.now() + 3_600_000).toISOString() },
     });
+    await passScheduledTime(hub.database, workflow.id);
     const params = { id: workflow.id };
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(1);
     const change = (body: object) => workspace.api.call('updateAutomationWorkflow', { params, body });
@@ -110,7 +117,8 @@ describe('schedules', () => {
     await workspace.api.call('runAutomationWorkflow', { params });
     await expect.poll(async () => (await runsOf(workflow.id)).length).toBe(2);
     const isRefused = { status: 400, details: [{ path: 'body.triggerJson.schedule.at' }] };
-    await expect(change({ triggerJson: workflow.triggerJson })).rejects.toMatchObject(isRefused);
+    const passed = { kind: 'at' as const, at: new Date(Date.now() - 1_000).toISOString() };
+    await expect(change({ triggerJson: { type: 'schedule', schedule: passed } })).rejects.toMatchObject(isRefused);
     await change({ active: false });
     await expect(change({ active: true })).rejects.toMatchObject(isRefused);
     const at = new Date(Date.now() + 60_000).toISOString();
