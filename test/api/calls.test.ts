@@ -865,7 +865,7 @@ test("the carrier's own list makes up for what was missed, page by page and only
 
 test(
   'thousands of shuffled and repeated events of many connections and processes give each call its one right record',
-  { timeout: 60_000 },
+  { timeout: 240_000 },
   async () => {
     const { workspace, tenantId, twilio, telnyx, kamailio } = await scene();
     const count = 1_000;

@@ -96,19 +96,20 @@ test('a backlog of one workspace stands before nobody: runs of another that come
     )[0]?.n;
   expect(await open()).toBeGreaterThan(count / 10);
   // All of them are found, each once, although nobody named one.
-  await expect.poll(open, { timeout: 40_000 }).toBe(0);
+  await expect.poll(open).toBe(0);
   expect(
     await hub.database.query('select count(*)::int as lines from run_logs where workflow_id = $1', [many.id]),
   ).toEqual([{ lines: count }]);
 });
 
-test('thousands of schedules of one workspace that fall due at once starve nobody: a call of a hook of another is done before their runs are', async () => {
+test('schedules of one workspace that fall due at once starve nobody: a call of a hook of another is done before their runs are', async () => {
   await using hub = await startHub({ RATE_LIMIT_PER_MINUTE: '100000', WORKER_CONCURRENCY: '2' });
   const [flooding, quick] = [await hub.workspace(), await hub.workspace()];
   const { id } = await quick.api.call('createAutomationWorkflow', {
     body: { name: 'quick', stepsJson: [{ type: 'log', message: 'x' }] },
   });
-  const count = 3_000;
+  // More than one batch of schedules, and many times what the worker runs meanwhile.
+  const count = 1_500;
   const trigger = {
     schemaVersion: 1,
     type: 'schedule',
@@ -138,7 +139,7 @@ test('thousands of schedules of one workspace that fall due at once starve nobod
   }
   expect(await statuses(quick, id)).toEqual(['succeeded', 'succeeded', 'succeeded']);
   expect(await ended()).toBeLessThan(count);
-  await expect.poll(ended, { timeout: 60_000 }).toBe(count);
+  await expect.poll(ended).toBe(count);
 });
 
 test('calls of the inbound hook with an Idempotency-Key that wait for a lock leave connections to another workspace', async () => {

@@ -93,8 +93,13 @@ function expectNothingTold(): void {
   for (const secret of [...Object.values(secrets), workspace.key, workspace.jwt]) expect(told).not.toContain(secret);
 }
 
-const settled = (id: string): Promise<Run> =>
-  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+/** Waits for the end of a run, however long its 40 steps take on a busy machine. */
+async function settled(id: string): Promise<Run> {
+  for (;;) {
+    const run = await workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+    if (run.finishedAt !== null) return run;
+  }
+}
 
 /** Runs a step for each text, many in a workflow; answers what each put out. */
 async function inSteps(
@@ -131,7 +136,7 @@ async function inSteps(
 const addressesOf = (text: string) => text.match(/[a-z]+:\/\/[^\s<>")\]]+/gi) ?? [];
 const textOf = (name: string) => hostileTexts.find((hostile) => hostile.name === name)?.text ?? '';
 
-describe('against a model that obeys whatever it can read', () => {
+describe('against a model that obeys whatever it can read', { timeout: 240_000 }, () => {
   test('each text gives an order, and most answers would do harm', () => {
     expect(hostileTexts.length).toBeGreaterThanOrEqual(100);
     expect(new Set(hostileTexts.map(({ name }) => name)).size).toBe(hostileTexts.length);
