@@ -81,24 +81,30 @@ async function follow(table: string[], wakes: number, everyMs: number, each: (wa
 }
 
 test('frequent wake-ups do not read the rows of the last seconds again each time', async () => {
+  using _ = useFakeTime();
   const table = Array.from({ length: 1_000 }, () => newIdAt(new Date(Date.now() - 5_000)));
   const before = table.toSorted();
   const written: string[] = [];
-  const { sent, read } = await follow(table, 20, 50, () => {
+  const followed = follow(table, 20, 50, () => {
     written.push(newIdAt(new Date()));
     table.push(written.at(-1) as string);
   });
+  await vi.advanceTimersByTimeAsync(60_000);
+  const { sent, read } = await followed;
   // The last row is written when the stream ends.
   expect(sent).toEqual([...before, ...written.slice(0, -1)]);
   expect(read, 'rows that were read for 1,020 sent ones').toBeLessThan(2_000);
 });
 
 test('a row that commits seconds after later ones is sent', async () => {
+  using _ = useFakeTime();
   const table = [newIdAt(new Date(Date.now() - 3_000))];
   const late = newIdAt(new Date(Date.now() - 4_000));
-  const { sent } = await follow(table, 14, 200, (wake) => {
+  const followed = follow(table, 14, 200, (wake) => {
     if (wake === 1) table.push(late);
   });
+  await vi.advanceTimersByTimeAsync(60_000);
+  const { sent } = await followed;
   expect(sent).toContain(late);
   expect(sent).toHaveLength(2);
 });

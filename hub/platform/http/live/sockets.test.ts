@@ -212,7 +212,7 @@ test('a message in many small fragments closes its socket', async () => {
 
 test('a socket on which bytes come is alive, however long its frame takes', async () => {
   let text = '';
-  const url = await serve(({ socket }) => socket.on('message', (data: Buffer) => (text += data.toString())), 100);
+  const url = await serve(({ socket }) => socket.on('message', (data: Buffer) => (text += data.toString())), 1_000);
   const asked = send(url.replace('ws:', 'http:'), {
     headers: {
       connection: 'Upgrade',
@@ -232,7 +232,7 @@ test('a socket on which bytes come is alive, however long its frame takes', asyn
   const frame = Buffer.concat([Buffer.from([0x81, 0x80 | payload.length, 0, 0, 0, 0]), Buffer.from(payload)]);
   for (const byte of frame) {
     line.write(Buffer.from([byte]));
-    await delay(15);
+    await delay(50);
   }
   await expect.poll(() => text).toBe(payload);
 });

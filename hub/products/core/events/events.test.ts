@@ -354,13 +354,21 @@ describe('the events of a workspace', () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     const entitle = (automations: boolean) =>
-      database.query('UPDATE tenants SET entitlements = $2 WHERE id = $1', [tenantId, { automations }]);
+      database.query('UPDATE tenants SET entitlements = $2 WHERE id = $1', [
+        tenantId,
+        { automations, business_calling: true },
+      ]);
     await entitle(false);
     await insertNode(database, 'hidden');
-    await delay(50);
+    // What comes later of another product shows that the reader has passed over it.
+    await database.query(
+      `INSERT INTO workspace_events (tenant_id, type, data) VALUES ($1, 'call', '{"name":"of another product"}')`,
+      [tenantId],
+    );
+    await expect.poll(reader.names).toEqual(['of another product']);
     await entitle(true);
     await insertNode(database, 'shown');
-    await expect.poll(reader.names).toEqual(['shown']);
+    await expect.poll(reader.names).toEqual(['of another product', 'shown']);
   });
 });
 
