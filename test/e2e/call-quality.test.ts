@@ -64,14 +64,14 @@ describe.skipIf(!isAvailable)('audio by the SIP server of deploy/kamailio (skipp
           if (ticks % 15 === 0) for (const phone of phones) phone.report();
           return phones.every(({ heard, reports }) => heard > 60 && reports > 5);
         },
-        { interval: 20, timeout: 10_000 },
+        { interval: 20 },
       )
       .toBe(true);
     caller.send('BYE', target, inCall);
     await callee.wait('BYE');
     callee.answer('BYE', '200 OK');
     const record = async () => (await session.call('listCalls', { query: {} })).items[0];
-    await expect.poll(record, { timeout: 5_000 }).toMatchObject({ result: 'answered', hangupBy: 'caller' });
+    await expect.poll(record).toMatchObject({ result: 'answered', hangupBy: 'caller' });
     const { mosScore } = (await record()) as { mosScore: number };
     expect(mosScore).toBeGreaterThan(3);
     expect(mosScore).toBeLessThanOrEqual(5);

@@ -96,13 +96,10 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     const text = `SELECT rank, from_id AS "from", to_id AS "to", result, hangup_by AS by, sip_code AS code, mos_score AS mos FROM calls WHERE tenant_id = $1 ORDER BY started_at`;
     let rows: { rank: number; mos: number | null }[] = [];
     await expect
-      .poll(
-        async () => {
-          rows = await database.query(text, [tenantId]);
-          return rows.map(({ rank }) => rank);
-        },
-        { timeout: 5_000 },
-      )
+      .poll(async () => {
+        rows = await database.query(text, [tenantId]);
+        return rows.map(({ rank }) => rank);
+      })
       .toEqual(Array.from({ length: calls }, () => 3));
     return rows;
   }

@@ -44,7 +44,7 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
     });
 
     test('hear each other, also after one or both lost their line in the call, and fall silent with the session of one', async () => {
-      const { ann, ben } = await hirePair(hub, 'harbour');
+      const { ann, ben } = await hirePair(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';
       await using caller = await openPhonePage(browser, { base: proxy.url, session: ann.jwt });
@@ -60,12 +60,10 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
       await heardBothWays(here, there);
       proxy.sockets = 'pass';
       await Promise.all([ready(here), ready(there)]);
-      await expect
-        .poll(async () => (await ways(there)).filter((way) => before.includes(way)), { timeout: 15_000 })
-        .toEqual([]);
+      await expect.poll(async () => (await ways(there)).filter((way) => before.includes(way))).toEqual([]);
       await heardBothWays(here, there);
       await there.getByRole('button', { name: 'Hold' }).click();
-      await expect.poll(() => here.locator('.phase').innerText(), { timeout: 15_000 }).toContain('put you on hold');
+      await expect.poll(() => here.locator('.phase').innerText()).toContain('put you on hold');
       await there.getByRole('button', { name: 'Hold' }).click();
       await expect.poll(() => here.locator('.phase').innerText()).toContain('Connected');
 
@@ -76,10 +74,10 @@ describe.skipIf(!kamailioServerAvailable || executable === undefined)(
         const row = page.getByRole('region', { name: 'Recent calls' }).locator('li').first();
         return [await row.getByRole('img').getAttribute('aria-label'), await row.locator('p').first().textContent()];
       };
-      await expect.poll(() => there.locator('.way').count(), { timeout: 8_000 }).toBe(1);
-      await expect.poll(() => here.locator('.way').count(), { timeout: 8_000 }).toBe(1);
-      expect(await listed(there)).toEqual(['Incoming', ann.email]);
-      expect(await listed(here)).toEqual(['Outgoing', ben.email]);
+      await expect.poll(() => there.locator('.way').count()).toBe(1);
+      await expect.poll(() => here.locator('.way').count()).toBe(1);
+      await expect.poll(() => listed(there)).toEqual(['Incoming', ann.email]);
+      await expect.poll(() => listed(here)).toEqual(['Outgoing', ben.email]);
 
       // Of two pages one answers, or declines, and the other says so.
       await using second = await openPhonePage(browser, { base: hub.url, session: ben.jwt });

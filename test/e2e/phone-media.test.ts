@@ -30,9 +30,6 @@ import { startTalkingBrowser } from '../fixtures/voice-tab.ts';
 const executable = findBrowser(undefined)?.path;
 const isAvailable = kamailioServerAvailable && rtpengineAvailable && executable !== undefined;
 
-/** What takes as long as a page waits before it tries again. */
-const slowly = { timeout: 15_000 };
-
 /** The ports at which a page reaches the other side. */
 const remotePorts = (page: Page): Promise<string[]> =>
   page.evaluate(`(async () => {
@@ -75,7 +72,7 @@ describe.skipIf(!isAvailable)(
     const open = ({ jwt }: PhonePerson, base = hub.url) => openPhonePage(browser, { base, session: jwt });
 
     test('is heard both ways between two browsers, also by a new way after their line was lost, and what it was like stands in the record', async () => {
-      const { ann, ben } = await hirePair(hub, 'harbour');
+      const { ann, ben } = await hirePair(hub);
       await using proxy = await startProxy(hub.url);
       proxy.sockets = 'pass';
       await using caller = await open(ann, proxy.url);
@@ -86,7 +83,7 @@ describe.skipIf(!isAvailable)(
       await heardBothWays(here, there);
       // By the relay, and not from one to the other.
       for (const page of [here, there])
-        expect(await remotePorts(page)).toEqual([expect.stringMatching(/^42[0-9]{3}$/)]);
+        await expect.poll(() => remotePorts(page)).toEqual([expect.stringMatching(/^42[0-9]{3}$/)]);
       const ownWays = async () => [(await ways(here))[0], (await ways(there))[0]];
       const before = await ownWays();
       proxy.sockets = 'refuse';
@@ -95,12 +92,12 @@ describe.skipIf(!isAvailable)(
       await heardBothWays(here, there);
       proxy.sockets = 'pass';
       await Promise.all([ready(here), ready(there)]);
-      await expect.poll(async () => (await ownWays()).filter((way) => before.includes(way)), slowly).toEqual([]);
+      await expect.poll(async () => (await ownWays()).filter((way) => before.includes(way))).toEqual([]);
       await heardBothWays(here, there);
       await here.getByRole('button', { name: 'Hang up' }).click();
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
       const record = async () => (await hub.client(ann.jwt).call('listCalls', { query: {} })).items[0];
-      await expect.poll(record, { timeout: 5_000 }).toMatchObject({ result: 'answered', hangupBy: 'caller' });
+      await expect.poll(record).toMatchObject({ result: 'answered', hangupBy: 'caller' });
       expect((await record())?.mosScore).toBeGreaterThan(3);
       expect((await record())?.mosScore).toBeLessThanOrEqual(5);
 
@@ -113,13 +110,13 @@ describe.skipIf(!isAvailable)(
       await elsewhere.client(ann.jwt).call('logOut', {});
       await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
       await expect.poll(async () => [await problem(here), await problem(there)]).toEqual(['ended', null]);
-      await expect.poll(() => hear(here, there), { timeout: 5_000 }).toBe(false);
+      await expect.poll(() => hear(here, there)).toBe(false);
     });
 
     test.skipIf(!sippAvailable)(
       'is heard both ways between a browser and another phone (skipped without sipp)',
       async () => {
-        const { ann } = await hirePair(hub, 'masts');
+        const { ann } = await hirePair(hub);
         const session = hub.client(ann.jwt);
         await session.call('optOutOfHostedSip', {});
         const { credentials } = await session.call('optIntoHostedSip', {});
@@ -134,12 +131,12 @@ describe.skipIf(!isAvailable)(
         await tab.page.getByRole('button', { name: 'Hang up' }).click();
         expect(await phone.done).toBe(0);
         const record = async () => (await session.call('listCalls', { query: {} })).items[0];
-        await expect.poll(record, { timeout: 5_000 }).toMatchObject({ result: 'answered', hangupBy: 'caller' });
+        await expect.poll(record).toMatchObject({ result: 'answered', hangupBy: 'caller' });
       },
     );
 
     test('goes on while the SIP server is killed; once it is back both sides are told that the call is over, and its record is closed', async () => {
-      const { ann, ben, tenantId } = await hirePair(hub, 'sails');
+      const { ann, ben, tenantId } = await hirePair(hub);
       await using caller = await open(ann);
       await using callee = await open(ben);
       const [here, there] = [caller.page, callee.page];
@@ -150,13 +147,13 @@ describe.skipIf(!isAvailable)(
       await heardBothWays(here, there);
       await server.restart();
       await Promise.all([ready(here), ready(there)]);
-      await expect.poll(async () => [await phase(here), await phase(there)], slowly).toEqual([null, null]);
+      await expect.poll(async () => [await phase(here), await phase(there)]).toEqual([null, null]);
       await database.query(`UPDATE sip_calls SET expires_at = now() - interval '1 minute' WHERE tenant_id = $1`, [
         tenantId,
       ]);
       await hub.app.sweep();
       const record = async () => (await hub.client(ann.jwt).call('listCalls', { query: {} })).items[0];
-      await expect.poll(record, slowly).toMatchObject({ state: 'ended', reason: 'no_final_event' });
+      await expect.poll(record).toMatchObject({ state: 'ended', reason: 'no_final_event' });
     });
   },
 );
