@@ -65,7 +65,8 @@ function keep(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
     onEvent: () => undefined,
     log: (event, detail) => logged.push(`${event}: ${detail ?? ''}`),
     delays,
-    look: { everyMs: 100, deadlineMs: 500 },
+    // Long enough for an answer of a companion that is slow and does not hang.
+    look: { everyMs: 100, deadlineMs: 2_000 },
   });
   keeper.start();
   return { keeper, told, logged, [Symbol.asyncDispose]: () => keeper.stop() };

@@ -355,16 +355,22 @@ describe.skipIf(browser === null)('the window (needs Chromium)', () => {
     await using opened = await host.open(companion);
     const { page } = opened;
     await show(page, 'Permissions');
-    await page.getByRole('switch', { name: 'Allow camera' }).click();
+    const camera = page.getByRole('switch', { name: 'Allow camera' });
+    // The window ignores a change of a power while another change of the power is in progress.
+    const isShown = () => camera.getAttribute('aria-checked');
+    await camera.click();
     await expect.poll(() => companion.of('change')).toEqual([{ change: 'allow', power: 'camera' }]);
+    await expect.poll(isShown).toBe('true');
     await page.getByRole('button', { name: 'How long camera is allowed' }).click();
     await page.getByRole('menuitem', { name: 'For 1 hour' }).click();
+    await page.getByRole('menu').waitFor({ state: 'detached' });
     await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'allow', power: 'camera', minutes: 60 });
     await expect
       .poll(() => page.getByRole('button', { name: 'How long camera is allowed' }).textContent())
       .toMatch(/: Until .*\d/);
-    await page.getByRole('switch', { name: 'Allow camera' }).click();
+    await camera.click();
     await expect.poll(() => companion.of('change').at(-1)).toEqual({ change: 'deny', power: 'camera' });
+    await expect.poll(isShown).toBe('false');
     companion.tell((state) => (state.settings.browser.withoutSandbox = true));
     await page.getByText('It runs without its sandbox').waitFor();
     await page.getByRole('button', { name: 'How long browser is allowed' }).click();

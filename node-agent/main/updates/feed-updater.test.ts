@@ -122,7 +122,7 @@ describe('a signed update', () => {
   test('that hangs in its first start is ended and taken back', async () => {
     const pidFile = join(home, 'pid');
     server.publish(Buffer.from(`#!/bin/sh\necho $$ >'${pidFile}'\nexec sleep 300\n`), privateKey);
-    await create({ startDeadlineMs: 1_000 }).check();
+    await create({ startDeadlineMs: 5_000 }).check();
     await updater.apply();
     expect(left).toEqual([path]);
     expect(readFileSync(path, 'utf8')).toBe(older);

@@ -132,6 +132,7 @@ test('a request that a relay delivers after its client stopped waiting is refuse
   using client = (await ControlClient.open(data)) as ControlClient;
   const call = client.call('change', { change: 'allow', power: 'camera' }, { timeoutMs: 100 });
   await expect(call).rejects.toThrow('did not answer');
+  await expect.poll(() => late.deliver).toBeDefined();
   late.deliver?.();
   await answered.promise;
   expect(data.readSettings().capture.camera).toBe(false);

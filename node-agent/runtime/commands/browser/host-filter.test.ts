@@ -53,7 +53,7 @@ test('an answer that goes on ends when its host is not allowed any more', async 
     far.closeAllConnections();
     far.close();
   }
-}, 5_000);
+});
 
 /** A server on the loopback that names the requests it got. */
 async function listen(): Promise<{ port: number; seen: string[] }> {
