@@ -12,6 +12,7 @@ import { startWindowHost } from '../../test/fixtures/companion-window.ts';
 import type { CompanionBehind } from '../../test/fixtures/companion-window.ts';
 import { startHub } from '../../test/fixtures/hub.ts';
 import { endsWithThisProcess } from '../../test/fixtures/processes.ts';
+import { settledRun } from '../../test/fixtures/settled-run.ts';
 import { until } from '../../test/fixtures/until.ts';
 import { findBrowser } from '../runtime/commands/browser/find-browser.ts';
 import { ControlClient } from '../runtime/control/client.ts';
@@ -117,7 +118,7 @@ describe.skipIf(browser === null)('the window before a real companion (needs Chr
         },
       });
       const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-      const run = () => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+      const run = () => settledRun(workspace.api, runId);
       expect((await run()).status).toBe('waiting_approval');
       const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });
       await workspace.session.call('decideAutomationApproval', {

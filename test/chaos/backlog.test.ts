@@ -10,6 +10,7 @@ import { freePort } from '../fixtures/free-port.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 test(
   'fifty runs for a device that were accepted before a kill -9 of the hub all succeed',
@@ -43,14 +44,7 @@ test(
     await hub.kill();
     const again = await startHubProcess(env);
     // What the killed process had in hand is taken again when its leases are over.
-    const ended = await Promise.all(
-      runIds.map(async (runId) => {
-        const wait = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
-        let run = await wait();
-        for (let more = 0; more < 3 && !['succeeded', 'failed'].includes(run.status); more += 1) run = await wait();
-        return run;
-      }),
-    );
+    const ended = await Promise.all(runIds.map((runId) => settledRun(api, runId)));
     expect(
       ended.filter(({ status }) => status !== 'succeeded').map(({ status, error }) => ({ status, error })),
     ).toEqual([]);

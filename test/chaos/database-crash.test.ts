@@ -10,6 +10,7 @@ import { createClient } from '../fixtures/contract-client.ts';
 import { startMailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const rounds = 20;
@@ -150,8 +151,7 @@ test(
         answer.resolve();
       }
       for (const { url } of hubs) await expect.poll(async () => (await fetch(`${url}/readyz`)).status).toBe(200);
-      const read = () => api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
-      ends.push((await read()).status);
+      ends.push((await settledRun(api, runId)).status);
       if (asked > 1) lostClaims += 1;
     }
 

@@ -14,6 +14,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import type { HubProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 type StepInput = z.input<typeof step>;
@@ -98,7 +99,7 @@ test(
     hub = await startHubProcess(env);
     await endLease(bystander);
     await endLease(deadly);
-    const failed = await api().call('getAutomationRun', { params: { id: deadly }, query: { waitSeconds: 30 } });
+    const failed = await settledRun(api(), deadly);
     expect(failed).toMatchObject({
       status: 'failed',
       error: {
@@ -113,9 +114,7 @@ test(
     );
     isOpen = true;
     for (const response of held) response.end();
-    expect(
-      await api().call('getAutomationRun', { params: { id: bystander }, query: { waitSeconds: 30 } }),
-    ).toMatchObject({ status: 'succeeded' });
+    expect(await settledRun(api(), bystander)).toMatchObject({ status: 'succeeded' });
     expect(await database.query('select process_deaths from runs where id = $1', [bystander])).toEqual([
       { process_deaths: null },
     ]);

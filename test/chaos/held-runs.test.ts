@@ -9,6 +9,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const held = 10_000;
@@ -91,8 +92,7 @@ test(
     });
     const run = async (workflowId: string) =>
       startedRun(await api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId;
-    const runQuick = async () =>
-      (await api.call('getAutomationRun', { params: { id: await run(quick.id) }, query: { waitSeconds: 30 } })).status;
+    const runQuick = async () => (await settledRun(api, await run(quick.id))).status;
     // The first of the line are enough: those behind them can't begin before.
     const states = () =>
       database.query<{ status: string; waits_for: string | null; has_begun: boolean }>(

@@ -9,6 +9,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 /** Results that come when the hub had given them up, or was not there to take them. */
@@ -71,8 +72,7 @@ const report = (commandId: string, body: object = clicked) =>
   hub
     .client(device.secret)
     .call('completeAutomationNodeCommand', { params: { id: device.nodeId, commandId }, body: body as never });
-const read = (id: string, waitSeconds = 20): Promise<Run> =>
-  api.call('getAutomationRun', { params: { id }, query: { waitSeconds } });
+const read = (id: string): Promise<Run> => settledRun(api, id);
 const giveUp = (commandId: string) =>
   database.query(`update node_commands set lease_expires_at = now() - interval '1 second' where id = $1`, [commandId]);
 const commandRow = async (commandId: string) =>
@@ -155,7 +155,7 @@ describe('a result that comes after its command was given up', () => {
       error: { code: 'outcome_unknown' },
       stepsResultJson: [{ status: 'failed', error: { code: 'outcome_unknown' } }, { status: 'pending' }],
     });
-    expect((await read(retried.id, 0)).status).toBe('running');
+    expect((await api.call('getAutomationRun', { params: { id: retried.id } })).status).toBe('running');
     await report(second.commandId);
     expect((await read(retried.id)).status).toBe('succeeded');
     expect(await audited(runId)).toMatchObject([{ runGoesOn: false }]);

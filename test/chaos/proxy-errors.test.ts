@@ -7,6 +7,7 @@ import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
 import type { ProxyFault } from '../fixtures/proxy.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const html = { 'content-type': 'text/html' };
@@ -64,9 +65,7 @@ test(
       },
     });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    const read = (waitSeconds: number) =>
-      workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds } });
-    expect((await read(20)).status).toBe('waiting_approval');
+    expect((await settledRun(workspace.api, runId)).status).toBe('waiting_approval');
 
     // The deploy begins when the result is sent.
     let results = 0;
@@ -88,7 +87,10 @@ test(
       () => `the result was not sent again: ${companion.log()}`,
       backOffMs,
     );
-    expect(await read(20)).toMatchObject({ status: 'succeeded', stepsResultJson: [{ output: { exitCode: 0 } }] });
+    expect(await settledRun(workspace.api, runId)).toMatchObject({
+      status: 'succeeded',
+      stepsResultJson: [{ output: { exitCode: 0 } }],
+    });
     expect(readFileSync(file, 'utf8')).toBe('once\n');
     expect(others).toBeGreaterThan(0);
 
@@ -108,9 +110,6 @@ test(
       body: { name: 'ping', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId, waitMs: 60_000 } }] },
     });
     const pinged = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: ping.id } }));
-    expect(
-      (await workspace.api.call('getAutomationRun', { params: { id: pinged.runId }, query: { waitSeconds: 30 } }))
-        .status,
-    ).toBe('succeeded');
+    expect((await settledRun(workspace.api, pinged.runId)).status).toBe('succeeded');
   },
 );

@@ -12,6 +12,7 @@ import type { Fetch } from '../fixtures/contract-client.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
 import { openStream } from '../fixtures/server-sent-events.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 /** What a process holds in memory, in MiB, as its kernel counts it. */
@@ -55,10 +56,7 @@ test.skipIf(process.platform !== 'linux')(
       body: { name: 'talkative', stepsJson: [{ type: 'log', message: 'hello' }] },
     });
     const run = async () =>
-      api.call('getAutomationRun', {
-        params: { id: startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId },
-        query: { waitSeconds: 30 },
-      });
+      settledRun(api, startedRun(await api.call('runAutomationWorkflow', { params: { id } })).runId);
     const first = await run();
     // 48 MiB of lines; each of eight readers would have them all.
     await database.query(
@@ -162,7 +160,7 @@ test.skipIf(process.platform !== 'linux')(
       body: { name: 'large', stepsJson: Array.from({ length: 8 }, () => ({ type: 'log' as const, message: 'x' })) },
     });
     const { runId } = startedRun(await api.call('runAutomationWorkflow', { params: { id } }));
-    const ended = await api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const ended = await settledRun(api, runId);
     expect(ended.status).toBe('succeeded');
     await database.query(
       `update run_steps set output = to_jsonb(repeat('x', 4000000)), output_bytes = 4000002 where run_id = $1`,

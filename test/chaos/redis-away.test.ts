@@ -7,6 +7,7 @@ import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 import { redisAvailable, startRedis } from '../fixtures/redis.ts';
 import type { TestRedis } from '../fixtures/redis.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 const limit = 100;
 const hookToken = 'a-hook-token-of-this-test';
@@ -53,11 +54,7 @@ describe.skipIf(!redisAvailable)('a Redis that goes away and comes back (needs r
   };
 
   async function finish(runId: string): Promise<string> {
-    const read = () => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
-    let run = await read();
-    // Each read waits up to 20 s. A run that failed is not read again: that would only use up the limit of the key.
-    for (let reads = 0; reads < 4 && !['succeeded', 'failed', 'cancelled'].includes(run.status); reads += 1)
-      run = await read();
+    const run = await settledRun(workspace.api, runId);
     expect(run.status, JSON.stringify(run.stepsResultJson)).toBe('succeeded');
     return runId;
   }

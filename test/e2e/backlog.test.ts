@@ -4,6 +4,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 const backlog = 50;
@@ -47,10 +48,7 @@ test(
       async () => (await countOf(`status = 'succeeded'`)) === backlog,
       () => `the backlog did not drain: ${JSON.stringify(proxy.requests.slice(-10))}`,
     );
-    for (const runId of runIds)
-      expect(
-        (await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 10 } })).status,
-      ).toBe('succeeded');
+    for (const runId of runIds) expect((await settledRun(workspace.api, runId)).status).toBe('succeeded');
     const polls = proxy.requests.filter(({ path }) => path.includes('/commands?'));
     // Were each poll to bring one command, there would be as many as commands; beside them those of the connection itself.
     expect(polls.length).toBeLessThanOrEqual(backlog + atOnce);

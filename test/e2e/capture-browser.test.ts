@@ -13,6 +13,7 @@ import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { startSoundServer } from '../fixtures/sound-server.ts';
 import type { SoundServer } from '../fixtures/sound-server.ts';
 import { startVirtualScreen } from '../fixtures/virtual-screen.ts';
@@ -42,7 +43,7 @@ async function run(
     },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return settledRun(workspace.api, runId);
 }
 const outputs = (result: Run) => result.stepsResultJson.map((step) => step.output as Record<string, unknown>);
 
@@ -295,7 +296,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       [{ role: 'button', name: 'Twin' }, 'target_not_found'],
       [{ selector: '][' }, 'invalid_input'],
     ] as const) {
-      expect(await run(companion, [opened, browser('click', { target, timeoutMs: 500 })])).toMatchObject({
+      expect(await run(companion, [opened, browser('click', { target, timeoutMs: 2_000 })])).toMatchObject({
         status: 'failed',
         error: { code },
       });
@@ -403,7 +404,7 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
       await run(companion, [
         browser('navigate', { url: `${base}/` }),
         browser('evaluate', {
-          expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 500)))`,
+          expression: `(location.href = 'http://localhost:${port}/scripted', new Promise((done) => setTimeout(done, 3000)))`,
         }),
       ]),
     ).toMatchObject({ error: { code: 'denied_by_policy' } });
@@ -554,10 +555,10 @@ describe.skipIf(findBrowser(undefined) === null)('the browser (needs Chrome, Edg
             )
             .toContain('browser.evaluate');
           write({ blockHosts: ['localhost'], ...changes });
-          expect(
-            await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
-            JSON.stringify(changes),
-          ).toMatchObject({ status: 'failed', error: { code } });
+          expect(await settledRun(workspace.api, runId), JSON.stringify(changes)).toMatchObject({
+            status: 'failed',
+            error: { code },
+          });
         }
       } finally {
         write({});

@@ -4,6 +4,7 @@ import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -19,7 +20,7 @@ async function ping({ nodeId }: TestCompanion): Promise<string> {
     params: { skillId: 'node.ping' },
     body: { input: { nodeId } },
   });
-  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+  const run = await settledRun(workspace.api, runId);
   return run.status;
 }
 

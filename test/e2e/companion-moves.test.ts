@@ -5,6 +5,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import { startProxy } from '../fixtures/proxy.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 test('a hub that moves keeps its node, and another server gets neither the node nor its secret', async () => {
   // The address that the hub will have; what answers there is decided below.
@@ -47,9 +48,7 @@ test('a hub that moves keeps its node, and another server gets neither the node 
     },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
-  ).toMatchObject({ status: 'succeeded' });
+  expect(await settledRun(workspace.api, runId)).toMatchObject({ status: 'succeeded' });
   expect((await workspace.api.call('listAutomationNodes', {})).data).toMatchObject([
     { id: companion.nodeId, status: 'online' },
   ]);

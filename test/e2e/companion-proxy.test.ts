@@ -9,6 +9,7 @@ import { startConnectProxy, startTlsFront } from '../fixtures/connect-proxy.ts';
 import { freePort } from '../fixtures/free-port.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 // No name server knows this name: only a tunnel of the proxy leads there.
 const hubUrl = 'https://hub.test';
@@ -66,9 +67,7 @@ test.each([
     },
   });
   const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-  expect(
-    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
-  ).toMatchObject({
+  expect(await settledRun(workspace.api, runId)).toMatchObject({
     status: 'succeeded',
     stepsResultJson: [{}, { output: { encoding: 'artifact', bytes: 3_000_000 } }],
   });

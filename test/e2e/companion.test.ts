@@ -10,6 +10,7 @@ import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -44,8 +45,7 @@ async function begin(steps: Steps[], node = companion): Promise<string> {
   });
   return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
 }
-const settled = (id: string): Promise<Run> =>
-  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string): Promise<Run> => settledRun(workspace.api, id);
 
 async function approve(runId: string, decision: 'approved' | 'rejected' = 'approved') {
   expect((await settled(runId)).status).toBe('waiting_approval');
@@ -555,9 +555,7 @@ describe('the hub', () => {
       body: { name: 'x', stepsJson: [{ type: 'skill', skillId: 'node.ping', input: { nodeId: companion.nodeId } }] },
     });
     const { runId } = startedRun(await other.api.call('runAutomationWorkflow', { params: { id } }));
-    expect(
-      await other.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } }),
-    ).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
+    expect(await settledRun(other.api, runId)).toMatchObject({ status: 'failed', error: { code: 'not_found' } });
   });
 
   test('waits for an offline machine as long as it was told, and the machine may come in time', async () => {

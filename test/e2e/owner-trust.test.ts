@@ -10,6 +10,7 @@ import { startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { mountSmall } from '../fixtures/small-disk.ts';
 
 let hub: TestHub;
@@ -20,8 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-const settled = (id: string): Promise<Run> =>
-  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string): Promise<Run> => settledRun(workspace.api, id);
 
 /** Starts a workflow of one step; a program is approved at the hub. */
 async function begin(companion: TestCompanion, skillId: string, input: Record<string, unknown> = {}): Promise<string> {

@@ -8,6 +8,7 @@ import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -52,8 +53,7 @@ async function begin(
   });
   return runId;
 }
-const settled = (id: string): Promise<Run> =>
-  workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string): Promise<Run> => settledRun(workspace.api, id);
 
 async function cli(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await companion.cli(...args);

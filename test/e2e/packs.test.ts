@@ -17,6 +17,7 @@ import type { MailServer } from '../fixtures/mail-server.ts';
 import { startModelServer } from '../fixtures/model-server.ts';
 import type { ModelServer } from '../fixtures/model-server.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 /** Each pack from its installation to a run that succeeded, on a real companion. */
@@ -94,7 +95,7 @@ async function install(packId: string, inputs: Record<string, unknown>): Promise
   ).id;
 }
 
-const settled = (id: string) => workspace.api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 30 } });
+const settled = (id: string) => settledRun(workspace.api, id);
 const run = async (workflowId: string) =>
   settled(startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id: workflowId } })).runId);
 const logOf = async (runId: string) =>

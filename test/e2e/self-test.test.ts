@@ -9,6 +9,7 @@ import { processesWith, startCompanion } from '../fixtures/companion.ts';
 import type { TestCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 let hub: TestHub;
@@ -79,7 +80,7 @@ test.skipIf(findBrowser(undefined) === null)(
       },
     });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const run = await settledRun(workspace.api, runId);
     expect(run).toMatchObject({ status: 'succeeded' });
     using control = (await ControlClient.open(new DataFolder(running.home))) as ControlClient;
     const entries = (await control.call('history', {})).entries.filter(({ type }) => !type.startsWith('owner.'));

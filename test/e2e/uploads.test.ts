@@ -16,6 +16,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { slowLine } from '../fixtures/slow-line.ts';
 import type { SlowLine } from '../fixtures/slow-line.ts';
 import { until } from '../fixtures/until.ts';
@@ -107,9 +108,7 @@ async function readBig(): Promise<{ runId: string; content: Buffer }> {
 }
 
 async function expectArrived(runId: string, content: Buffer): Promise<void> {
-  const run = await hub
-    .client(workspace.key)
-    .call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const run = await settledRun(hub.client(workspace.key), runId);
   expect(run, JSON.stringify(run.error)).toMatchObject({ status: 'succeeded' });
   const output = run.stepsResultJson[0]?.output as Record<string, string>;
   const response = await fetch(`${hub.url}/v1/automations/artifacts/${output['artifactId']}`, {
@@ -197,9 +196,7 @@ test('what the hub itself refuses fails the command at once, and says why', asyn
   answer = (method) =>
     method === 'PUT' ? own(409, 'storage_full', 'The artefacts of this workspace take all its room.') : null;
   const { runId } = await readBig();
-  const run = await hub
-    .client(workspace.key)
-    .call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const run = await settledRun(hub.client(workspace.key), runId);
   expect(run, JSON.stringify({ puts, log: companion.log() })).toMatchObject({
     status: 'failed',
     error: { message: expect.stringContaining('take all its room') as string },

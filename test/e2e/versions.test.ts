@@ -8,6 +8,7 @@ import { startCompanion } from '../fixtures/companion.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { send } from '../fixtures/requests.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 
 /** What a companion and a hub of version 0.1.0 said to each other, as a proxy between them wrote it down. */
@@ -68,7 +69,7 @@ describe('a hub', () => {
         },
       });
       const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-      const read = () => workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 20 } });
+      const read = () => settledRun(workspace.api, runId);
       if (command.type === 'system.run') {
         await read();
         const { data } = await workspace.api.call('listAutomationApprovals', { query: { status: 'pending', runId } });

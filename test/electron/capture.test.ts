@@ -5,6 +5,7 @@ import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { electronPath, needsElectron } from '../fixtures/electron-runtime.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
@@ -45,7 +46,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`what the app captures in 
       body: { name: 'capture', stepsJson: [{ type: 'skill', skillId, input: { nodeId, ...input } as never }] },
     });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    const run = await settledRun(workspace.api, runId);
     const { artifactId } = (run.stepsResultJson[0]?.output ?? {}) as { artifactId?: string };
     const answer = await fetch(`${hub.url}/v1/automations/artifacts/${String(artifactId)}`, {
       headers: { 'x-api-key': workspace.key },

@@ -14,6 +14,7 @@ import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import { cli, startHubProcess } from '../fixtures/processes.ts';
+import { settledRun } from '../fixtures/settled-run.ts';
 import { until } from '../fixtures/until.ts';
 import { startApp } from './app.ts';
 import type { TestApp } from './app.ts';
@@ -51,7 +52,7 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the app and its hub ${nee
       body: { name: 'app', stepsJson: [{ type: 'skill', skillId, input: { nodeId, ...input } as never }] },
     });
     const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
-    return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+    return settledRun(workspace.api, runId);
   }
   const history = async () => {
     const answer = await app.call('history', { limit: 50 });
