@@ -34,15 +34,15 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
 
   test('has what can be done with the companion', async () => {
     expect((await app.appState()).hasTray).toBe(true);
-    expect(await labels()).toEqual(['Pause', 'Open', '', 'Quit']);
-    expect(await tray.toolTip()).toContain('Outrigger Companion');
+    await expect.poll(labels).toEqual(['Pause', 'Open', '', 'Quit']);
+    await expect.poll(() => tray.toolTip()).toContain('Outrigger Companion');
   });
 
   test('pauses and resumes', async () => {
     await tray.click('Pause');
     await expect.poll(async () => (await app.companion())?.settings.paused).toBe(true);
     await expect.poll(labels).toContain('Resume');
-    expect(await tray.toolTip()).toContain('Paused: nothing runs');
+    await expect.poll(() => tray.toolTip()).toContain('Paused: nothing runs');
     await tray.click('Resume');
     await expect.poll(async () => (await app.companion())?.settings.paused).toBe(false);
     await expect.poll(labels).toContain('Pause');
@@ -164,10 +164,9 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the tray ${needsElectron}
       });
       await expect.poll(() => asking.isVisible()).toBe(true);
       await expect.poll(() => tray.picture()).not.toBe(picture);
-      expect(await asking.electron.evaluate(() => (globalThis as unknown as { calls: string[] }).calls)).toEqual([
-        'showInactive',
-        'flashFrame',
-      ]);
+      await expect
+        .poll(() => asking.electron.evaluate(() => (globalThis as unknown as { calls: string[] }).calls))
+        .toEqual(['showInactive', 'flashFrame']);
       // The same one does not come again; another one does.
       await takesIn();
       companion.tell((state) => {
