@@ -65,7 +65,8 @@ test(
     await put(0);
     for (const index of [0, 1, 2, 3]) await ask(index);
     await expect.poll(() => model.requests.length).toBe(4);
-    await put(2_000);
+    // Long enough for the messages and the end of the process on a busy machine.
+    await put(15_000);
     for (const index of [4, 5, 6, 7]) await ask(index);
     await first.kill();
     isDead = true;

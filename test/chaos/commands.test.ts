@@ -60,7 +60,7 @@ describe('after kill -9 of a hub in the midst of many commands', { timeout: 180_
           method: 'POST',
           headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
           body: '{}',
-          signal: AbortSignal.timeout(10_000),
+          signal: AbortSignal.timeout(30_000),
         }).catch(() => null);
         if (started === null) return;
         accepted.push(((await started.json()) as { runId: string }).runId);

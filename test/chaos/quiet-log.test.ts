@@ -118,7 +118,7 @@ async function expectOneOutage(
   await until(
     async () => {
       await ask('/v1/automations/hooks/inbound').catch(() => undefined);
-      return troubles().length >= 5;
+      return troubles().length >= 5 && troubles().some(({ times = 0 }) => times > 1);
     },
     () => lines.join(''),
   );
@@ -130,7 +130,6 @@ async function expectOneOutage(
   ).toEqual(during.map(() => part));
   // The first line, and one for each minute that the log's clock went on.
   expect(during.length).toBeLessThanOrEqual(2 + minutes);
-  expect(during[1]?.times).toBeGreaterThan(1);
   await gate.open();
   await until(
     () => troubles().some(({ msg }) => msg === `${part} is back`),

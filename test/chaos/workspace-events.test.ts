@@ -47,7 +47,8 @@ test(
       const stream = await openStream(`${url}/tenants/${tenantId}/events`, token, lastEventId);
       expect(stream.status).toBe(200);
       if (lastEventId === undefined) await expect.poll(() => stream.received.length).toBe(1);
-      return async () => {
+      return async (isComplete: (count: number) => boolean = () => true) => {
+        await expect.poll(() => isComplete(stream.received.length), { timeout: 60_000 }).toBe(true);
         stream.end();
         await expect.poll(() => stream.isOver).toBe(true);
         lastEventId = stream.lastEventId;
@@ -93,9 +94,8 @@ test(
     ).map(({ line }) => line);
     expect(written.length).toBeGreaterThan(50);
     const leave = await listen(hub.url);
-    // The last is known when nothing more comes.
-    await delay(1_500);
-    await leave();
+    // Before the events comes the word that the stream is ready.
+    await leave((count) => received.length + count > written.length);
     const [ready, ...events] = received;
     expect(ready).toMatch(/^ready/);
     expect(events.toSorted()).toEqual(written.toSorted());
