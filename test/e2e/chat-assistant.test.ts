@@ -92,7 +92,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     parts.next();
     await expect.poll(() => bubbles(page)).toEqual(['When do you open?', 'We open at nine']);
     // Whoever hears the page is read the whole of it, once.
-    expect(await page.locator('.partial').getAttribute('aria-hidden')).toBe('true');
+    await expect.poll(() => page.locator('.partial').getAttribute('aria-hidden')).toBe('true');
     parts.next();
     await expect.poll(async () => (await bubbles(page))[1]).toBe('We open at nine in the morning, évery day');
     await picture(page, 'assistant-partial');
@@ -100,8 +100,8 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     await expect
       .poll(async () => (await bubbles(page))[1])
       .toBe('We open at nine in the morning, évery day but Sunday.');
-    expect(await page.locator('.partial').count()).toBe(0);
-    expect(await bubbles(page)).toHaveLength(2);
+    await expect.poll(() => page.locator('.partial').count()).toBe(0);
+    await expect.poll(() => bubbles(page)).toHaveLength(2);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -169,7 +169,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
       body: { content: 'Hello, I am Ada.' },
     });
     await expect.poll(async () => (await bubbles(page)).at(-1)).toBe('Hello, I am Ada.');
-    expect(await bubbles(page)).toHaveLength(4);
+    await expect.poll(() => bubbles(page)).toHaveLength(4);
     expect(tab.complaints).toEqual([]);
   });
 
@@ -201,8 +201,8 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
       const { page } = tab;
       const id = await open(page);
       const button = page.getByRole('button', { name: 'Talk to a person' });
-      expect(await button.isVisible()).toBe(true);
-      expect(await page.getByText('An AI assistant is answering.').isVisible()).toBe(true);
+      await expect.poll(() => button.isVisible()).toBe(true);
+      await expect.poll(() => page.getByText('An AI assistant is answering.').isVisible()).toBe(true);
       await write(page, 'When do you open?');
       await expect.poll(() => bubbles(page)).toHaveLength(2);
       await expect.poll(() => page.locator('.typing').count()).toBe(0);
@@ -219,7 +219,7 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
       await page.keyboard.press('Enter');
       await expect.poll(async () => (await bubbles(page)).at(-1)).toMatch(/^I am handing you over to a person/);
       await expect.poll(() => button.count()).toBe(0);
-      expect(await page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
+      await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('TEXTAREA');
       expect(await barriers(page)).toEqual([]);
       await picture(page, `assistant-${name}-over`);
       const { owner } = await scene.workspace.session.call('getInboxConversation', {
@@ -236,8 +236,8 @@ describe.skipIf(executable === undefined)('the page where the AI agent answers (
     await using tab = await openTab(browser, { viewport: { width: 320, height: 560 } });
     const { page } = tab;
     await open(page);
-    expect(await page.locator('.assistant p').first().textContent()).toBe('نموذج يجيب هنا');
-    expect(await page.getByRole('button', { name: 'التحدث مع شخص' }).isVisible()).toBe(true);
+    await expect.poll(() => page.locator('.assistant p').first().textContent()).toBe('نموذج يجيب هنا');
+    await expect.poll(() => page.getByRole('button', { name: 'التحدث مع شخص' }).isVisible()).toBe(true);
     expect(await barriers(page)).toEqual([]);
     await picture(page, 'assistant-arabic');
     await put({ mode: 'shadow' });

@@ -180,7 +180,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       if (problem === 'needed') await page.evaluate('sessionStorage.clear()');
       await page.goto(url);
       await expect.poll(() => page.locator('[data-problem]').getAttribute('data-problem')).toBe(problem);
-      expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe(said);
+      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe(said);
       expect(await page.content()).not.toContain('For your eyes only');
       expect(await barriers(page)).toEqual([]);
     }
@@ -247,7 +247,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await reply(conversationId, 'Yes, I am.');
     await expect.poll(() => bubbles(page)).toEqual(['Is anybody there?', 'Yes, I am.']);
     // An agent without a display name is called by a neutral word.
-    expect(await page.locator('.other .meta bdi').textContent()).toBe('Support');
+    await expect.poll(() => page.locator('.other .meta bdi').textContent()).toBe('Support');
     await scene.workspace.session.call('readInboxConversation', {
       params: { tenantId: scene.tenantId, id: conversationId },
       body: { seq: 1 },
@@ -266,7 +266,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
       await page.goto(pageOf(token));
       await settled(page);
       await page.getByText('Back on Monday').waitFor();
-      expect(await page.locator('header .dot, header p').count()).toBe(0);
+      await expect.poll(() => page.locator('header .dot, header p').count()).toBe(0);
       await scene.set({});
       await page.reload();
       await expect.poll(() => page.locator('header p').textContent()).toMatch(/Online|Away/);
@@ -428,8 +428,8 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     proxy.sockets = 'refuse';
     proxy.cutSockets();
     await page.getByText('Connection lost. Reconnecting…').waitFor();
-    expect(await page.locator('header .dot').count()).toBe(0);
-    expect(await page.locator('header p').count()).toBe(0);
+    await expect.poll(() => page.locator('header .dot').count()).toBe(0);
+    await expect.poll(() => page.locator('header p').count()).toBe(0);
     await reply(conversationId, 'While you were away');
     proxy.fault = () => undefined;
     proxy.sockets = 'pass';
@@ -461,7 +461,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     fault = undefined;
     await expect.poll(() => written(conversationId)).toEqual(['one', 'two', 'three', 'four', 'five']);
     await expect.poll(() => page.locator('.fate').allTextContents()).toEqual(['Sent']);
-    expect(await bubbles(page)).toEqual(['one', 'two', 'three', 'four', 'five']);
+    await expect.poll(() => bubbles(page)).toEqual(['one', 'two', 'three', 'four', 'five']);
   });
 
   test('hostile text is text, links are those of the web alone, and nothing that was typed becomes a request', async () => {
@@ -518,7 +518,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => field(page).inputValue()).toBe('Typed by the first');
     await page.goto(pageOf(second.token));
     await settled(page);
-    expect(await field(page).inputValue()).toBe('');
+    await expect.poll(() => field(page).inputValue()).toBe('');
   });
 
   test('a closed conversation is rated, and a new one begins with what was typed and chosen', async () => {
@@ -536,7 +536,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await field(page).fill('One more thing');
     await scene.close(conversationId);
     await page.getByText('This conversation was closed.').waitFor();
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Start a new conversation');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Start a new conversation');
     const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
     expect(await kept.locator('p').allTextContents()).toEqual([
       'Not sent. It goes into the new conversation:',
@@ -557,7 +557,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await field(page).press('Enter');
     await expect.poll(() => bubbles(page)).toEqual(['One more thing']);
-    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
+    await expect.poll(() => page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
     expect(await written(conversationId)).toEqual(['Thank you']);
     expect(tab.complaints).toEqual([]);
   });
@@ -583,13 +583,13 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     closed.resolve();
     const kept = page.getByRole('group', { name: 'Not sent. It goes into the new conversation:' });
     await expect.poll(() => kept.locator('p').allTextContents()).toContain('plan.txt');
-    expect(await kept.locator('p').allTextContents()).toContain('Just now');
+    await expect.poll(() => kept.locator('p').allTextContents()).toContain('Just now');
     await page.getByRole('button', { name: 'Start a new conversation' }).click();
     await page.getByRole('button', { name: 'Remove plan.txt' }).waitFor();
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await field(page).press('Enter');
     await expect.poll(() => bubbles(page)).toEqual(['Just now']);
-    expect(await page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
+    await expect.poll(() => page.locator('.row .file .name').allTextContents()).toEqual(['plan.txt']);
     expect(await written(conversationId)).toEqual([]);
   });
 
@@ -633,7 +633,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
     await page.getByRole('button', { name: 'Try again: flaky.txt' }).click();
     await expect.poll(() => page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     // Five with the picture; what was refused is none of them.
-    expect(await page.getByText('A message takes at most').count()).toBe(0);
+    await expect.poll(() => page.getByText('A message takes at most').count()).toBe(0);
     await expect.poll(() => page.getByRole('progressbar').count()).toBe(0);
     await page.getByRole('button', { name: 'Send message' }).click();
     await expect
@@ -785,7 +785,9 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
           ).toBe('solid2px');
         }
         if (options.locale === 'ar')
-          expect(await page.evaluate('document.documentElement.dir + document.documentElement.lang')).toBe('rtlar');
+          await expect
+            .poll(() => page.evaluate('document.documentElement.dir + document.documentElement.lang'))
+            .toBe('rtlar');
         expect(tab.complaints).toEqual([]);
       }
     });
@@ -825,7 +827,7 @@ describe.skipIf(executable === undefined)("the visitor's page (needs Chromium)",
         params: { tenantId: scene.tenantId, id: conversationId },
       });
       await page.locator('[data-problem=over]').waitFor();
-      expect(await page.getByRole('heading', { level: 2 }).textContent()).toBe('Dieser Chat ist beendet');
+      await expect.poll(() => page.getByRole('heading', { level: 2 }).textContent()).toBe('Dieser Chat ist beendet');
       expect(tab.complaints).toEqual([]);
     } finally {
       await scene.set({});
@@ -916,7 +918,9 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await expect.poll(() => page.locator('outrigger-chat b').textContent()).toBe('1');
     await page.evaluate("Outrigger('send', 'From the host')");
     await expect.poll(() => written(conversationId)).toContain('From the host');
-    expect(await heard(page)).toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
+    await expect
+      .poll(() => heard(page))
+      .toEqual(expect.arrayContaining(['ready', 'open', 'close', 'unread', 'message']));
     await page.evaluate("Outrigger('on', 'ready', () => heard.push(['ready, late']))");
     expect((await heard(page)).filter((name) => name.startsWith('ready'))).toEqual([
       'ready',
@@ -942,7 +946,7 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await page.evaluate(`Outrigger('boot', { token: ${JSON.stringify(second.token)} }); Outrigger('open')`);
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(1);
     await expect.poll(() => said(page)).toEqual(['For the second']);
-    expect(await frameOf(page).locator('textarea').inputValue()).toBe('');
+    await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
     await page.evaluate("Outrigger('shutdown')");
     await expect.poll(() => page.locator('outrigger-chat').count()).toBe(0);
     expect(await page.evaluate('JSON.stringify(sessionStorage) + JSON.stringify(localStorage)')).toBe('{}{}');
@@ -1002,11 +1006,11 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await renewals;
     await page.waitForResponse((response) => response.url().includes('/widget/v1/files?name=kept.txt'));
     await chosen.waitFor();
-    expect(await frameOf(page).locator('textarea').inputValue()).toBe('Typed before');
+    await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('Typed before');
     await page.evaluate(`Outrigger('update', { token: ${JSON.stringify(other.token)} })`);
     await expect.poll(() => said(page)).toEqual(['For another']);
-    expect(await frameOf(page).locator('textarea').inputValue()).toBe('');
-    expect(await chosen.count()).toBe(0);
+    await expect.poll(() => frameOf(page).locator('textarea').inputValue()).toBe('');
+    await expect.poll(() => chosen.count()).toBe(0);
   });
 
   test('a host hears of a token that is over, and a newer one goes on', async () => {
@@ -1054,6 +1058,6 @@ describe.skipIf(executable === undefined)('the widget (needs Chromium)', () => {
     await scene.set({ allowedOrigins: [site.origin] });
     await page.getByRole('button', { name: 'Open chat' }).click();
     await expect.poll(() => said(page)).toEqual(['Not for here']);
-    expect(await page.locator('outrigger-chat p').count()).toBe(0);
+    await expect.poll(() => page.locator('outrigger-chat p').count()).toBe(0);
   });
 });

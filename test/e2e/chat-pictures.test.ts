@@ -75,7 +75,7 @@ describe.skipIf(executable === undefined)('pictures of agents in the chat (needs
         images.map((image) => (image as unknown as { naturalWidth: number }).naturalWidth),
       );
     await expect.poll(drawn).toEqual([128, 128]);
-    expect(await pictures.first().getAttribute('src')).toBe(`${hub.url}${sent.body['picture'] as string}`);
+    await expect.poll(() => pictures.first().getAttribute('src')).toBe(`${hub.url}${sent.body['picture'] as string}`);
     const folder = process.env['PICTURES_FOLDER'];
     if (folder !== undefined) await page.screenshot({ path: `${folder}/pictures-${scheme}.png` });
 
@@ -85,7 +85,7 @@ describe.skipIf(executable === undefined)('pictures of agents in the chat (needs
     await page.locator('outrigger-chat button').first().click();
     const avatars = frame.locator('.avatar');
     await expect.poll(() => avatars.allTextContents()).toEqual(['AB', 'AB']);
-    expect(await pictures.count()).toBe(0);
+    await expect.poll(() => pictures.count()).toBe(0);
     if (folder !== undefined) await page.screenshot({ path: `${folder}/initials-${scheme}.png` });
     expect(complaints).toEqual([]);
   });

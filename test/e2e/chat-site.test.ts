@@ -105,7 +105,9 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).toBe('{}{}');
     await begin(page, 'By the printed snippet');
     // Screen readers find the field in the main part of the frame.
-    expect(await frameOf(page).getByRole('main').getByRole('textbox', { name: 'Write a message' }).count()).toBe(1);
+    await expect
+      .poll(() => frameOf(page).getByRole('main').getByRole('textbox', { name: 'Write a message' }).count())
+      .toBe(1);
     expect(consoled).toEqual([]);
   });
 
@@ -119,15 +121,15 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await page.goto(`${site.origin}/cart`);
     await reply(id, 'We do.');
     await expect.poll(() => badge(page).textContent()).toBe('1');
-    expect(await heardOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
+    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'We do.' }]);
     // And one that came between two pages.
     await page.goto('about:blank');
     await reply(id, 'In five days.');
     await page.goto(`${site.origin}/pay`);
     await expect.poll(() => badge(page).textContent()).toBe('2');
-    expect(await launcher(page).getAttribute('aria-label')).toBe('Open chat (2 new messages)');
+    await expect.poll(() => launcher(page).getAttribute('aria-label')).toBe('Open chat (2 new messages)');
     await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'In five days.' }]);
-    expect((await heardOf(page, 'unread')).at(-1)).toBe(2);
+    await expect.poll(async () => (await heardOf(page, 'unread')).at(-1)).toBe(2);
     expect(await heardOf(page, 'open')).toEqual([]);
     // Nothing was read for the visitor, and nothing took the focus.
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
@@ -138,7 +140,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect.poll(() => said(page)).toEqual(['Do you ship to Chile?', 'We do.', 'In five days.']);
     await expect.poll(() => badge(page).isHidden()).toBe(true);
     await closer(page).click();
-    expect(await launcher(page).getAttribute('aria-label')).toBe('Open chat');
+    await expect.poll(() => launcher(page).getAttribute('aria-label')).toBe('Open chat');
     await page.reload();
     await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
     expect(await badge(page).isHidden()).toBe(true);
@@ -153,13 +155,13 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await begin(page, 'Stay open');
     await page.goto(`${site.origin}/cart`);
     await expect.poll(() => said(page)).toEqual(['Stay open']);
-    expect(await closer(page).isVisible()).toBe(true);
-    expect(await heardOf(page, 'open')).toHaveLength(1);
+    await expect.poll(() => closer(page).isVisible()).toBe(true);
+    await expect.poll(() => heardOf(page, 'open')).toHaveLength(1);
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
     await closer(page).click();
     await page.goto(`${site.origin}/pay`);
     await frameOf(page).locator('.bubble').first().waitFor({ state: 'attached' });
-    expect(await launcher(page).isVisible()).toBe(true);
+    await expect.poll(() => launcher(page).isVisible()).toBe(true);
   });
 
   test('a conversation that an agent starts reaches the visitor of a closed one, on an open page and after a page load', async () => {
@@ -189,7 +191,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     const third = await start('Did it reach you?');
     await page.goto(`${site.origin}/`);
     await expect.poll(() => badge(page).textContent()).toBe('1');
-    expect(await heardOf(page, 'message')).toMatchObject([{ content: 'Did it reach you?' }]);
+    await expect.poll(() => heardOf(page, 'message')).toMatchObject([{ content: 'Did it reach you?' }]);
     await launcher(page).click();
     await expect.poll(() => said(page)).toEqual(['Did it reach you?']);
     await frameOf(page).getByRole('textbox', { name: 'Message' }).fill('It did, thank you!');
@@ -215,7 +217,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await reply(id, 'Everywhere');
     for (const tab of [other.page, third.page]) {
       await expect.poll(() => badge(tab).textContent()).toBe('1');
-      expect(await launcher(tab).isVisible()).toBe(true);
+      await expect.poll(() => launcher(tab).isVisible()).toBe(true);
     }
     await launcher(third.page).click();
     await expect.poll(() => said(third.page)).toEqual(['In two tabs', 'Everywhere']);
@@ -255,7 +257,9 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
         scene.workspace.session.call('getInboxConversation', { params: { tenantId: scene.tenantId, id } });
       await expect.poll(async () => (await shown()).visitor?.external_id).toBe(externalId);
       if (!isReloaded)
-        expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('Half a sen');
+        await expect
+          .poll(() => frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue())
+          .toBe('Half a sen');
       expect(await page.locator('outrigger-chat').count()).toBe(1);
       expect(consoled).toEqual([]);
     }
@@ -297,7 +301,7 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     };
     await expect.poll(senders).toEqual([externalId]);
     await expect.poll(() => said(page)).toEqual([text]);
-    expect(await frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
+    await expect.poll(() => frameOf(page).getByRole('textbox', { name: 'Write a message' }).inputValue()).toBe('');
   });
 
   test('an anonymous visitor beyond a limit reads when to try again, in the language of the page, and the page gets an error', async () => {
@@ -315,8 +319,10 @@ describe.skipIf(executable === undefined)('the chat on a site of several pages (
     await expect
       .poll(() => frameOf(page).getByRole('alert').textContent())
       .toMatch(/^Gerade beginnen zu viele .* versuchen Sie es in \d+ Minuten? erneut\.$/);
-    expect(await frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).inputValue()).toBe('Zu spät');
-    expect(await heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
+    await expect
+      .poll(() => frameOf(page).getByRole('textbox', { name: 'Wie können wir helfen?' }).inputValue())
+      .toBe('Zu spät');
+    await expect.poll(() => heardOf(page, 'error')).toMatchObject([{ code: 'rate_limited' }]);
   });
 
   test('an identified visitor is checked on the next page once its token is there, and not without it', async () => {
@@ -419,10 +425,10 @@ describe.skipIf(executable === undefined)('what developers read in the console (
       body.textContent = 'The next view';
       document.body.replaceWith(body);
     })()`);
-    expect(await said(page)).toEqual(['Before the next view']);
+    await expect.poll(() => said(page)).toEqual(['Before the next view']);
     await closer(page).click();
     await launcher(page).click();
-    expect(await said(page)).toEqual(['Before the next view']);
+    await expect.poll(() => said(page)).toEqual(['Before the next view']);
     expect(consoled).toEqual([]);
   });
 
@@ -433,7 +439,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await page.goto(`${site.origin}/`);
     await launcher(page).waitFor();
     await page.evaluate("Outrigger('hide')");
-    expect(await launcher(page).isVisible()).toBe(false);
+    await expect.poll(() => launcher(page).isVisible()).toBe(false);
     await page.evaluate("Outrigger('open')");
     await frameOf(page).getByRole('textbox', { name: 'How can we help?' }).waitFor();
     expect(await launcher(page).isVisible()).toBe(false);
@@ -466,7 +472,7 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await page.goto(`${site.origin}/?lang=de-AT`);
     await page.getByRole('button', { name: 'Chat öffnen' }).click();
     await frameOf(page).getByRole('button', { name: 'Chat beginnen' }).waitFor();
-    expect(await frameOf(page).locator('html').getAttribute('lang')).toBe('de');
+    await expect.poll(() => frameOf(page).locator('html').getAttribute('lang')).toBe('de');
   });
 
   test('a listener of an event that there is not is reported, and so is one that is no function', async () => {
@@ -476,7 +482,9 @@ describe.skipIf(executable === undefined)('what developers read in the console (
     await page.goto(`${site.origin}/`);
     await launcher(page).waitFor();
     await page.evaluate("Outrigger('on', 'unreed', () => 0); Outrigger('on', 'ready', 'a text')");
-    expect(await heardOf(page, 'error')).toMatchObject([{ code: 'listener_invalid' }, { code: 'listener_invalid' }]);
+    await expect
+      .poll(() => heardOf(page, 'error'))
+      .toMatchObject([{ code: 'listener_invalid' }, { code: 'listener_invalid' }]);
     expect(consoled).toEqual([expect.stringContaining('unread'), expect.stringContaining('unread')]);
   });
 

@@ -135,7 +135,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await button.hover();
     await page.mouse.down();
     await expect.poll(() => level(page)).toBeGreaterThan(40);
-    expect(await activity(page)).toBe('listening');
+    await expect.poll(() => activity(page)).toBe('listening');
     await picture(tab, 'listening');
     await expect.poll(() => level(page)).toBe(0);
     await page.mouse.up();
@@ -201,7 +201,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       await write(page, 'When do you open?');
       await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
       if (index === 0) {
-        expect(await page.locator('.talk').innerText()).toBe('Hold to interrupt');
+        await expect.poll(() => page.locator('.talk').innerText()).toBe('Hold to interrupt');
         const [first, ...others] = await pieces(page);
         expect(others.length).toBeGreaterThan(3);
         // Each begins where the one before ends.
@@ -221,7 +221,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.getByText('Settings').click();
     await page.getByRole('switch', { name: 'Speak answers aloud' }).click();
     expect(await silenced(page)).toBeGreaterThan(0);
-    expect(await page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
+    await expect.poll(() => page.locator('[role=log]').getAttribute('aria-live')).toBe('polite');
     expect(new Set(await page.locator('.fate').allTextContents())).toEqual(new Set(['Interrupted']));
     expect(tab.complaints).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await page.getByRole('switch', { name: 'Hands-free' }).click();
     await expect.poll(() => loudness(page)).toBeGreaterThan(0.05);
     expect((await said(page))[0]).toBe(asked);
-    expect(await page.locator('#hint').getAttribute('class')).toContain('hint');
+    await expect.poll(() => page.locator('#hint').getAttribute('class')).toContain('hint');
     await picture(tab, 'hands-free');
     await expect.poll(() => page.locator('.fate').allTextContents()).toContain('Interrupted');
     await page.getByRole('button', { name: 'Stop listening' }).click();
@@ -265,7 +265,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
       await become();
       await page.keyboard.press(' ');
       await expect.poll(() => problem(page)).toBe(`microphone-${kind}`);
-      expect(await page.getByRole('heading', { level: 2 }).first().textContent()).toBe(title);
+      await expect.poll(() => page.getByRole('heading', { level: 2 }).first().textContent()).toBe(title);
       if (kind === 'denied') {
         expect(await barriers(page)).toEqual([]);
         await picture(tab, 'denied');
@@ -325,7 +325,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await expect.poll(() => said(page)).toEqual(['Good day', answered]);
     await entitle(false);
     await expect.poll(() => problem(page)).toBe('notEntitled');
-    expect(await said(page)).toEqual(['Good day', answered]);
+    await expect.poll(() => said(page)).toEqual(['Good day', answered]);
     // Refused at the door, which browsers do not tell.
     await page.reload();
     await expect.poll(() => problem(page)).toBe('notEntitled');
@@ -334,7 +334,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await ready(page);
     await own.session.call('logOut', {});
     await expect.poll(() => problem(page)).toBe('ended');
-    expect(await page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/voice');
+    await expect.poll(() => page.getByRole('link', { name: 'Sign in' }).getAttribute('href')).toBe('sign-in?to=/voice');
     expect(await barriers(page)).toEqual([]);
     await page.reload();
     await expect.poll(() => problem(page)).toBe('signedOut');
@@ -361,8 +361,8 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     page.on('websocket', () => (sockets += 1));
     await page.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(() => sockets).toBeGreaterThan(1);
-    expect(await page.locator('.problems section').count()).toBe(1);
-    expect(await page.locator('.activity').count()).toBe(0);
+    await expect.poll(() => page.locator('.problems section').count()).toBe(1);
+    await expect.poll(() => page.locator('.activity').count()).toBe(0);
     holders.forEach((holder) => holder.end());
     await ready(page);
     expect(await page.evaluate('[...window.told]')).toEqual([]);
@@ -377,7 +377,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     await write(page, 'Good day');
     await expect.poll(() => problem(page)).toBe('notConfigured');
     await expect.poll(() => page.locator('.fate.failure').count()).toBe(1);
-    expect(await said(page)).toEqual(['Good day']);
+    await expect.poll(() => said(page)).toEqual(['Good day']);
     expect(await barriers(page)).toEqual([]);
     await picture(tab, 'not-configured');
   });
@@ -419,8 +419,8 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     proxy.cutSockets();
     expect(await silenced(page)).toBeGreaterThan(0);
     await expect.poll(() => problem(page)).toBe('lost');
-    expect(await page.locator('.fate').allTextContents()).toEqual(['Interrupted']);
-    expect(await page.getByRole('button', { name: 'Hold to talk' }).isDisabled()).toBe(true);
+    await expect.poll(() => page.locator('.fate').allTextContents()).toEqual(['Interrupted']);
+    await expect.poll(() => page.getByRole('button', { name: 'Hold to talk' }).isDisabled()).toBe(true);
     await picture(tab, 'lost');
     proxy.sockets = 'pass';
     await ready(page);
@@ -440,7 +440,7 @@ describe.skipIf(executable === undefined)('the voice page (needs Chromium)', () 
     ] as const) {
       await page.setViewportSize({ width, height });
       await picture(tab, `${width}x${height}-empty`);
-      expect(await page.evaluate('document.querySelector(".scroller").scrollTop')).toBe(0);
+      await expect.poll(() => page.evaluate('document.querySelector(".scroller").scrollTop')).toBe(0);
     }
     await page.locator('.write input').fill('Wann öffnen Sie?');
     await page.keyboard.press('Enter');
