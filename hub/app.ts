@@ -90,26 +90,22 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   const intake = runQueue?.intake ?? null;
   const nodes = createNodes(platform, config, { limits, dispatch, intake });
   const ai = createAi(stack, platform, config);
-  const automations = createAutomations(platform, config, { limits, nodes, ai: ai.ai, skills, dispatch, intake });
-  const marketing = createMarketing(platform, config, { limits });
-  const webhooks = createWebhooks(platform, config, { limits });
   const calls = createCalls(stack, platform, config, { limits, events: core.events, identity });
-  // It hears of the chat, and answers in it: one comes before, the other after it.
-  const replies = createReplies(platform, ai, { skills, actions: automations.approvedSkills });
-  const others: Product[] = [core, automations, ai, marketing, nodes, webhooks, calls];
-  const chat = createChat(
-    stack,
-    platform,
-    config,
-    { limits },
-    {
-      followers: [...others.flatMap((product) => product.followers ?? []), ...replies.followers],
-      erasers: others.flatMap((product) => product.erasers ?? []),
-    },
-  );
-  automations.connectConversations(chat.channelConversations);
-  const chatReplies = replies.answerIn(chat);
-  const products: Product[] = [...others, chat, chatReplies];
+  const chat = createChat(stack, platform, config, { limits });
+  // Products that subscribe to chat events are created in the order in which their subscribers acquire locks: automations, webhooks, AI replies.
+  const automations = createAutomations(platform, config, {
+    limits,
+    nodes,
+    ai: ai.ai,
+    chat,
+    skills,
+    dispatch,
+    intake,
+  });
+  const webhooks = createWebhooks(platform, config, { limits, chatEvents: chat.events });
+  const replies = createReplies(platform, ai, { skills, actions: automations.approvedSkills, chat });
+  const marketing = createMarketing(platform, config, { limits });
+  const products: Product[] = [core, automations, ai, marketing, nodes, webhooks, calls, chat, replies];
   skills.add(products.flatMap((product) => product.skills ?? []));
 
   const { workflows, hubPacks } = automations;
@@ -157,7 +153,7 @@ export async function createApp(config: Config, options: AppOptions): Promise<Ap
   ];
   const periodicTasks = stack.use(new PeriodicTasks({ logger, leadership, tasks }));
   if (config.role !== 'api') {
-    stack.use(chatReplies.startReplying());
+    stack.use(replies.startReplying());
     stack.use(calls.keepTrunks((outcome) => metrics.trunks.count({ outcome })));
     stack.use(webhooks.startSending(config.http.shutdownMs / 2, (outcome) => metrics.webhooks.count({ outcome })));
     await startWorker(stack, platform, {

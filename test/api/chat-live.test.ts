@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
 import { MessageWriter } from '../../hub/products/chat/conversations/index.ts';
-import { createChatEvents } from '../../hub/products/chat/events/index.ts';
+import { ChatEvents } from '../../hub/products/chat/events/index.ts';
 import { chatCloseCodes, visitorProtocol } from '../../shared/contract/chat/live.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -124,7 +124,7 @@ describe('the connection of a visitor', () => {
     const agent = await openAgent(there.url, workspace.tenantId, workspace.jwt);
     await expect.poll(() => agent.frames.some(({ type }) => type === 'sync')).toBe(true);
     await say('before');
-    const writer = new MessageWriter(createChatEvents([]), { tell: () => undefined, tellPresence: () => undefined });
+    const writer = new MessageWriter(new ChatEvents(), { tell: () => undefined, tellPresence: () => undefined });
     await here.app.db.workspace(workspace.tenantId, (tx) =>
       writer.write(
         tx,

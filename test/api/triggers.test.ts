@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import type { ChatEventPayload } from '../../shared/contract/chat/chat-events.ts';
@@ -337,6 +337,25 @@ describe('events of Live Chat', () => {
     expect((await runsOf(all.id)).length).toBe(2);
     for (const id of [all.id, widget.id]) await workspace.api.call('deleteAutomationWorkflow', { params: { id } });
   });
+
+  test.each([
+    ['visitor', ['list_event_workflows', 'list_following_webhooks', 'note_ai_turn']],
+    ['agent', ['list_event_workflows', 'find_channel_reply_address', 'list_following_webhooks']],
+  ])(
+    'run their subscribers in the order of the locks: workflows, channels, webhooks, AI replies (%s)',
+    async (senderType, expected) => {
+      const { tenantId } = await hub.workspace();
+      await hub.app.db.workspace(tenantId, async (tx) => {
+        const query = vi.spyOn(tx, 'query');
+        await hub.app.chatEvents.emit(tx, 'message.created', {
+          ...payload(tenantId, 'widget'),
+          message: { id: 'm1', content: 'help', senderType, seq: 1, attachments: [] },
+          visitor: { id: '01980000-0000-7000-8000-0000000000a1' },
+        });
+        expect(query.mock.calls.map(([name]) => name)).toEqual(expected);
+      });
+    },
+  );
 
   test('are followed by no filter on a field that they never have: it is refused with those that there are', async () => {
     const { api } = await hub.workspace();

@@ -27,8 +27,8 @@ export const products: Record<string, readonly string[]> = {
   nodes: ['core'],
   ai: ['core', 'chat'],
   chat: ['core'],
-  webhooks: ['core'],
-  automations: ['core', 'nodes', 'ai', 'marketing'],
+  webhooks: ['core', 'chat'],
+  automations: ['core', 'nodes', 'ai', 'chat', 'marketing'],
   marketing: ['core', 'automations'],
   calls: ['core'],
 };
@@ -184,7 +184,7 @@ export const rules: Rule[] = [
   {
     name: 'hub/product',
     from: 'hub/product.ts',
-    allowed: ['shared/**', 'hub/engine/skill.ts', 'hub/platform/**'],
+    allowed: ['hub/engine/skill.ts', 'hub/platform/**'],
     forbids: { from: 'hub/product.ts', target: 'hub/products/nodes/index.ts' },
   },
   {

@@ -4,8 +4,9 @@ import type { SkillCatalog } from '../../engine/skill.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Route } from '../../platform/http/routing/implement.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { ChannelConversations, Product } from '../../product.ts';
+import type { Product } from '../../product.ts';
 import type { Ai } from '../ai/models/index.ts';
+import type { Chat } from '../chat/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import type { NodesProduct } from '../nodes/index.ts';
 import { Agents, findAgent, findToolProfile, readAuthors, ToolProfiles } from './agents/index.ts';
@@ -61,6 +62,7 @@ export interface AutomationsNeeds {
   limits: WorkspaceLimits;
   nodes: NodesProduct;
   ai: Ai;
+  chat: Pick<Chat, 'events' | 'channelConversations'>;
   /** Every skill of the hub, also of products that are put together later. */
   skills: SkillCatalog;
   /** Hands promised jobs to the queue; called after the commit, never fails. */
@@ -79,8 +81,6 @@ export interface Automations extends Product {
   enginePorts: EnginePorts;
   /** For whoever would have a skill called that a person is to approve. */
   approvedSkills: ApprovedSkills;
-  /** Connects Live Chat, which is created after its followers. */
-  connectConversations(conversations: ChannelConversations): void;
 }
 
 export function createAutomations(
@@ -90,6 +90,7 @@ export function createAutomations(
     limits,
     nodes: { nodes, commands, port: nodePort, routes: nodeRoutes = [] },
     ai,
+    chat,
     skills,
     dispatch,
     intake,
@@ -127,7 +128,6 @@ export function createAutomations(
       dryRunSteps(steps, skills, await readPolicy(tx, tenantId), { workflowId: id, ...input }),
   });
   const email = new Email({ db, mailer });
-  let conversations: ChannelConversations | null = null;
   const channels = new Channels({
     db,
     cursors,
@@ -138,8 +138,11 @@ export function createAutomations(
     workflows,
     limits,
     logger,
-    conversations: () => conversations,
+    conversations: chat.channelConversations,
   });
+  chat.events.subscribe((tx, event) => workflows.follow(tx, event));
+  chat.events.subscribe((tx, event) => channels.follow(tx, event));
+  chat.events.onErase(noteErased);
   const insight = new Insight({
     db,
     heartbeatSeconds: settings.nodes.heartbeatSeconds,
@@ -200,9 +203,6 @@ export function createAutomations(
   return {
     workflows,
     hubPacks,
-    connectConversations(given) {
-      conversations = given;
-    },
     approvedSkills: new ApprovedSkills({ skills, runs, workflows }),
     enginePorts: {
       approvals: approvalPort,
@@ -249,8 +249,6 @@ export function createAutomations(
       { name: 'erasure of runs', everyMs: 2_000, run: (stopping) => runErasure.sweep(stopping) },
       { name: 'retention of runs', everyMs: 60_000, run: (stopping) => runRetention.prune(stopping) },
     ],
-    followers: [(tx, event) => workflows.follow(tx, event), (tx, event) => channels.follow(tx, event)],
-    erasers: [noteErased],
     retention: automationsRetention(settings.retention),
   };
 }

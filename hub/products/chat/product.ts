@@ -1,7 +1,7 @@
 import { usageEventDays } from '../../../shared/contract/core/usage-events.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import type { ChannelConversations, ChatEventFollower, ConversationEraser, Product } from '../../product.ts';
+import type { Product } from '../../product.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { AgentPresences, agentRoutes } from './agents/index.ts';
 import { Assignment, AssignmentUpkeep } from './assignment/index.ts';
@@ -9,9 +9,9 @@ import { CannedReplies, cannedReplyRoutes } from './canned-replies/index.ts';
 import { createChatChanges } from './changes/index.ts';
 import type { ChatChanges } from './changes/index.ts';
 import { createChannelConversations } from './channels/index.ts';
+import type { ChannelConversations } from './channels/index.ts';
 import { ConversationWriter, MessageWriter } from './conversations/index.ts';
-import { createChatEvents } from './events/index.ts';
-import type { ChatEvents } from './events/index.ts';
+import { ChatEvents } from './events/index.ts';
 import { ChatFiles, chatFileRoutes, FileBlobs, FileScanner, foldFileUsage, IncomingFiles } from './files/index.ts';
 import { HandOver } from './hand-over/index.ts';
 import { foldDoneCounts, Inbox, inboxRoutes } from './inbox/index.ts';
@@ -41,6 +41,7 @@ import type { AnonymousVisitorLimits } from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
+  /** Other products subscribe to it. */
   events: ChatEvents;
   visitors: VisitorSessions;
   conversations: Conversations;
@@ -66,18 +67,14 @@ export interface ChatConfig {
   limits: { anonymousVisitors: AnonymousVisitorLimits };
 }
 
-/**
- * @param stack ends what it does by itself.
- * @param others what other products do when something happens in a chat, and when conversations are erased.
- */
+/** @param stack ends what it does by itself. */
 export function createChat(
   stack: AsyncDisposableStack,
   { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents, logger }: Platform,
   { artifacts: { maxWorkspaceBytes }, limits: { anonymousVisitors: anonymousVisitorLimits } }: ChatConfig,
   { limits }: { limits: WorkspaceLimits },
-  { followers, erasers }: { followers: readonly ChatEventFollower[]; erasers: readonly ConversationEraser[] },
 ): Chat {
-  const events = createChatEvents(followers);
+  const events = new ChatEvents();
   const changes = createChatChanges(hubEvents);
   const conversationWriter = new ConversationWriter(events, changes);
   const messageWriter = new MessageWriter(events, changes);
@@ -86,7 +83,7 @@ export function createChat(
     new AssignmentUpkeep({ db, events: hubEvents, conversations: conversationWriter, assignment, logger }),
   );
   const visitors = new VisitorSessions(db);
-  const erasure = new Erasure({ db, events: hubEvents, changes, erasers });
+  const erasure = new Erasure({ db, events: hubEvents, changes, chatEvents: events });
   const entry = new VisitorEntry({
     db,
     rateLimiter,
@@ -167,7 +164,7 @@ export function createChat(
       {
         name: 'retention of conversations',
         everyMs: 60_000,
-        run: (stopping) => removeAgedConversations({ db, changes, erasers }, stopping),
+        run: (stopping) => removeAgedConversations({ db, changes, chatEvents: events }, stopping),
       },
       { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
       { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileUsage(db, stopping) },

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/db/database.ts';
 import { newId } from '../../platform/ids.ts';
-import type { ChatEvent } from '../../product.ts';
+import type { ChatEvent } from '../chat/events/index.ts';
 import { deliveryBody } from './body.ts';
 
 /**

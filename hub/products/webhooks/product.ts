@@ -3,6 +3,7 @@ import { afterCommit } from '../../platform/db/joined-transaction.ts';
 import type { RowRetention } from '../../platform/db/row-retention.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
+import type { ChatEvents } from '../chat/events/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
 import { removeDeletedWebhooks } from './deleted-webhooks.ts';
 import { Deliveries } from './deliveries.ts';
@@ -29,7 +30,7 @@ export interface Webhooks extends Product {
 export function createWebhooks(
   { db, events, egress, cursors, secrets, mailer, logger }: Platform,
   settings: { webhooks: { drainSeconds: number } },
-  { limits }: { limits: WorkspaceLimits },
+  { limits, chatEvents }: { limits: WorkspaceLimits; chatEvents: ChatEvents },
 ): Webhooks {
   let sender: WebhookSender | null = null;
   // What happens here is sent from here, if this process sends.
@@ -41,16 +42,14 @@ export function createWebhooks(
     });
   };
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
+  chatEvents.subscribe(async (tx, event) => {
+    const webhookIds = await writeDeliveries(tx, event);
+    return () => wake({ tenantId: event.tenantId, webhookIds });
+  });
+  chatEvents.onErase(eraseDeliveries);
   const mails = new SwitchedOffMails({ db, mailer, logger });
   return {
     routes: webhookRoutes(subscriptions, new Deliveries({ db, cursors, wake })),
-    followers: [
-      async (tx, event) => {
-        const webhookIds = await writeDeliveries(tx, event);
-        return () => wake({ tenantId: event.tenantId, webhookIds });
-      },
-    ],
-    erasers: [eraseDeliveries],
     tasks: [
       {
         name: 'webhook deliveries',

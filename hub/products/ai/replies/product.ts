@@ -2,7 +2,7 @@ import type { SkillCatalog } from '../../../engine/skill.ts';
 import { afterCommit } from '../../../platform/db/joined-transaction.ts';
 import type { RowRetention } from '../../../platform/db/row-retention.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
-import type { ChatEventFollower, Product } from '../../../product.ts';
+import type { Product } from '../../../product.ts';
 import type { Chat } from '../../chat/index.ts';
 import { TurnAnswerer } from './answer-turn.ts';
 import { SuggestionAsker } from './ask-suggestion.ts';
@@ -16,51 +16,44 @@ import { noteForgotten, noteWaiting } from './turn-store.ts';
 import { ReplyWorker, turnsTopic } from './worker.ts';
 
 /** The AI agent in Live Chat. */
-export interface Replies {
-  /** What Live Chat is to tell. */
-  followers: readonly ChatEventFollower[];
-  /** What it offers, once there is a chat to answer in. */
-  answerIn(chat: Pick<Chat, 'writers' | 'suggestions'>): Product & {
-    /** Begins to answer visitors who wait; disposing it ends that. */
-    startReplying(): AsyncDisposable;
-  };
+export interface Replies extends Product {
+  /** Begins to answer visitors who wait; disposing it ends that. */
+  startReplying(): AsyncDisposable;
 }
 
 export function createReplies(
   { db, events, rateLimiter, logger }: Platform,
   { ai, knowledge }: { ai: ReplyModels; knowledge: ReplyKnowledge },
-  { skills, actions }: { skills: SkillCatalog; actions: ReplyActions },
+  {
+    skills,
+    actions,
+    chat,
+  }: { skills: SkillCatalog; actions: ReplyActions; chat: Pick<Chat, 'events' | 'writers' | 'suggestions'> },
 ): Replies {
   let worker: ReplyWorker | null = null;
+  chat.events.subscribe(async (tx, event) => {
+    const waitMs = await noteWaiting(tx, event);
+    return () => {
+      if (waitMs === null) return;
+      // What happens here is answered from here, if this process answers.
+      afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
+    };
+  });
   const composer = new ReplyComposer(ai, knowledge, new ReplyTools({ db, skills, actions, rateLimiter, logger }));
+  const ender = new TurnEnder({ db, chat, actions });
+  const answerer = new TurnAnswerer({ db, rateLimiter, composer, ender, changes: chat.writers.changes });
+  const { suggestions } = chat;
   return {
-    followers: [
-      async (tx, event) => {
-        const waitMs = await noteWaiting(tx, event);
-        return () => {
-          if (waitMs === null) return;
-          // What happens here is answered from here, if this process answers.
-          afterCommit(() => (worker === null ? void events.publish(turnsTopic, { waitMs }) : worker.wake(waitMs)));
-        };
-      },
-    ],
-    answerIn(chat) {
-      const ender = new TurnEnder({ db, chat, actions });
-      const answerer = new TurnAnswerer({ db, rateLimiter, composer, ender, changes: chat.writers.changes });
-      const { suggestions } = chat;
-      return {
-        routes: replyRoutes({
-          settings: new AiSettings(db, skills),
-          asker: new SuggestionAsker({ db, rateLimiter, composer, suggestions }),
-          suggestions,
-        }),
-        retention: repliesRetention,
-        tasks: [{ name: 'forgotten turns of the AI agent', everyMs: 30_000, run: () => noteForgotten(db) }],
-        startReplying() {
-          worker = new ReplyWorker({ db, events, logger, answerer });
-          return worker;
-        },
-      };
+    routes: replyRoutes({
+      settings: new AiSettings(db, skills),
+      asker: new SuggestionAsker({ db, rateLimiter, composer, suggestions }),
+      suggestions,
+    }),
+    retention: repliesRetention,
+    tasks: [{ name: 'forgotten turns of the AI agent', everyMs: 30_000, run: () => noteForgotten(db) }],
+    startReplying() {
+      worker = new ReplyWorker({ db, events, logger, answerer });
+      return worker;
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatEvent } from '../../../product.ts';
+import type { ChatEvent } from '../../chat/events/index.ts';
 
 /** A conversation whose visitor waits, as whoever answers holds it. */
 export interface Turn {

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import type { ChannelConversations } from '../../../product.ts';
+import type { ChannelConversations } from '../../chat/channels/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { Email } from '../email/index.ts';
 import type { Runs } from '../runs/index.ts';
@@ -22,6 +22,6 @@ export interface ChannelsDependencies {
   workflows: Workflows;
   limits: WorkspaceLimits;
   logger: Logger;
-  /** Live Chat; null until the hub connects it. */
-  conversations: () => ChannelConversations | null;
+  /** Live Chat. */
+  conversations: ChannelConversations;
 }

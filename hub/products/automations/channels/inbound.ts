@@ -126,7 +126,7 @@ export async function receiveMessages(
       }
       if (channel.conversations && text !== '') {
         // Before any run starts: Live Chat locks a conversation before it starts runs, too.
-        const told = await deps.conversations()?.receive(tx, tenantId, {
+        const told = await deps.conversations.receive(tx, tenantId, {
           channelId: channel.id,
           source: channel.name,
           environment,
@@ -135,7 +135,7 @@ export async function receiveMessages(
           replyTo: toStorableText(message.replyTo),
           text,
         });
-        if (typeof told === 'function') after.push(told);
+        if (told !== null) after.push(told);
       }
       const key = bounded(`${channel.id}:${message.sessionKey}`, 200);
       const session = await ensureSession(tx, deps.limits, tenantId, {

@@ -1,6 +1,7 @@
 import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
-import type { ChannelConversations, ChatEvent } from '../../../product.ts';
+import type { ChannelConversations } from '../../chat/channels/index.ts';
+import type { ChatEvent } from '../../chat/events/index.ts';
 import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
@@ -52,16 +53,15 @@ interface Payload {
  */
 export async function sendReply(
   tx: Transaction,
-  deps: { conversations: () => ChannelConversations | null; workflows: Workflows; runs: Runs },
+  deps: { conversations: ChannelConversations; workflows: Workflows; runs: Runs },
   { type, tenantId, payload, depth }: ChatEvent,
 ): Promise<() => void> {
   const nothing = () => undefined;
-  const conversations = deps.conversations();
-  if (type !== 'message.created' || conversations === null) return nothing;
+  if (type !== 'message.created') return nothing;
   const { environment, conversation, message, visitor } = payload as unknown as Payload;
   if (visitor === undefined || !['agent', 'api', 'ai'].includes(message.senderType)) return nothing;
   const isAutomatic = depth > 0 || message.senderType === 'ai';
-  const address = await conversations.replyAddress(tx, visitor.id, isAutomatic);
+  const address = await deps.conversations.replyAddress(tx, visitor.id, isAutomatic);
   if (address === null) return nothing;
   const isOverLimit = isAutomatic && address.automaticReplies > maxAutomaticReplies;
   const files = message.attachments.map(({ name }) => `[${name}]`);

@@ -10,7 +10,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt, sql } from '../../../platform/db/orm.ts';
 import { readEntitlements } from '../../../platform/db/tenancy.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatEvent } from '../../../product.ts';
+import type { ChatEvent } from '../../chat/events/index.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { EmailContext, EmailOutcome } from '../email/index.ts';
 import { openConfig, sealConfig, secretsSet } from './config.ts';

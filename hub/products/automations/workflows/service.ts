@@ -13,7 +13,7 @@ import { readLargePage } from '../../../platform/large-pages.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import type { Secrets } from '../../../platform/secrets/secrets.ts';
-import type { ChatEvent } from '../../../product.ts';
+import type { ChatEvent } from '../../chat/events/index.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';

@@ -8,9 +8,9 @@ import { readSettings } from '../settings/index.ts';
 const waitingAtOnce = 50;
 
 /**
- * Gives open conversations that the AI does not have, and in which somebody has written, to agents who are there: fewest open ones first, then the longest idle, up to a capacity. Whoever assigns locks the conversation
- * first, then the workspace's widget, then the agent, and what is told of it comes last (its followers lock, too): in this order everywhere, so that nobody waits
- * for whoever waits for them.
+ * Gives open conversations that the AI does not have, and in which somebody has written, to agents who are there: fewest open ones first, then the longest idle, up to a capacity. An assignment locks
+ * the conversation, then the workspace's widget, then the agent, and emits its event last, because subscribers of the event acquire locks too. Every transaction
+ * uses this order, so that none can deadlock with another.
  */
 export class Assignment {
   readonly #conversations: ConversationWriter;

@@ -1,12 +1,44 @@
 import { createHash } from 'node:crypto';
 import { maxMessageLength, maxSourceLength } from '../../../../shared/contract/chat/shapes.ts';
-import type { ChannelConversations } from '../../../product.ts';
+import type { Transaction } from '../../../platform/db/database.ts';
 import type { Assignment } from '../assignment/index.ts';
 import { conversationColumns, knowVisitor } from '../conversations/index.ts';
 import type { ChatActor, ConversationRow, ConversationWriter, MessageWriter } from '../conversations/index.ts';
 
 const maxExternalIdLength = 200;
 const maxNameLength = 200;
+
+/** An inbound message of a channel, for Live Chat. */
+export interface ChannelMessage {
+  channelId: string;
+  /** The source of a conversation that the message opens: the name of the channel. */
+  source: string;
+  environment: 'live' | 'test';
+  /** Identifies the sender within the channel. */
+  sender: string;
+  senderName: string;
+  /** Where replies are sent, as the provider names it. */
+  replyTo: string;
+  text: string;
+}
+
+/** Live Chat, as channels use it. Both functions work in the caller's transaction. */
+export interface ChannelConversations {
+  /**
+   * Writes a message into the sender's conversation, and opens one if needed. Call the result after the commit.
+   * Null for a blocked visitor, whose message is not written.
+   */
+  receive(tx: Transaction, tenantId: string, message: ChannelMessage): Promise<(() => void) | null>;
+  /**
+   * Where a reply to a visitor is sent; null for a visitor of no channel. An automatic reply counts towards `automaticReplies`,
+   * the automatic replies of the last hour.
+   */
+  replyAddress(
+    tx: Transaction,
+    visitorId: string,
+    isAutomatic: boolean,
+  ): Promise<{ channelId: string; replyTo: string; automaticReplies: number } | null>;
+}
 
 /** The external id of a sender. The id of the channel keeps senders of different channels apart. */
 function externalIdOf(channelId: string, sender: string): string {

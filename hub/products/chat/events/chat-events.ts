@@ -4,31 +4,86 @@ import { toStorableJson } from '../../../../shared/json.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { ChatEvent, ChatEventFollower } from '../../../product.ts';
 
-/** The port through which Live Chat tells what happened, and through which whoever follows hears of it. */
-export interface ChatEvents {
-  /**
-   * Tells all followers, in the caller's transaction; call what it answers after the commit.
-   * @throws ZodError when the payload is not what its type promises.
-   */
-  emit(tx: Transaction, type: ChatEventType, payload: ChatEventPayload, depth?: number): Promise<() => void>;
+/** An event of Live Chat, as its subscribers receive it. */
+export interface ChatEvent {
+  tenantId: string;
+  type: ChatEventType;
+  /** The same for every subscriber and every retry. */
+  eventId: string;
+  payload: JsonObject;
+  /** The number of runs that led to the event: 0 for what a person did. */
+  depth: number;
 }
 
-export function createChatEvents(followers: readonly ChatEventFollower[]): ChatEvents {
-  return {
-    async emit(tx, type, payload, depth = 0) {
-      const parsed = chatEventPayloadOf(type).parse(payload);
-      const event: ChatEvent = {
-        tenantId: parsed.tenantId,
-        type,
-        eventId: newId(),
-        payload: toStorableJson(parsed) as JsonObject,
-        depth,
-      };
-      // Side by side: what each looks up first goes out together.
-      const after = await Promise.all(followers.map((follow) => follow(tx, event)));
-      return () => after.forEach((committed) => committed());
-    },
-  };
+/** Handles an event in the transaction that caused it. The returned function is called after the commit. */
+export type ChatEventSubscriber = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
+
+/**
+ * Erases a batch of the data that a product keeps about conversations, in the transaction that removes them. The conversations are locked. An eraser skips
+ * rows that other transactions have locked.
+ * @returns whether there may be more. Then the transaction commits without removing the conversations, and the eraser is called again in another one.
+ */
+export type ConversationEraser = (
+  tx: Transaction,
+  tenantId: string,
+  conversationIds: readonly string[],
+) => Promise<boolean>;
+
+/**
+ * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a subscription after the first event is refused,
+ * so that no subscriber misses an event.
+ */
+export class ChatEvents {
+  readonly #subscribers: ChatEventSubscriber[] = [];
+  readonly #erasers: ConversationEraser[] = [];
+  #isInUse = false;
+
+  /** Calls `subscriber` for each event, after those that subscribed before it. */
+  subscribe(subscriber: ChatEventSubscriber): void {
+    this.#refuseLate();
+    this.#subscribers.push(subscriber);
+  }
+
+  /** Calls `eraser` before conversations are removed, after those that were added before it. */
+  onErase(eraser: ConversationEraser): void {
+    this.#refuseLate();
+    this.#erasers.push(eraser);
+  }
+
+  /**
+   * Delivers an event to all subscribers, in the caller's transaction. Call the returned function after the commit.
+   * @throws ZodError when the payload does not match its type.
+   */
+  async emit(tx: Transaction, type: ChatEventType, payload: ChatEventPayload, depth = 0): Promise<() => void> {
+    this.#isInUse = true;
+    const parsed = chatEventPayloadOf(type).parse(payload);
+    const event: ChatEvent = {
+      tenantId: parsed.tenantId,
+      type,
+      eventId: newId(),
+      payload: toStorableJson(parsed) as JsonObject,
+      depth,
+    };
+    // Concurrently, so that the first statements of all subscribers share a round trip. They reach the database in the order of the subscriptions.
+    const after = await Promise.all(this.#subscribers.map((handle) => handle(tx, event)));
+    return () => after.forEach((committed) => committed());
+  }
+
+  /**
+   * Calls the erasers one after the other, in the transaction that removes the conversations, until one has more to erase.
+   * @returns whether there may be more. Then commit without removing the conversations, and call it again in another transaction.
+   */
+  async erase(tx: Transaction, tenantId: string, conversationIds: readonly string[]): Promise<boolean> {
+    this.#isInUse = true;
+    for (const eraser of this.#erasers) if (await eraser(tx, tenantId, conversationIds)) return true;
+    return false;
+  }
+
+  #refuseLate(): void {
+    if (this.#isInUse)
+      throw new Error(
+        'A product subscribed to chat events after the first event. Subscribe while the product is created.',
+      );
+  }
 }

@@ -1,2 +1,2 @@
-export { createChatEvents } from './chat-events.ts';
-export type { ChatEvents } from './chat-events.ts';
+export { ChatEvents } from './chat-events.ts';
+export type { ChatEvent } from './chat-events.ts';

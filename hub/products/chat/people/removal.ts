@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
-import type { ConversationEraser } from '../../../product.ts';
 import type { ChatChanges } from '../changes/index.ts';
+import type { ChatEvents } from '../events/index.ts';
 
 /** Messages that one transaction removes at most, so that none holds its locks for long. */
 const batch = 5_000;
@@ -10,8 +10,8 @@ const conversationsAtOnce = 100;
 export interface RemovalDependencies {
   db: Database;
   changes: ChatChanges;
-  /** What others keep of conversations goes by these, before the conversations do. */
-  erasers: readonly ConversationEraser[];
+  /** Erases what other products keep about conversations, before these are removed. */
+  chatEvents: ChatEvents;
 }
 
 /** Which conversations of a workspace go. */
@@ -32,7 +32,7 @@ export interface Doomed {
  * @returns whether there may be more.
  */
 export async function removeConversations(
-  { db, changes, erasers }: RemovalDependencies,
+  { db, changes, chatEvents }: RemovalDependencies,
   tenantId: string,
   { name, condition, value, skipsBusy }: Doomed,
   withThem: (tx: Transaction, visitors: string[]) => Promise<unknown>,
@@ -60,7 +60,7 @@ export async function removeConversations(
       [tenantId, ids, batch],
     );
     if (gone.rowCount === batch) return { removed: [], isMore: true };
-    for (const erase of erasers) if (await erase(tx, tenantId, ids)) return { removed: [], isMore: true };
+    if (await chatEvents.erase(tx, tenantId, ids)) return { removed: [], isMore: true };
     await tx.query(
       'remove_conversations',
       'DELETE FROM chat_conversations WHERE tenant_id = $1 AND id = ANY($2::uuid[])',
