@@ -43,7 +43,7 @@ for (const path of [
 ])
   cpSync(join(project, path), join(to, path), {
     recursive: true,
-    filter: (file) => !/\.test\.ts$|tsconfig\.json$/.test(file),
+    filter: (file) => !/\.test\.ts$|tsconfig\.json$/.test(file) && file !== join(project, 'shared/web'),
   });
 renameSync(join(to, 'docs/companion.md'), join(to, 'README.md'));
 rmSync(join(to, 'docs'), { recursive: true });

@@ -8,6 +8,7 @@ import type {
 } from '../../shared/companion/app.ts';
 import type { OwnerChange, TestResult } from '../../shared/companion/control.ts';
 import type { CompanionState, HistoryEntry } from '../../shared/companion/state.ts';
+import { Store } from '../../shared/web/store.ts';
 
 declare global {
   interface Window {
@@ -46,8 +47,14 @@ const longestRetryMs = 5_000;
 /** What the companion and the app around the window say, kept up to date; each change gives a new object, so that whoever looks sees that it changed. */
 export class CompanionStore {
   readonly #bridge: CompanionBridge;
-  readonly #listeners = new Set<() => void>();
-  #data: WindowData = { state: null, app: null, history: null, results: [], unreachable: null, timesShown: 0 };
+  readonly #store = new Store<WindowData>({
+    state: null,
+    app: null,
+    history: null,
+    results: [],
+    unreachable: null,
+    timesShown: 0,
+  });
   #retry: ReturnType<typeof setTimeout> | undefined;
   #retryMs = firstRetryMs;
   #isConnecting = false;
@@ -56,12 +63,9 @@ export class CompanionStore {
     this.#bridge = bridge;
   }
 
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
+  readonly subscribe = (listener: () => void): (() => void) => this.#store.subscribe(listener);
 
-  readonly read = (): WindowData => this.#data;
+  readonly read = (): WindowData => this.#store.state;
 
   /** Listens for as long as the page lives. */
   start(): void {
@@ -84,11 +88,11 @@ export class CompanionStore {
   }
 
   setState(state: CompanionState): void {
-    this.#set({ state: shared(this.#data.state, state), unreachable: null });
+    this.#set({ state: shared(this.#store.state.state, state), unreachable: null });
   }
 
   setApp(app: AppState): void {
-    this.#set({ app: shared(this.#data.app, app) });
+    this.#set({ app: shared(this.#store.state.app, app) });
   }
 
   setResults(results: readonly TestResult[]): void {
@@ -103,7 +107,7 @@ export class CompanionStore {
       this.setApp(await this.call('app.state', {}));
       this.setState(await this.call('subscribe', {}));
       const { entries } = await this.call('history', { limit: historyLimit });
-      this.#set({ history: withEntries(this.#data.history ?? [], entries) });
+      this.#set({ history: withEntries(this.#store.state.history ?? [], entries) });
       this.#retryMs = firstRetryMs;
     } catch (error) {
       this.#set({ unreachable: error instanceof Error ? error.message : String(error) });
@@ -116,13 +120,14 @@ export class CompanionStore {
 
   #hear(event: WindowEvent): void {
     if (event.event === 'state') this.setState(event.state);
-    else if (event.event === 'command') this.#set({ history: withEntries(this.#data.history ?? [], [event.entry]) });
-    else if (event.event === 'shown') this.#set({ timesShown: this.#data.timesShown + 1 });
+    else if (event.event === 'command')
+      this.#set({ history: withEntries(this.#store.state.history ?? [], [event.entry]) });
+    else if (event.event === 'shown') this.#set({ timesShown: this.#store.state.timesShown + 1 });
     else if (event.event === 'test') {
-      const others = this.#data.results.filter(({ part }) => part !== event.result.part);
+      const others = this.#store.state.results.filter(({ part }) => part !== event.result.part);
       this.#set({ results: [...others, event.result] });
     } else {
-      const wasRunning = isRunning(this.#data.app);
+      const wasRunning = isRunning(this.#store.state.app);
       this.setApp(event.state);
       // What a companion that went away said of itself is over; the one that came in its place has not been heard.
       if (isRunning(event.state) && !wasRunning) void this.#connect();
@@ -131,10 +136,9 @@ export class CompanionStore {
   }
 
   #set(part: Partial<WindowData>): void {
-    const isSame = Object.entries(part).every(([name, value]) => this.#data[name as keyof WindowData] === value);
-    if (isSame) return;
-    this.#data = { ...this.#data, ...part };
-    for (const listener of this.#listeners) listener();
+    const known = this.#store.state;
+    const isSame = Object.entries(part).every(([name, value]) => known[name as keyof WindowData] === value);
+    if (!isSame) this.#store.set(part);
   }
 }
 

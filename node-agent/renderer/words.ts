@@ -1,6 +1,7 @@
 import type { CommandType } from '../../shared/commands/catalog.ts';
 import type { TestPart } from '../../shared/companion/control.ts';
 import type { Power } from '../../shared/companion/settings.ts';
+import { createNumberFormats, createTimeFormats } from '../../shared/web/formats.ts';
 
 const typeWords: Record<CommandType, string> = {
   'node.ping': 'Answer a ping',
@@ -83,34 +84,24 @@ export const partWords: Record<TestPart, { name: string; about: string }> = {
 };
 export const partNames = Object.keys(partWords) as TestPart[];
 
-const time = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const longDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' });
-const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const { number, clock } = createNumberFormats();
+const { time, day, dateTime, shortDateTime } = createTimeFormats();
 
-const isSameDay = (one: Date, other: Date) => one.toDateString() === other.toDateString();
-
-export const timeOf = (at: string | number): string => time.format(new Date(at));
-export const dateTimeOf = (at: string | number): string => dateTime.format(new Date(at));
-export const count = (value: number): string => number.format(value);
+export const count = number;
+export const timeOf = (at: string): string => time(new Date(at));
+export const dateTimeOf = (at: string): string => dateTime(new Date(at));
 
 /** The time alone for one of today, else with its date. */
-export const momentOf = (at: string, now: number): string =>
-  isSameDay(new Date(at), new Date(now)) ? timeOf(at) : dateTimeOf(at);
+export const momentOf = (at: string, now: number): string => shortDateTime(new Date(at), new Date(now));
 
 /** `Today`, `Yesterday`, or the date. */
-export function dayOf(at: string, now: number): string {
-  const day = new Date(at);
-  const yesterday = new Date(now);
-  yesterday.setDate(yesterday.getDate() - 1);
-  if (isSameDay(day, new Date(now))) return 'Today';
-  return isSameDay(day, yesterday) ? 'Yesterday' : longDate.format(day);
-}
+export const dayOf = (at: string, now: number): string =>
+  day(new Date(at), new Date(now), { today: 'Today', yesterday: 'Yesterday' });
 
 /** How long something took, such as `0.3 s` or `2 min 5 s`. */
 export function durationOf(ms: number): string {
-  if (ms < 100) return `under ${number.format(0.1)} s`;
-  if (ms < 60_000) return `${number.format(ms < 10_000 ? ms / 1000 : Math.round(ms / 1000))} s`;
+  if (ms < 100) return `under ${number(0.1)} s`;
+  if (ms < 60_000) return `${number(ms < 10_000 ? Math.round(ms / 100) / 10 : Math.round(ms / 1000))} s`;
   const seconds = Math.round(ms / 1000);
   const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
   if (minutes < 60) return rest === 0 ? `${minutes} min` : `${minutes} min ${rest} s`;
@@ -118,10 +109,7 @@ export function durationOf(ms: number): string {
 }
 
 /** Time left as a clock shows it, such as `4:09`. */
-export function countdownOf(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000));
-  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-}
+export const countdownOf = (ms: number): string => clock(Math.max(0, Math.ceil(ms / 1000)));
 
 /** The host of an address, for where the whole would be too long. */
 export const hostOf = (address: string): string => (URL.canParse(address) ? new URL(address).host : address);

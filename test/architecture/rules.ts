@@ -90,6 +90,12 @@ export const rules: Rule[] = [
     forbids: { from: 'node-agent/runtime/a.test.ts', target: 'hub/app.ts' },
   },
   {
+    name: 'shared/web',
+    from: 'shared/web/**',
+    allowed: ['shared/**'],
+    forbids: { from: 'shared/web/store.ts', target: 'preact/hooks' },
+  },
+  {
     name: 'shared',
     from: 'shared/**',
     allowed: ['shared/**', 'zod', 'canonicalize'],

@@ -96,6 +96,7 @@ test('the packed package serves chat, voice and phone with production packages a
   mkdirSync(home, { recursive: true });
   execFileSync('tar', ['-xzf', join(folder, packed?.filename ?? ''), '--strip-components=1', '-C', home]);
   expect(readdirSync(join(home, 'hub/web'))).toEqual(['dist']);
+  expect(readdirSync(join(home, 'shared'))).not.toContain('web');
   linkProductionModules(join(folder, 'packed/node_modules'));
   const { url, text } = await startHub(home, join(folder, 'packed-data'));
   for (const path of pages) expect([path, await statusOf(url, path)]).toEqual([path, 200]);

@@ -1,6 +1,6 @@
 import type { defaultChatTitle } from '../../../shared/contract/chat/settings.ts';
 import type { ChatPageSettings } from '../../../shared/contract/chat/visitor-page.ts';
-import { chooseLocale } from '../kit/locale.ts';
+import { chooseLocale } from '../../../shared/web/locale.ts';
 import type { Attention } from './attention.ts';
 import type { ChatOptions } from './chat-options.ts';
 import { inkOn } from './colour.ts';

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
-import { chooseLocale } from '../kit/locale.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
 import { inkOn, luminance } from './colour.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
 import { Kept } from './kept.ts';
-import { inEnglish, loadLanguage } from './language.ts';
+import { loadLanguage } from './language.ts';
 import { linkParts } from './links.ts';
 import { problemOf } from './problems.ts';
 
@@ -87,11 +86,6 @@ test('each language has every word with the same places to fill, and counts by i
   }
   const arabic = await loadLanguage('ar', ['ar-EG']);
   expect([arabic.direction, arabic.unread(2)]).toEqual(['rtl', 'رسالتان جديدتان']);
-  expect([chooseLocale(null, ['pt', 'fr-CA', 'de']), chooseLocale('ja', ['fr']), chooseLocale(null, ['pt'])]).toEqual([
-    'fr',
-    'ja',
-    'en',
-  ]);
 });
 
 test('what another visit left is gone, and a browser without storage keeps it in memory', () => {
@@ -126,16 +120,4 @@ test('a refusal is told in words that fit how its visitor came', () => {
   expect(said(401, 'chat_token_expired', false)).toBe('over');
   expect(said(401, 'unauthenticated', false, false)).toBe('needed');
   for (const isKnown of [true, false]) expect(said(403, 'visitor_blocked', isKnown)).toBe('blocked');
-});
-
-test('a size is told in the unit in which it is read', () => {
-  const { bytes } = inEnglish(['en']);
-  expect([0, 5, 1_023, 1_024, 2_048, 5 * 1024 * 1024].map(bytes)).toEqual([
-    '0 bytes',
-    '5 bytes',
-    '1,023 bytes',
-    '1 kB',
-    '2 kB',
-    '5 MB',
-  ]);
 });

@@ -1,5 +1,5 @@
 import type { ChatPageSettings, VisitorConversation } from '../../../shared/contract/chat/visitor-page.ts';
-import { Store as StateStore } from '../kit/store.ts';
+import { Store as StateStore } from '../../../shared/web/store.ts';
 import type { Language } from './language.ts';
 import type { Chunk } from './messages.ts';
 import type { Outgoing } from './outbox.ts';

@@ -1,5 +1,6 @@
-import { directionOf, fillIn, loadWords, variantOf } from '../kit/locale.ts';
-import type { Locale, OtherWords } from '../kit/locale.ts';
+import { createTimeFormats } from '../../../shared/web/formats.ts';
+import { createLanguage, loadWords } from '../../../shared/web/locale.ts';
+import type { Locale, OtherWords, PageLanguage } from '../../../shared/web/locale.ts';
 import { english } from './words/english.ts';
 import type { Words } from './words/english.ts';
 
@@ -11,50 +12,25 @@ const others: OtherWords<Words> = {
   ja: () => import('./words/japanese.ts').then(({ japanese }) => japanese),
 };
 
-/** Words of a language, and how it writes numbers and times. */
-export interface Language {
-  locale: Locale;
-  direction: 'ltr' | 'rtl';
-  words: Words;
-  /** Puts values into a text of `words`. */
-  say: (text: string, values: Record<string, string | number>) => string;
-  /** A length of time as clocks show it, such as `1:02` or `1:00:05`. */
-  clock: (seconds: number) => string;
-  /** Leads from whoever called to whom they called. */
+/** The texts of the softphone in a language, and how that language writes numbers and times. */
+export interface Language extends PageLanguage<Words> {
+  /** Leads from the caller to the called party. */
   arrow: '→' | '←';
-  /** The time of a day, with the day where it is not today. */
+  /** The time of day, with the date where it is not today. */
   time: (at: Date) => string;
 }
 
-function languageOf(locale: Locale, words: Words, wanted: readonly string[]): Language {
-  const variant = variantOf(locale, wanted);
-  const numbers = new Intl.NumberFormat(variant);
-  const whole = new Intl.NumberFormat(variant, { useGrouping: false });
-  const two = new Intl.NumberFormat(variant, { minimumIntegerDigits: 2 });
-  const clock = (seconds: number) => {
-    const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
-    const rest = two.format(Math.floor(seconds) % 60);
-    return hours > 0 ? `${whole.format(hours)}:${two.format(minutes)}:${rest}` : `${whole.format(minutes)}:${rest}`;
-  };
-  const today = new Intl.DateTimeFormat(variant, { hour: 'numeric', minute: '2-digit' });
-  const other = new Intl.DateTimeFormat(variant, {
-    day: 'numeric',
-    month: 'short',
-    hour: 'numeric',
-    minute: '2-digit',
-  });
+function languageOf(locale: Locale, words: Words, preferred: readonly string[]): Language {
+  const language = createLanguage(locale, words, preferred);
+  const { shortDateTime } = createTimeFormats(language.variant);
   return {
-    locale,
-    direction: directionOf(locale),
-    words,
-    say: (text, values) => fillIn(text, values, numbers),
-    clock,
-    arrow: directionOf(locale) === 'rtl' ? '←' : '→',
-    time: (at) => (at.toDateString() === new Date().toDateString() ? today : other).format(at),
+    ...language,
+    arrow: language.direction === 'rtl' ? '←' : '→',
+    time: (at) => shortDateTime(at, new Date()),
   };
 }
 
 /** Loads a language; English, which is here, where that fails. */
-export async function loadLanguage(locale: Locale, wanted: readonly string[]): Promise<Language> {
-  return languageOf(...(await loadWords(locale, english, others)), wanted);
+export async function loadLanguage(locale: Locale, preferred: readonly string[]): Promise<Language> {
+  return languageOf(...(await loadWords(locale, english, others)), preferred);
 }

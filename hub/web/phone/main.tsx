@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { chooseLocale } from '../kit/locale.ts';
+import { chooseLocale } from '../../../shared/web/locale.ts';
 import { loadLanguage } from './language.ts';
 import { App } from './parts/app.tsx';
 import { Phone } from './phone.ts';

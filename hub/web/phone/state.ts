@@ -1,5 +1,5 @@
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
-import { Store } from '../kit/store.ts';
+import { Store } from '../../../shared/web/store.ts';
 import type { MicrophoneNotice } from '../voice/microphone.ts';
 import type { Device } from '../voice/state.ts';
 import type { Account, Person, Problem } from './hub.ts';

@@ -1,5 +1,5 @@
-import { directionOf, fillIn, loadWords, variantOf } from '../kit/locale.ts';
-import type { Locale, OtherWords } from '../kit/locale.ts';
+import { createLanguage, loadWords } from '../../../shared/web/locale.ts';
+import type { Locale, OtherWords, PageLanguage } from '../../../shared/web/locale.ts';
 import { english } from './words/english.ts';
 import type { Words } from './words/english.ts';
 
@@ -16,27 +16,18 @@ const spoken = 'ar bn cs da de el en es fa fi fr he hi hu id it ja ko ms nb nl p
   ' ',
 );
 
-/** Words of a language, and how it writes names and numbers. */
-export interface Language {
-  locale: Locale;
-  direction: 'ltr' | 'rtl';
-  words: Words;
-  /** Puts values into a text of `words`. */
-  say: (text: string, values: Record<string, string | number>) => string;
+/** The texts of the voice page in a language, and how that language writes names and numbers. */
+export interface Language extends PageLanguage<Words> {
   /** Languages to talk in, by their names in this one. */
   languages: readonly { code: string; name: string }[];
 }
 
-export function languageOf(locale: Locale, words: Words, wanted: readonly string[]): Language {
-  const variant = variantOf(locale, wanted);
-  const numbers = new Intl.NumberFormat(variant);
-  const names = new Intl.DisplayNames(variant, { type: 'language' });
-  const { compare } = new Intl.Collator(variant);
+export function languageOf(locale: Locale, words: Words, preferred: readonly string[]): Language {
+  const language = createLanguage(locale, words, preferred);
+  const names = new Intl.DisplayNames(language.variant, { type: 'language' });
+  const { compare } = new Intl.Collator(language.variant);
   return {
-    locale,
-    direction: directionOf(locale),
-    words,
-    say: (text, values) => fillIn(text, values, numbers),
+    ...language,
     languages: spoken
       .map((code) => ({ code, name: names.of(code) ?? code }))
       .toSorted((left, right) => compare(left.name, right.name)),
@@ -44,6 +35,6 @@ export function languageOf(locale: Locale, words: Words, wanted: readonly string
 }
 
 /** Loads a language; English, which is here, where that fails. */
-export async function loadLanguage(locale: Locale, wanted: readonly string[]): Promise<Language> {
-  return languageOf(...(await loadWords(locale, english, others)), wanted);
+export async function loadLanguage(locale: Locale, preferred: readonly string[]): Promise<Language> {
+  return languageOf(...(await loadWords(locale, english, others)), preferred);
 }

@@ -1,5 +1,5 @@
 import type { VoiceConfigChange } from '../../../shared/contract/ai/voice.ts';
-import { Store } from '../kit/store.ts';
+import { Store } from '../../../shared/web/store.ts';
 import type { Person, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { MicrophoneNotice } from './microphone.ts';

@@ -64,7 +64,7 @@ export function MessageRow(props: RowProps) {
       )}
       <div class={isMore ? 'unseen' : 'meta'}>
         <bdi class={isOwn ? 'unseen' : ''}>{name}</bdi>{' '}
-        <time dateTime={at} title={language.moment(when)}>
+        <time dateTime={at} title={language.dateTime(when)}>
           {language.time(when)}
         </time>
       </div>
