@@ -1,9 +1,9 @@
 import type { defaultChatTitle } from '../../../shared/contract/chat/settings.ts';
 import type { ChatPageSettings } from '../../../shared/contract/chat/visitor-page.ts';
+import { contrastColor } from '../../../shared/web/color.ts';
 import { chooseLocale } from '../../../shared/web/locale.ts';
 import type { Attention } from './attention.ts';
 import type { ChatOptions } from './chat-options.ts';
-import { inkOn } from './colour.ts';
 import { loadLanguage } from './language.ts';
 
 const defaultTitle: typeof defaultChatTitle = 'Chat with us';
@@ -28,13 +28,14 @@ export async function wear(
   const chosen = chooseLocale(locale, wanted);
   const language = chosen === current.locale ? current : await loadLanguage(chosen, wanted);
   const title = set === defaultTitle ? language.words.title : set;
+  const textColour = contrastColor(colour);
   const root = document.documentElement;
   root.lang = language.locale;
   root.dir = language.direction;
-  root.style.setProperty('--brand', colour);
-  root.style.setProperty('--on-brand', inkOn(colour));
+  root.style.setProperty('--color-accent', colour);
+  root.style.setProperty('--color-on-accent', textColour);
   store.set({ language, title });
   attention.setTitle(title);
   attention.show(store.state.unread);
-  tellHost({ type: 'look', colour, ink: inkOn(colour), title });
+  tellHost({ type: 'look', colour, ink: textColour, title });
 }

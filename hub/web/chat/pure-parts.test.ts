@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
 import { HubError } from './api.ts';
 import { backoffMs } from './backoff.ts';
-import { inkOn, luminance } from './colour.ts';
 import { createEventStreamParser } from './event-stream-parser.ts';
 import type { StreamedEvent } from './event-stream-parser.ts';
 import { Kept } from './kept.ts';
@@ -62,16 +61,6 @@ test('events are read alike however the stream is cut', () => {
 test('waits grow to half a minute and are spread over half of that', () => {
   expect([0, 3, 40].map((attempt) => backoffMs(attempt, () => 1))).toEqual([500, 4_000, 30_000]);
   expect([0, 3, 40].map((attempt) => backoffMs(attempt, () => 0))).toEqual([250, 2_000, 15_000]);
-});
-
-test('text on any colour can be read (WCAG AA)', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 0, max: 0xff_ff_ff }), (number) => {
-      const colour = `#${number.toString(16).padStart(6, '0')}`;
-      const [dark, light] = [luminance(colour), luminance(inkOn(colour))].toSorted((left, right) => left - right);
-      expect(((light as number) + 0.05) / ((dark as number) + 0.05)).toBeGreaterThanOrEqual(4.5);
-    }),
-  );
 });
 
 test('each language has every word with the same places to fill, and counts by its own rules', async () => {

@@ -62,8 +62,8 @@ export function MessageRow(props: RowProps) {
           <Portrait name={name} picture={picture} fallback={null} />
         </div>
       )}
-      <div class={isMore ? 'unseen' : 'meta'}>
-        <bdi class={isOwn ? 'unseen' : ''}>{name}</bdi>{' '}
+      <div class={isMore ? 'visually-hidden' : 'meta'}>
+        <bdi class={isOwn ? 'visually-hidden' : ''}>{name}</bdi>{' '}
         <time dateTime={at} title={language.dateTime(when)}>
           {language.time(when)}
         </time>

@@ -8,10 +8,10 @@ export function Announcements({ state }: { state: PhoneState }) {
   const isIncoming = call?.phase === 'incoming';
   return (
     <>
-      <p class="unseen" role="alert">
+      <p class="visually-hidden" role="alert">
         {isIncoming ? say(words.incomingFrom, { name: nameOf(call.peer, language) }) : ''}
       </p>
-      <p class="unseen" role="status">
+      <p class="visually-hidden" role="status">
         {isIncoming ? '' : textOf(state)}
       </p>
     </>

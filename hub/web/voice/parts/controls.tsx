@@ -40,7 +40,7 @@ export function Controls({ talk, state }: PartProps) {
       </div>
       <Level levels={talk.levels} side="microphone" label={words.level} isOn={microphone === 'open'} />
       {/* Known once somebody has talked, and in the way on small screens then; hands-free it says why nothing is to be pressed. */}
-      <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'unseen'}>
+      <p id="hint" class={isHandsFree || state.turns.length === 0 ? 'soft hint' : 'visually-hidden'}>
         {isHandsFree ? words.handsFreeHint : words.holdHint}
       </p>
     </div>
