@@ -30,7 +30,7 @@ const lowContrasts = (palette: Palette, pairs: readonly (readonly [string, strin
 describe.each(schemes)('the %s palette', (_scheme, palette) => {
   test('defines every colour of the other', () => {
     expect(Object.keys(palette).toSorted()).toEqual(Object.keys(schemes[0][1]).toSorted());
-    expect(Object.keys(palette).length).toBeGreaterThan(25);
+    expect(Object.keys(palette)).toEqual(expect.arrayContaining(['text', 'text-muted', ...surfaces, ...roles]));
   });
 
   test('has a contrast of at least 4.5 between every text and what it stands on', () => {
