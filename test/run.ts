@@ -16,7 +16,7 @@ import { recordTimings } from './recorded-timings.ts';
  *     npm test -- FILE… [OPTIONS]   only these files, with the options of vitest
  *     npm test -- --record-timings  everything, then writes the duration of each file to test/timings.json
  *
- * With `CI` set, a test that fails is tried up to twice more, and a test that passes only then is named at the end.
+ * A failed test is never retried: a test that passes only on a retry hides a fault.
  */
 
 /** What each tier runs: the projects of `vitest.config.ts`, and whether the static checks belong to it. */
@@ -35,7 +35,7 @@ interface JsonReport {
     message: string;
     startTime: number;
     endTime: number;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+    assertionResults: { fullName: string; status: string }[];
   }[];
 }
 
@@ -43,8 +43,6 @@ interface Tally {
   passed: number;
   failed: string[];
   skipped: string[];
-  /** Tests that passed only at a later try, with the failure of the first. */
-  unsteady: string[];
 }
 
 /** As shells tell what was interrupted. */
@@ -126,12 +124,9 @@ function count(tally: Tally, report: JsonReport): void {
   for (const file of report.testResults) {
     const name = relative(process.cwd(), file.name);
     if (file.assertionResults.length === 0) tally.failed.push(`${name}: no test ran (${file.message.split('\n')[0]})`);
-    for (const { fullName, status, failureMessages } of file.assertionResults) {
-      if (status === 'passed') {
-        tally.passed += 1;
-        const [failure] = failureMessages;
-        if (failure !== undefined) tally.unsteady.push(`${name}: ${fullName} (${failure.split('\n')[0]})`);
-      } else if (status === 'failed') tally.failed.push(`${name}: ${fullName}`);
+    for (const { fullName, status } of file.assertionResults) {
+      if (status === 'passed') tally.passed += 1;
+      else if (status === 'failed') tally.failed.push(`${name}: ${fullName}`);
       else tally.skipped.push(`${name}: ${fullName}`);
     }
   }
@@ -187,7 +182,7 @@ async function main(): Promise<number> {
     return 2;
   }
   const isChecked = tier.isChecked && chosen.length === 0;
-  const tally: Tally = { passed: 0, failed: [], skipped: [], unsteady: [] };
+  const tally: Tally = { passed: 0, failed: [], skipped: [] };
   say('== tools');
   await run('bash', ['test/setup.sh']);
   if (isChecked) {
@@ -209,7 +204,6 @@ async function main(): Promise<number> {
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${reportPath}`,
-      ...((process.env['CI'] ?? '') === '' ? [] : ['--retry=2']),
       ...tier.projects.map((project) => `--project=${project}`),
       ...chosen,
     ];
@@ -226,8 +220,6 @@ async function main(): Promise<number> {
   }
   await types;
   if (tally.skipped.length > 0) say(`\nSkipped:\n${tally.skipped.map((name) => `  ${name}`).join('\n')}`);
-  if (tally.unsteady.length > 0)
-    say(`\nPassed only when tried again:\n${tally.unsteady.map((name) => `  ${name}`).join('\n')}`);
   if (tally.failed.length > 0) say(`\nFailed:\n${tally.failed.map((name) => `  ${name}`).join('\n')}`);
   say(`\nIn ${Math.round((performance.now() - startedAt) / 1000)} s`);
   say(`${tally.passed} passed, ${tally.failed.length} failed, ${tally.skipped.length} skipped`);
