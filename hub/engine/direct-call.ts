@@ -36,9 +36,8 @@ export async function executeDirect(
     depth: run.depth,
     sessionId: typeof sessionId === 'string' ? sessionId : null,
     environment: run.environment,
-    idempotencyKey: `${run.id}-${index}-${attempt}${call === 0 ? '' : `-${call}`}`,
-    // A new try of an agent makes other calls.
-    callKey: call === 0 ? `${run.id}:${index}` : `${run.id}:${index}:${attempt}:${call}`,
+    // Without the attempt of a step: a retry repeats the same call. An agent's calls differ, and each keeps the attempt that requested it.
+    idempotencyKey: call === 0 ? `${run.id}-${index}` : `${run.id}-${index}-${attempt}-${call}`,
     signal,
   };
   let mayHaveLeft = false;

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { entitlementNames } from '../../shared/contract/define.ts';
+import { AppError } from '../../shared/errors.ts';
 import { enginePorts } from '../../test/fixtures/engine.ts';
 import { acquireDatabase } from '../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../test/fixtures/postgres.ts';
@@ -53,9 +54,12 @@ function engineWith(skill: DirectSkill, options: { validateOutputs?: boolean } =
   });
 }
 
-async function accept(...skillIds: string[]): Promise<string> {
+const accept = (...skillIds: string[]): Promise<string> =>
+  acceptSteps(skillIds.map((skillId) => ({ type: 'skill', skillId, input: {} })));
+
+async function acceptSteps(given: object[]): Promise<string> {
   const workflowId = newId();
-  const steps = JSON.stringify(skillIds.map((skillId) => ({ type: 'skill', skillId, input: {} })));
+  const steps = JSON.stringify(given);
   await database.query(
     `insert into workflows (id, tenant_id, name, active, version, trigger, steps) values ($1, $2, 'w', true, 1, '{"type":"manual","schemaVersion":1}', $3)`,
     [workflowId, tenantId, steps],
@@ -137,6 +141,51 @@ test.each([
     expect(new Set(keys).size).toBe(1);
   },
 );
+
+test('all tries of a step have one idempotency key, also after a crash, and each try has its own row in the effects ledger', async () => {
+  const keys: string[] = [];
+  const reached = Promise.withResolvers<void>();
+  const skill = defineSkill({
+    id: 'test.tries',
+    title: '',
+    summary: '',
+    requires: [],
+    effect: 'keyed',
+    input: z.strictObject({}),
+    output: z.unknown(),
+    async execute(_input, { idempotencyKey }) {
+      keys.push(idempotencyKey);
+      if (keys.length === 1) await new Promise(() => undefined);
+      if (keys.length === 2) throw new AppError('skill_failed', 'The answer was lost.');
+      if (keys.length === 3) {
+        reached.resolve();
+        await new Promise(() => undefined);
+      }
+      return { output: 'done' };
+    },
+  });
+  const step = { type: 'skill', skillId: skill.id, input: {} };
+  const retry = { maxAttempts: 3, backoffSeconds: 0, factor: 1 };
+  const runId = await acceptSteps([{ ...step, timeoutSeconds: 0.1, retry }, step]);
+  await engineWith(skill).execute(runId, never);
+  await engineWith(skill).execute(runId, never);
+  await dieIn(engineWith(skill), runId, reached.promise);
+  await engineWith(skill).execute(runId, never);
+  expect(await stateOf(runId)).toMatchObject({ status: 'succeeded' });
+  expect(keys).toEqual([keys[0], keys[0], keys[0], keys[0], keys[4]]);
+  expect(keys[4]).not.toBe(keys[0]);
+  expect(
+    await database.query(
+      'select step_index, attempt, receipt_at is not null as done from effects where run_id = $1 order by step_index, attempt',
+      [runId],
+    ),
+  ).toEqual([
+    { step_index: 0, attempt: 1, done: false },
+    { step_index: 0, attempt: 2, done: false },
+    { step_index: 0, attempt: 3, done: true },
+    { step_index: 1, attempt: 1, done: true },
+  ]);
+});
 
 test('a worker that dies before a call reached out leaves no doubt about it', async () => {
   const reached = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import type { Transaction } from '../platform/db/database.ts';
 /**
  * What a skill does to the world, which decides what happens after a crash in the middle of it:
  * `pure` nothing, or only rows of ours in the step's own transaction: it is run again;
- * `keyed` the other side honours an idempotency key: it is run again with the same key;
+ * `keyed` the other side honours an idempotency key: it is run again with the same key, as in any retry of the step;
  * `once` neither: the step fails as `outcome_unknown`, for a person to settle.
  */
 export type EffectKind = 'pure' | 'keyed' | 'once';
@@ -25,10 +25,11 @@ export interface SkillContext {
   /** The session that the run belongs to, if a message of a channel started it. */
   sessionId: string | null;
   environment: 'live' | 'test';
-  /** The same for every execution of this try, also after a crash: the key for the other side. */
+  /**
+   * The same for every try of a step in one run, and for every execution of one tool call of an agent, also after a crash. Other systems
+   * recognize a repetition by it, and so do rows of ours that must be written once.
+   */
   idempotencyKey: string;
-  /** The same for every try of a step, and for every execution of one call of an agent: the key for rows of ours that must be written once. */
-  callKey: string;
   /** Aborts on the step's time-out, on cancel, on shutdown and when the worker lost its lease. */
   signal: AbortSignal;
 }

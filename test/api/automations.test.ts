@@ -248,7 +248,7 @@ describe('runs', () => {
     expect(run.stepsResultJson[0]?.attempts).toBe(received.length);
     expect(JSON.parse(received[0]?.body ?? '')).toEqual({ n: 7 });
     expect(received[0]?.headers['x-mine']).toBe('yes');
-    expect(received[0]?.headers['idempotency-key']).toBe(`${runId}-0-1`);
+    expect(new Set(received.map(({ headers }) => headers['idempotency-key']))).toEqual(new Set([`${runId}-0`]));
   });
 
   test('end a step at its own time-out, and try it again only where that is declared', async () => {

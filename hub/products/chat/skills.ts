@@ -63,7 +63,7 @@ export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkills
             private: isPrivate,
             senderType: as,
             senderId: context.workflowId,
-            clientId: context.callKey,
+            clientId: context.idempotencyKey,
           },
           actorOf(context),
           context.depth + 1,

@@ -12,7 +12,8 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
     defineSkill({
       id: 'webhook.deliver',
       title: 'Call a web address',
-      summary: 'POSTs JSON to an https address; the same Idempotency-Key goes with every try of one delivery.',
+      summary:
+        'POSTs JSON to an https address. All tries of a step in one run carry the same Idempotency-Key; a retry of the run carries a new one.',
       requires: ['automations'],
       effect: 'keyed',
       waitsOutside: true,
