@@ -258,6 +258,10 @@ export const runs = pgTable(
       .on(table.parentRunId)
       .where(sql`parent_run_id is not null`),
     index('runs_flow').on(table.flowId),
+    index('runs_of_errors')
+      .on(table.tenantId, table.id)
+      .where(sql`trigger->>'type' = 'error'`)
+      .concurrently(),
     // What wants a worker, by workspace, so that each one's share can be taken without reading another's backlog.
     index('runs_due')
       .on(table.tenantId, table.wakeAt)

@@ -234,18 +234,27 @@ describe('a result that comes after its command was given up', () => {
     expect(await read(retried.id)).toMatchObject({ status: 'succeeded' });
   });
 
-  test('does not undo a failure that an error workflow acted on, or that is long past', async () => {
-    const handler = await api.call('createAutomationWorkflow', { body: { name: 'handler', stepsJson: [log] } });
-    await api.call('putAutomationPolicy', { body: { errorWorkflowId: handler.id } });
-    const handled = await lost([click(), log]);
-    await read(handled.runId);
-    await report(handled.commandId);
-    await api.call('putAutomationPolicy', { body: {} });
-    expect(await read(handled.runId)).toMatchObject({
-      status: 'failed',
-      stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
-    });
+  test.each(['keeps the error workflow', 'names another error workflow', 'names no error workflow'])(
+    'does not undo a failure that an error workflow handled, when the policy %s',
+    async (policy) => {
+      const create = async (name: string) =>
+        (await api.call('createAutomationWorkflow', { body: { name, stepsJson: [log] } })).id;
+      await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('handler') } });
+      const handled = await lost([click(), log]);
+      await read(handled.runId);
+      if (policy === 'names another error workflow')
+        await api.call('putAutomationPolicy', { body: { errorWorkflowId: await create('other') } });
+      if (policy === 'names no error workflow') await api.call('putAutomationPolicy', { body: {} });
+      await report(handled.commandId);
+      await api.call('putAutomationPolicy', { body: {} });
+      expect(await read(handled.runId)).toMatchObject({
+        status: 'failed',
+        stepsResultJson: [{ status: 'succeeded' }, { status: 'pending' }],
+      });
+    },
+  );
 
+  test('does not undo a failure that is long past', async () => {
     const old = await lost([click(), log]);
     await read(old.runId);
     await database.query(`update runs set finished_at = now() - interval '2 hours' where id = $1`, [old.runId]);

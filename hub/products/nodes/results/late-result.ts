@@ -87,8 +87,8 @@ async function readCircumstances(tx: Transaction, row: LockedCommand, code: stri
        (r.status = 'failed' AND r.next_step = $2 AND r.error->>'code' = $3 AND (r.error->>'stepIndex')::int = $2
          AND r.finished_at > now() - make_interval(secs => $5) AND r.parent_run_id IS NULL AND coalesce($4::timestamptz > now(), true)
          AND NOT EXISTS (
-           SELECT 1 FROM automation_policies p JOIN runs handler ON handler.tenant_id = r.tenant_id AND handler.workflow_id = p.error_workflow_id AND handler.id > r.id
-           WHERE p.tenant_id = r.tenant_id AND handler.trigger->>'type' = 'error' AND handler.trigger->>'runId' = r.id::text
+           SELECT 1 FROM runs handler
+           WHERE handler.tenant_id = r.tenant_id AND handler.id > r.id AND handler.trigger->>'type' = 'error' AND handler.trigger->>'runId' = r.id::text
          )) AS failed_of_it
      FROM runs r LEFT JOIN run_steps s ON s.run_id = r.id AND s.index = $2 CROSS JOIN (SELECT $6::int AS call, $7::int AS attempt) c WHERE r.id = $1`,
     [row.runId, row.stepIndex, code, row.deadlineAt, reopenWithinSeconds, row.call, row.attempt],

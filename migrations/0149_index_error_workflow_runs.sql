@@ -1,0 +1,1 @@
+CREATE INDEX CONCURRENTLY "runs_of_errors" ON "runs" USING btree ("tenant_id","id") WHERE trigger->>'type' = 'error';
