@@ -46,3 +46,18 @@ test('a memory that is full fails the step as such, and a step that may fail let
   });
   expect(await hub.database.query(`SELECT 1 FROM memory_entries WHERE key = 'one more'`)).toEqual([]);
 });
+
+test('expired entries do not count towards a full memory, and make room also before retention removes them', async () => {
+  const { tenantId } = workspace;
+  const write = (key: string) => ({ type: 'skill', skillId: 'memory.write', input: { key, value: 1 } });
+  const full = { status: 'failed', error: { code: 'memory_full' } };
+  await hub.database.query(`DELETE FROM memory_entries WHERE tenant_id = $1`, [tenantId]);
+  await addMemoryEntries(hub.database, tenantId, { count: 10_000, value: 1 });
+  expect(await runOf([write('first')])).toMatchObject(full);
+  await hub.database.query(
+    `UPDATE memory_entries SET expires_at = now() - interval '1 minute' WHERE id IN (SELECT id FROM memory_entries WHERE tenant_id = $1 LIMIT 2)`,
+    [tenantId],
+  );
+  expect(await runOf([write('first'), write('second')])).toMatchObject({ status: 'succeeded' });
+  expect(await runOf([write('third')])).toMatchObject(full);
+});

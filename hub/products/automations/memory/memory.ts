@@ -5,7 +5,7 @@ import type { JsonValue } from '../../../../shared/json.ts';
 import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { memorySize } from '../../../platform/db/memory-size.ts';
-import { and, desc, eq, gt, inArray, isNull, lt, or, sql } from '../../../platform/db/orm.ts';
+import { and, desc, eq, gt, inArray, isNull, lt, lte, or, sql } from '../../../platform/db/orm.ts';
 import { newId } from '../../../platform/ids.ts';
 import { readLargePage } from '../../../platform/large-pages.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
@@ -102,6 +102,15 @@ export class Memory {
   }
 }
 
+/** Deletes the expired entries of a workspace that retention has not removed yet; answers how many there were. */
+async function deleteExpired(tx: Transaction, tenantId: string): Promise<number> {
+  const deleted = await tx
+    .delete(memoryEntries)
+    .where(and(eq(memoryEntries.tenantId, tenantId), lte(memoryEntries.expiresAt, sql`now()`)))
+    .returning({ id: memoryEntries.id });
+  return deleted.length;
+}
+
 async function writeEntry(
   tx: Transaction,
   tenantId: string,
@@ -140,7 +149,8 @@ async function writeEntry(
       .select({ count: sql<number>`count(*)::int` })
       .from(memoryEntries)
       .where(eq(memoryEntries.tenantId, tenantId));
-    if ((count?.count ?? 0) > maxMemoryEntries)
+    const excess = (count?.count ?? 0) - maxMemoryEntries;
+    if (excess > 0 && (await deleteExpired(tx, tenantId)) < excess)
       throw new AppError(
         'memory_full',
         `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`,
