@@ -157,18 +157,27 @@ export async function wakeRun(tx: Transaction, runId: string): Promise<PromisedJ
   return (await wakeRuns(tx, [runId]))[0] ?? null;
 }
 
-/** Makes waiting runs, which the caller has locked if there are several, want a worker now; leaves out those that have ended meanwhile. */
-export async function wakeRuns(tx: Transaction, runIds: readonly string[]): Promise<PromisedJob[]> {
+/**
+ * Makes waiting runs, which the caller has locked if there are several, want a worker now; leaves out those that have ended meanwhile.
+ * @param awaited ended child runs: only runs that still wait for one of these are woken. A step that gave its child run up waits no longer.
+ */
+export async function wakeRuns(
+  tx: Transaction,
+  runIds: readonly string[],
+  awaited: readonly string[] | null = null,
+): Promise<PromisedJob[]> {
   if (runIds.length === 0) return [];
   const { rows } = await tx.query<{ id: string; job_id: string; data: PromisedJob['data'] }>(
     'wake_runs',
     `WITH woken AS (
        UPDATE runs SET wake_at = now(), wake_count = wake_count + 1, status = CASE status WHEN 'waiting_approval' THEN 'queued' ELSE status END
-       WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') RETURNING id, tenant_id, wake_count
+       WHERE id = ANY($1) AND status IN ('queued', 'running', 'waiting_approval') AND ($2::text[] IS NULL OR EXISTS (
+         SELECT 1 FROM run_steps s WHERE s.run_id = runs.id AND s.index = runs.next_step AND s.wait->>'runId' = ANY($2)))
+       RETURNING id, tenant_id, wake_count
      )
      INSERT INTO outbox (tenant_id, job, job_id, data)
      SELECT tenant_id, 'run', format('run-%s-%s', id, wake_count), jsonb_build_object('runId', id, 'tenantId', tenant_id) FROM woken RETURNING id, job_id, data`,
-    [runIds],
+    [runIds, awaited],
   );
   return rows.map(({ id, job_id: jobId, data }) => {
     noteWritten(tx, runRowsTopic(data.runId));

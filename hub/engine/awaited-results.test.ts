@@ -284,3 +284,20 @@ describe('a large result that a run waited for', () => {
     expect(await database.query('select id from runs where parent_run_id = $1', [runId])).toHaveLength(1);
   });
 });
+
+test('a child run that has not ended in the time that is left to its agent fails the call, and the agent continues', async () => {
+  const runId = await accept([{ ...agentStep, timeoutSeconds: 60 }]);
+  await engineOf(newMemory(), [toolCall(spawn.id, { workflowId: await addLargeChild() })]).execute(runId);
+  await wake(runId);
+  await engineOf(newMemory()).execute(runId);
+  expect(await stepOf(runId)).toMatchObject({ status: 'running', wait: { kind: 'run' } });
+  await database.query(`update runs set queued_at = queued_at - interval '1 minute' where parent_run_id = $1`, [runId]);
+  await wake(runId);
+  await engineOf(newMemory()).execute(runId);
+  expect(await stepOf(runId)).toMatchObject({ status: 'succeeded' });
+  const [step] = await database.query<{ calls: object[] }>(
+    `select output->'turns'->0->'calls' as calls from run_steps where run_id = $1`,
+    [runId],
+  );
+  expect(step?.calls).toMatchObject([{ status: 'failed', error: { code: 'timeout' } }]);
+});

@@ -24,6 +24,7 @@ const spawnInput = z.object({
 export async function beginChild(
   deps: EngineDependencies,
   held: HeldRun,
+  { timeoutSeconds = Infinity }: CallSite,
   skill: SpawnSkill,
   input: Record<string, unknown>,
 ): Promise<CallOutcome> {
@@ -37,7 +38,7 @@ export async function beginChild(
   return {
     kind: 'waiting',
     status: 'running',
-    wakeInSeconds: childGraceSeconds,
+    wakeInSeconds: Math.min(childGraceSeconds, timeoutSeconds),
     lockFirst: (tx) => lockLimits(tx, workflowId),
     begin: async (tx) => {
       try {
@@ -80,6 +81,8 @@ interface ChildRow {
   output_text: string | null;
   /** What output and text take up, as `outputBytesOf` counts them; null without a step that succeeded. */
   output_bytes: number | null;
+  /** Seconds since the child run was accepted, by the clock of the database, which also wakes the parent run. */
+  age_seconds: number;
 }
 
 /** Reads a child run, and the output of its last step that succeeded if that has at most `maxOutputBytes`. */
@@ -87,7 +90,7 @@ const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promis
   held.read(async (tx) => {
     const { rows } = await tx.query<ChildRow>(
       'read_child',
-      `SELECT r.status, r.error, s.output_bytes, CASE WHEN s.output_bytes <= $2 THEN s.output END AS output,
+      `SELECT r.status, r.error, s.output_bytes, extract(epoch from now() - r.queued_at)::float8 AS age_seconds, CASE WHEN s.output_bytes <= $2 THEN s.output END AS output,
          CASE WHEN s.output_bytes <= $2 THEN s.output_text END AS output_text
        FROM runs r
        LEFT JOIN LATERAL (SELECT output, output_text, output_bytes FROM run_steps WHERE run_id = r.id AND status = 'succeeded' ORDER BY index DESC LIMIT 1) s ON true
@@ -97,15 +100,20 @@ const readChild = (held: HeldRun, runId: string, maxOutputBytes: number): Promis
     return rows[0];
   });
 
-/** Continues a call once the child run that it waits for has ended. @throws StepFailure unless the child run succeeded. */
+/**
+ * Continues a call once the child run that it waits for has ended. A child run that is still open after `timeoutSeconds` continues by itself.
+ * @throws StepFailure unless the child run succeeded in time.
+ */
 export async function resumeChild(held: HeldRun, site: CallSite, runId: string): Promise<CallOutcome> {
+  const { timeoutSeconds = Infinity } = site;
   let child = await readChild(held, runId, smallOutputBytes);
   const outputBytes = child?.output_bytes ?? 0;
   if (child?.status === 'succeeded' && outputBytes > smallOutputBytes) {
     await site.reserve(heapOfText(outputBytes));
     child = await readChild(held, runId, outputBytes);
   }
-  switch (child?.status) {
+  if (child === undefined) throw new StepFailure('subagent_failed', `The run ${runId} is gone.`, { retryable: false });
+  switch (child.status) {
     case 'succeeded':
       return {
         kind: 'done',
@@ -122,14 +130,21 @@ export async function resumeChild(held: HeldRun, site: CallSite, runId: string):
       );
     case 'cancelled':
       throw new StepFailure('subagent_cancelled', `The run ${runId} was cancelled.`, { retryable: false });
-    case undefined:
-      throw new StepFailure('subagent_failed', `The run ${runId} is gone.`, { retryable: false });
-    default:
+    default: {
+      const remainingSeconds = timeoutSeconds - child.age_seconds;
+      // Not retryable: a further try would start a second child run beside the first one.
+      if (remainingSeconds <= 0)
+        throw new StepFailure(
+          'timeout',
+          `The run ${runId} did not end within ${timeoutSeconds} s. It continues; cancel it if it must not.`,
+          { retryable: false },
+        );
       return {
         kind: 'waiting',
         status: 'running',
-        wakeInSeconds: childGraceSeconds,
+        wakeInSeconds: Math.min(childGraceSeconds, remainingSeconds),
         begin: async () => ({ kind: 'run', runId }),
       };
+    }
   }
 }

@@ -6,7 +6,7 @@ import type { Transaction } from '../platform/db/database.ts';
 import { isAssertionFailed } from '../platform/db/errors.ts';
 import { throughOutages } from '../platform/db/outage.ts';
 import { commitBehind } from '../platform/db/transaction.ts';
-import { runTopic, wakeRun } from './accept-runs.ts';
+import { runTopic, wakeRuns } from './accept-runs.ts';
 import type { PromisedJob } from './accept-runs.ts';
 import { admitWaitingRuns } from './admission.ts';
 import { admitClaimed } from './admit-claimed.ts';
@@ -485,10 +485,7 @@ export class Engine {
     after: (() => void)[],
   ): Promise<PromisedJob[]> {
     const jobs: PromisedJob[] = [];
-    if (run.parent_run_id !== null) {
-      const job = await wakeRun(tx, run.parent_run_id);
-      if (job !== null) jobs.push(job);
-    }
+    if (run.parent_run_id !== null) jobs.push(...(await wakeRuns(tx, [run.parent_run_id], [run.id])));
     if (status !== 'failed' || errorWorkflowOf(run) === null) return jobs;
     const payload = {
       run: {

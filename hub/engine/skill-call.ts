@@ -236,7 +236,7 @@ async function carryOut(
   assertGranted(held, skill.id, input);
   if (skill.kind === 'direct') return asPromised(deps, skill, await executeDirect(deps, held, site, skill, input));
   if (skill.kind === 'node') return beginCommand(deps, held, site, skill, input);
-  return beginChild(deps, held, skill, input);
+  return beginChild(deps, held, site, skill, input);
 }
 
 /** @throws Error for an output that is not what its skill says, which is a mistake of the skill. */

@@ -569,7 +569,7 @@ export interface ApprovalStep {
   };
   /** LongPolls so long before the step begins; no worker is held */
   delaySeconds?: number;
-  /** For each try */
+  /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
 }
 
@@ -611,7 +611,7 @@ export interface ApprovalStepInput {
   };
   /** LongPolls so long before the step begins; no worker is held */
   delaySeconds?: number;
-  /** For each try */
+  /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
 }
 

@@ -13,6 +13,7 @@ import {
   makeApprovalMailDue,
   storeApprovalRequest,
   storeRunPayload,
+  storeSteps,
 } from '../fixtures/stage/automations.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -427,6 +428,43 @@ test.each([
       { path: `stepsJson[0].${field}`, message: expect.any(String) as string },
     ]) as unknown,
   });
+});
+
+test('timeoutSeconds of an approval step is refused when it is saved, and a stored step that has it still runs', async () => {
+  const stepsJson = [
+    { type: 'approval', title: 't', message: '', onTimeout: 'reject', required: 1, timeoutSeconds: 1 },
+  ];
+  const log = [{ type: 'log', message: 'x' }] as never;
+  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson: log } });
+  const sequence = await workspace.api.call('createAutomationSequence', { body: { name: 's', steps: log } });
+  for (const [method, path, field] of [
+    ['POST', '/v1/automations/workflows', 'stepsJson'],
+    ['PATCH', `/v1/automations/workflows/${id}`, 'stepsJson'],
+    ['POST', '/v1/automations/sequences', 'steps'],
+    ['PATCH', `/v1/automations/sequences/${sequence.id}`, 'steps'],
+  ] as const) {
+    const answer = await send(hub.url, method, path, {
+      headers: { 'x-api-key': workspace.key },
+      body: { ...(method === 'POST' ? { name: 'x' } : {}), [field]: stepsJson },
+    });
+    expect(answer.body).toMatchObject({
+      statusCode: 400,
+      details: [
+        {
+          path: `body.${field}[0].timeoutSeconds`,
+          message: expect.stringContaining('set expiresInSeconds') as string,
+        },
+      ],
+    });
+  }
+  await storeSteps(hub.database, id, stepsJson);
+  await workspace.api.call('updateAutomationWorkflow', { params: { id }, body: { name: 'renamed' } });
+  expect(await workspace.api.call('getAutomationWorkflow', { params: { id } })).toMatchObject({ stepsJson });
+  const { runId } = startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } }));
+  const approval = await pendingOf(runId);
+  expect(approval.expiresAt).toBeNull();
+  await workspace.api.call('decideAutomationApproval', { params: { id: approval.id }, body: { decision: 'approved' } });
+  expect(await settled(runId)).toMatchObject({ status: 'succeeded' });
 });
 
 test('approvals of more than one batch that expire at the same time end in one turn of the sweep', async () => {

@@ -149,6 +149,63 @@ test('a run that waits for a time, for another try or for another run says so', 
     .toMatchObject([{ waitsFor: { kind: 'jitter', until: later } }]);
 });
 
+test('a step that starts a workflow fails with timeout after its timeoutSeconds, and the child run continues', async () => {
+  const workspace = await hub.workspace();
+  const child = await create(workspace, [{ type: 'approval', title: 'wait' }]);
+  const spawn = { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } };
+  const retry = { maxAttempts: 3, backoffSeconds: 0 };
+  const runId = await begin(workspace, [{ ...spawn, timeoutSeconds: 1, retry, continueOnError: true }, log]);
+  const run = await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  const [started, ...others] = (await workspace.api.call('listAutomationRuns', { query: { workflowId: child } })).data;
+  expect(run).toMatchObject({
+    status: 'succeeded',
+    stepsResultJson: [
+      { status: 'failed', attempts: 1, error: { code: 'timeout', message: expect.stringContaining(`${started?.id}`) } },
+      { status: 'succeeded' },
+    ],
+  });
+  expect(others).toEqual([]);
+  expect(started).toMatchObject({ status: 'waiting_approval' });
+});
+
+test('the end of a child run that its step gave up does not shorten a later delay', async () => {
+  const workspace = await hub.workspace();
+  const child = await create(workspace, [{ type: 'approval', title: 'wait' }]);
+  const spawn = { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child } };
+  for (const decision of ['approved', 'rejected', 'cancelled'] as const) {
+    const runId = await begin(workspace, [
+      { ...spawn, timeoutSeconds: 1, continueOnError: true },
+      { ...log, delaySeconds: 3600 },
+    ]);
+    await expect.poll(() => waitOf(workspace, runId), { timeout: 15_000 }).toMatchObject({ kind: 'delay' });
+    const before = await waitOf(workspace, runId);
+    const { data } = await workspace.api.call('listAutomationRuns', { query: { workflowId: child } });
+    const params = { id: data[0]?.id as string };
+    const [approval] = (await workspace.api.call('listAutomationApprovals', { query: { runId: params.id } })).data;
+    if (decision === 'cancelled') await workspace.api.call('cancelAutomationRun', { params });
+    else
+      await workspace.api.call('decideAutomationApproval', {
+        params: { id: approval?.id as string },
+        body: { decision },
+      });
+    expect(await workspace.api.call('getAutomationRun', { params, query: { waitSeconds: 20 } })).toMatchObject({
+      finishedAt: later,
+    });
+    expect(await waitOf(workspace, runId)).toEqual(before);
+  }
+});
+
+test('a step that starts a workflow waits for a child run that ends within its timeoutSeconds', async () => {
+  const workspace = await hub.workspace();
+  const child = await create(workspace, [{ ...log, delaySeconds: 1 }]);
+  const runId = await begin(workspace, [
+    { type: 'skill', skillId: 'subagent.spawn', input: { workflowId: child }, timeoutSeconds: 60 },
+  ]);
+  expect(
+    await workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } }),
+  ).toMatchObject({ status: 'succeeded' });
+});
+
 test('a page of runs is one statement, whatever they wait for, and shows nothing of another workspace', async () => {
   const [workspace, other] = [await hub.workspace(), await hub.workspace()];
   const runId = await begin(workspace, [{ type: 'approval', title: 'wait' }]);

@@ -112,6 +112,10 @@ export const step = named(
             .optional()
             .describe('Email addresses of further approvers, 1 to 50, from `escalateAfterSeconds` on'),
           ...stepOptions,
+          timeoutSeconds: stepTimeoutSeconds.optional().meta({
+            description: 'Without effect, and refused when steps are saved; set expiresInSeconds',
+            deprecated: true,
+          }),
         }),
       ),
       named(
@@ -165,4 +169,17 @@ export const step = named(
 );
 export type Step = z.output<typeof step>;
 
-export const steps = z.array(step).min(1, 'must have at least one step').max(200, 'must have at most 200 steps');
+/** Steps as a caller saves them. Stored steps may have what is refused here: earlier versions accepted it. */
+export const steps = z
+  .array(step)
+  .min(1, 'must have at least one step')
+  .max(200, 'must have at most 200 steps')
+  .superRefine((given, { addIssue }) => {
+    for (const [index, { type, timeoutSeconds }] of given.entries())
+      if (type === 'approval' && timeoutSeconds !== undefined)
+        addIssue({
+          code: 'custom',
+          path: [index, 'timeoutSeconds'],
+          message: 'is not for approval steps; set expiresInSeconds, and onTimeout for what happens then',
+        });
+  });

@@ -80,7 +80,7 @@ export async function cancelWithin(
     parentId === null || cancelled.has(parentId) ? [] : [parentId],
   );
   const jobs = [
-    ...(await wakeRuns(tx, [...new Set(parents)])),
+    ...(await wakeRuns(tx, [...new Set(parents)], ids)),
     ...(await admitWaitingRuns(
       tx,
       tenantId,

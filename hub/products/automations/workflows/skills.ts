@@ -8,7 +8,8 @@ export const workflowSkills = (): SpawnSkill[] => [
     kind: 'spawn',
     id: 'subagent.spawn',
     title: 'Run another workflow',
-    summary: 'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails.',
+    summary:
+      'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails. After the timeoutSeconds of the step, the step fails and the workflow continues.',
     requires: ['automations'],
     input: z.strictObject({ workflowId: id, context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
     output: z.object({
