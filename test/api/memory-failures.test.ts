@@ -3,7 +3,7 @@ import { newId } from '../../hub/platform/ids.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
-import { addMemoryEntries } from '../fixtures/stage/automations.ts';
+import { addMemoryEntries, expireMemoryEntries } from '../fixtures/stage/automations.ts';
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-async function runOf(stepsJson: unknown[]) {
-  const { id } = await workspace.api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never });
+async function runOf(stepsJson: unknown[], { api } = workspace) {
+  const { id } = await api.call('createAutomationWorkflow', { body: { name: 'w', stepsJson } as never });
   const { runId } = startedRun(
-    await workspace.api.call('runAutomationWorkflow', { params: { id }, body: { payload: { sessionId: newId() } } }),
+    await api.call('runAutomationWorkflow', { params: { id }, body: { payload: { sessionId: newId() } } }),
   );
-  return workspace.api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
+  return api.call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 30 } });
 }
 
 test('remembering something for a session that there is not fails the step as not found', async () => {
@@ -48,16 +48,12 @@ test('a memory that is full fails the step as such, and a step that may fail let
 });
 
 test('expired entries do not count towards a full memory, and make room also before retention removes them', async () => {
-  const { tenantId } = workspace;
+  const other = await hub.workspace();
   const write = (key: string) => ({ type: 'skill', skillId: 'memory.write', input: { key, value: 1 } });
   const full = { status: 'failed', error: { code: 'memory_full' } };
-  await hub.database.query(`DELETE FROM memory_entries WHERE tenant_id = $1`, [tenantId]);
-  await addMemoryEntries(hub.database, tenantId, { count: 10_000, value: 1 });
-  expect(await runOf([write('first')])).toMatchObject(full);
-  await hub.database.query(
-    `UPDATE memory_entries SET expires_at = now() - interval '1 minute' WHERE id IN (SELECT id FROM memory_entries WHERE tenant_id = $1 LIMIT 2)`,
-    [tenantId],
-  );
-  expect(await runOf([write('first'), write('second')])).toMatchObject({ status: 'succeeded' });
-  expect(await runOf([write('third')])).toMatchObject(full);
+  await addMemoryEntries(hub.database, other.tenantId, { count: 10_000, value: 1 });
+  expect(await runOf([write('first')], other)).toMatchObject(full);
+  await expireMemoryEntries(hub.database, other.tenantId, { count: 2 });
+  expect(await runOf([write('first'), write('second')], other)).toMatchObject({ status: 'succeeded' });
+  expect(await runOf([write('third')], other)).toMatchObject(full);
 });
