@@ -109,6 +109,7 @@ export const workflows = pgTable(
     index('workflows_webhook_token')
       .on(table.webhookTokenHash)
       .where(sql`deleted_at is null and webhook_token_hash is not null`),
+    index('workflows_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -136,7 +137,11 @@ export const workflowVersions = pgTable(
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.workflowId, table.version] }),
+    index('workflow_versions_of_tenant').on(table.tenantId).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** The ledger entry that a run and its retries share. */
@@ -171,7 +176,7 @@ export const erasedSubjects = pgTable(
     tenantId: tenantId(),
     erasedAt: instant('erased_at').notNull().defaultNow(),
   },
-  () => policies(),
+  (table) => [index('erased_subjects_of_tenant').on(table.tenantId).concurrently(), ...policies()],
 );
 
 export interface RunFailure {
@@ -304,6 +309,7 @@ export const runStarts = pgTable(
   (table) => [
     primaryKey({ columns: [table.scopeId, table.sliceAt] }),
     index('run_starts_age').on(table.sliceAt),
+    index('run_starts_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -83,6 +83,7 @@ export const campaignMails = pgTable(
   (table) => [
     primaryKey({ columns: [table.campaignId, table.contactId] }),
     index('campaign_mails_contact').on(table.contactId).concurrently(),
+    index('campaign_mails_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

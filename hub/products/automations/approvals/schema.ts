@@ -79,7 +79,11 @@ export const approvalVotes = pgTable(
     decider: jsonb('decider').$type<ApprovalDecider>(),
     createdAt: createdAt(),
   },
-  (table) => [primaryKey({ columns: [table.approvalId, table.approver] }), ...policies()],
+  (table) => [
+    primaryKey({ columns: [table.approvalId, table.approver] }),
+    index('approval_votes_of_tenant').on(table.tenantId).concurrently(),
+    ...policies(),
+  ],
 );
 
 /** A link that lets one named person decide one approval, once, without signing in. */
@@ -97,5 +101,9 @@ export const approvalLinks = pgTable(
     mailingUntil: instant('mailing_until'),
     createdAt: createdAt(),
   },
-  (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
+  (table) => [
+    index('approval_links_approval').on(table.approvalId),
+    index('approval_links_of_tenant').on(table.tenantId).concurrently(),
+    ...policies(),
+  ],
 );
