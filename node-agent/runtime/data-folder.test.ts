@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -41,6 +41,22 @@ describe('a change of the settings', () => {
     await share('a');
     expect(data.readSettings().sharedFolders).toEqual(['/a']);
     expect(isLocked()).toBe(false);
+  });
+
+  test('goes on where a lock has a time in the future, whatever process has its number', async () => {
+    leave(`${process.ppid} x`);
+    const future = new Date('2099-01-01');
+    utimesSync(join(data.path, 'settings.lock'), future, future);
+    await share('a');
+    expect(data.readSettings().sharedFolders).toEqual(['/a']);
+    expect(isLocked()).toBe(false);
+  });
+
+  test('that only denies more is made although another program keeps the lock', async () => {
+    await share('a');
+    leave(`${process.ppid} busy`);
+    await data.changeSettings((settings) => void (settings.paused = true));
+    expect(data.readSettings()).toMatchObject({ paused: true, sharedFolders: ['/a'] });
   });
 
   test('is refused in words, and nothing is changed, where another one does not come to its end', async () => {

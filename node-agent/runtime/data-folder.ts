@@ -345,7 +345,7 @@ export class DataFolder {
 
   /**
    * Changes the settings in force, and those that wait for the owner; of several programs that do so at once, one after the other. A change that only denies more
-   * needs no room on the disk.
+   * needs neither its turn nor room on the disk.
    * @param change Called for each of the two.
    * @param onChanged Called with the settings as they are then, before another program has its turn.
    * @throws CompanionError where it is not its turn in time, or the folder can't be written; nothing is changed then.
@@ -360,7 +360,7 @@ export class DataFolder {
     };
     using _lock = await this.#takeTurn().catch((error: unknown) => {
       const before = this.readSettings();
-      if (isDiskFull(error) && allowsNoMore(apply(structuredClone(before)), before)) return null;
+      if (allowsNoMore(apply(structuredClone(before)), before)) return null;
       throw error;
     });
     const holder = this.#holder();

@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const waitMs = 2_000;
 const lookMs = 5;
-/** One that names nobody after so long was left by a process that ended before it had written its number. */
+/** A lock without a process number that is older than this was left by a process that ended before it wrote the number. */
 const graceMs = 1_000;
-/** Whoever holds it for so long is another process with the number of a dead one: nobody does more under it than write a file. */
+/** A lock whose age differs more than this from 0 is stale, whatever process has its number now: its holder writes one file only. The time can lie in the future after the clock was turned back. */
 const longestMs = 10_000;
 
 /** What stands in a lock, and what tells this lock from a later one of the same path. */
@@ -74,8 +74,8 @@ function readHolder(path: string): Holder | null {
 }
 
 function isGone({ pid, ageMs }: Holder): boolean {
-  if (!(pid > 0)) return ageMs > graceMs;
-  if (ageMs > longestMs) return true;
+  if (!(pid > 0)) return Math.abs(ageMs) > graceMs;
+  if (Math.abs(ageMs) > longestMs) return true;
   try {
     process.kill(pid, 0);
     return false;
@@ -90,7 +90,7 @@ function takeAway(path: string, { stamp }: Holder): boolean {
   if (!create(right, '')) {
     // Its own was left in the middle of this.
     const madeAt = statSync(right, { throwIfNoEntry: false })?.mtimeMs;
-    if (madeAt !== undefined && Date.now() - madeAt > graceMs) rmSync(right, { force: true });
+    if (madeAt !== undefined && Math.abs(Date.now() - madeAt) > graceMs) rmSync(right, { force: true });
     return false;
   }
   try {
