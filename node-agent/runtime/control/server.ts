@@ -132,7 +132,9 @@ export class ControlServer implements AsyncDisposable {
       );
     });
     if (lock === null)
-      throw new CompanionError(`The data folder ${folder.path} is being taken by another process; try again, and if it stays so, remove ${join(folder.path, 'control.lock')}.`);
+      throw new CompanionError(
+        `The data folder ${folder.path} is being taken by another process; try again, and if it stays so, remove ${join(folder.path, 'control.lock')}.`,
+      );
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at, events);
       if (await listens(control.#server, at.path)) {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isPublicAddress, parsePrivateEntry } from './addresses.ts';
-import { navigationProblem } from './host-rules.ts';
+import { addressProblem, navigationProblem } from './host-rules.ts';
 import { ownerProxyFor, ProxySettingsError } from './owner-proxy.ts';
 
 const none = { allowHosts: [], blockHosts: [], privateHosts: [] };
@@ -44,6 +44,35 @@ test.each([
   ['http://localhost:3000/', false],
 ])('the refusal of %s warns of cloud metadata: %s', (address, warns) => {
   expect(navigationProblem(address, none)?.includes('warning: this may be a cloud metadata service')).toBe(warns);
+});
+
+test.each([
+  ['93.184.216.34', 'http://[::ffff:93.184.216.34]/'],
+  ['93.184.216.34', 'http://[::5db8:d822]/'],
+  ['93.184.216.34', 'http://[64:ff9b::5db8:d822]/'],
+  ['93.184.216.34', 'http://[64:ff9b:1::5db8:d822]/'],
+  ['93.184.216.34', 'http://[2002:5db8:d822::1]/'],
+  ['93.184.216.34', 'http://1572395042/'],
+  ['93.184.216.34', 'http://0x5db8d822/'],
+  ['[::ffff:93.184.216.34]', 'http://93.184.216.34/'],
+  ['[2606:4700::1]', 'http://[2606:4700:0:0:0:0:0:1]/'],
+  ['127.0.0.1', 'http://[::ffff:7f00:1]/'],
+  ['localhost', 'http://127.0.0.1/'],
+  ['localhost', 'http://[::ffff:127.0.0.1]/'],
+])('an owner who blocks %s blocks %s too, also where private destinations are allowed', (entry, address) => {
+  const rules = { ...none, privateHosts: ['0.0.0.0/0', '::/0'] };
+  expect(navigationProblem(address, rules)).toBeNull();
+  expect(navigationProblem(address, { ...rules, blockHosts: [entry] })).toContain('blocks');
+});
+
+test('an owner who blocks an address blocks names that lead to it, and no other address', () => {
+  const rules = { ...none, blockHosts: ['93.184.216.34', '[::1]'] };
+  const destination = { host: 'a.example', port: 443 };
+  for (const address of ['93.184.216.34', '64:ff9b::5db8:d822'])
+    expect(addressProblem(destination, address, rules)).toContain('blocks');
+  for (const address of ['93.184.216.35', '2606:4700::1', '64:ff9b::808:808'])
+    expect(addressProblem(destination, address, rules), address).toBeNull();
+  expect(navigationProblem('http://127.0.0.1/', { ...rules, privateHosts: ['localhost'] })).toBeNull();
 });
 
 test.each(['8.8.8.8', '172.32.0.1', '2606:4700:4700::1111', '64:ff9b::808:808', '::ffff:8.8.8.8'])(

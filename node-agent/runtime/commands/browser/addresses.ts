@@ -28,6 +28,11 @@ const global6 = blockListOf(['2000::/3']);
 const mapped = blockListOf(['::ffff:0:0/96']);
 /** NAT64: networks without IPv4 resolve every IPv4 host to an address in it. */
 const nat64 = blockListOf(['64:ff9b::/96']);
+/** IPv6 addresses that have an IPv4 address in their last 32 bits, and the two at the beginning of `::/96` that have none. */
+const embedsIpv4 = blockListOf(['::ffff:0:0/96', '::/96', '64:ff9b::/96', '64:ff9b:1::/48']);
+const ownIpv6 = blockListOf(['::/127']);
+/** These have the IPv4 address after their first 16 bits. */
+const sixToFour = blockListOf(['2002::/16']);
 const loopback = blockListOf(['127.0.0.0/8', '::1/128']);
 /** Link-local addresses, and addresses outside of them at which clouds have their metadata services. */
 const metadata4 = blockListOf(['169.254.0.0/16', '100.100.100.200/32', '192.0.0.192/32']);
@@ -42,13 +47,41 @@ function blockListOf(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** The IPv4 address in the last 32 bits of an IPv6 address. */
-function lastFourBytes(address: string): string {
+/** The eight 16-bit groups of an IPv6 address without a zone. */
+function groupsOf(address: string): number[] {
   const { hostname } = new URL(`http://[${address}]/`);
-  const groups = hostname.slice(1, -1).split(':');
-  const [high = '', low = ''] = groups.slice(-2);
-  const bits = ((Number.parseInt(high || '0', 16) << 16) | Number.parseInt(low || '0', 16)) >>> 0;
-  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.');
+  const [head = [], tail = []] = hostname
+    .slice(1, -1)
+    .split('::')
+    .map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0');
+  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
+}
+
+const ipv4Of = (...groups: number[]) => groups.flatMap((group) => [group >> 8, group & 0xff]).join('.');
+const lastFourBytes = (address: string): string => ipv4Of(...groupsOf(address).slice(-2));
+
+/** An IP address in one spelling: the IPv4 address where an IPv6 one leads to it (IPv4-mapped, IPv4-compatible, NAT64 or 6to4). */
+function plainAddress(address: string): string {
+  const plain = address.split('%', 1)[0] as string;
+  if (isIP(plain) !== 6) return plain;
+  if (embedsIpv4.check(plain, 'ipv6') && !ownIpv6.check(plain, 'ipv6')) return lastFourBytes(plain);
+  const groups = groupsOf(plain);
+  if (sixToFour.check(plain, 'ipv6')) return ipv4Of(...groups.slice(1, 3));
+  return groups.map((group) => group.toString(16)).join(':');
+}
+
+/** Whether a list of host patterns names an IP address, in any spelling. `localhost` names every loopback address. */
+export function isListedAddress(patterns: readonly string[], address: string): boolean {
+  if (isIP(address) === 0) return false;
+  const plain = plainAddress(address);
+  return patterns.some((pattern) => {
+    const named = hostOfPattern(pattern);
+    if (named === null || pattern.startsWith('*.')) return false;
+    return named === 'localhost'
+      ? isLoopback(address) || isLoopback(plain)
+      : isIP(named) !== 0 && plainAddress(named) === plain;
+  });
 }
 
 /** Whether an IP address belongs to the public internet; an IPv4 address inside an IPv6 one is judged as itself. */

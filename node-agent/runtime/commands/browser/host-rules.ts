@@ -1,4 +1,4 @@
-import { isMetadataAddress, isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
+import { isListedAddress, isMetadataAddress, isNamedPrivate, isPublicAddress, knownAddresses } from './addresses.ts';
 import type { Destination } from './addresses.ts';
 import { matchesHost, plainHost } from './host-patterns.ts';
 
@@ -10,16 +10,21 @@ export interface HostRules {
   readonly privateHosts: readonly string[];
 }
 
+const blocked = (host: string) => `The owner of this machine blocks ${host}`;
+
 /** Why the owner's lists of names refuse a host, or null. */
 export function nameProblem(host: string, { allowHosts, blockHosts }: HostRules): string | null {
-  if (blockHosts.some((pattern) => matchesHost(pattern, host))) return `The owner of this machine blocks ${host}`;
+  if (blockHosts.some((pattern) => matchesHost(pattern, host)) || isListedAddress(blockHosts, host))
+    return blocked(host);
   if (allowHosts.length > 0 && !allowHosts.some((pattern) => matchesHost(pattern, host)))
     return `The owner of this machine allows only ${allowHosts.join(', ')}; ${host} is not among them`;
   return null;
 }
 
-/** Why a host may not be reached at an IP address, or null: private, local and reserved addresses must be named by the owner. */
+/** Why a host may not be reached at an IP address, or null: the owner can block an address, and must name private, local and reserved ones. */
 export function addressProblem(destination: Destination, address: string, rules: HostRules): string | null {
+  if (isListedAddress(rules.blockHosts, address))
+    return destination.host === address ? blocked(address) : `${blocked(address)}, to which ${destination.host} leads`;
   if (isPublicAddress(address)) return null;
   const { host, port } = destination;
   if (rules.allowHosts.some((pattern) => matchesHost(pattern, host))) return null;
