@@ -61,7 +61,7 @@ function Script({ script }: { script: NonNullable<PastEntry['script']> }) {
       </pre>
       {script.text.length < script.characters && (
         <p>
-          The log keeps the first {count(script.text.length)} characters. SHA-256 of the whole script:{' '}
+          The log keeps the beginning and the end of a long script. SHA-256 of the whole script:{' '}
           <code>
             <Line text={script.sha256} />
           </code>

@@ -4,12 +4,14 @@ import { commandOrigin } from '../../shared/commands/origin.ts';
 import { endReasons } from '../../shared/companion/state.ts';
 import { describeInput } from './describe-input.ts';
 
-/** Longest script that an entry holds whole, in characters; its hash covers all of it. */
-const maxScriptLength = 16_384;
+/** What an entry takes of a script, in bytes of the log: its beginning and its end. The hash covers all of it. */
+const scriptBytes = { beginning: 3_072, end: 1_024 };
 const maxSummaryLength = 300;
+const maxSummaryBytes = 600;
+const maxMessageBytes = 2_048;
 
 /** One entry of the owner's log: a command that begins, a command that ended, or something that the owner did. */
-export const auditLine = z.object({
+const plainLine = z.object({
   /** Position in the chain, from 1; entries of earlier versions and of the quiet log have none. */
   seq: z.int().min(1).optional(),
   /** SHA-256, in hex, of the text of the entry before. */
@@ -21,7 +23,7 @@ export const auditLine = z.object({
   phase: z.enum(['begun', 'ended']).optional(),
   /** The input, shortened; never text that was typed, read or sent. */
   summary: z.string(),
-  /** The script of `browser.evaluate`, cut to 16,384 characters, with the SHA-256 of the whole script. */
+  /** The script of `browser.evaluate`, of a long one beginning and end, with the SHA-256 of the whole script; no text at the beginning of the command. */
   script: z.object({ text: z.string(), characters: z.int(), sha256: z.string() }).optional(),
   approvedBy: z.string().nullable(),
   /** Workspace, workflow, run, starter, approver and reason; null when the hub states none. */
@@ -40,6 +42,10 @@ export const auditLine = z.object({
   /** With `log.rotated` and `log.set_aside`: the oldest entry that is kept. */
   keptFrom: z.int().min(1).optional(),
 });
+export const auditLine = plainLine.extend({
+  /** With `log.rotated`: what the owner did and programs that ran, from the file that the rotation removed. */
+  kept: z.array(plainLine).optional(),
+});
 export type AuditLine = z.output<typeof auditLine>;
 /** How a machine is paired, as the log records it; null when it is not paired. */
 export type RecordedPairing = NonNullable<AuditLine['pairing']> | null;
@@ -57,17 +63,45 @@ export function parseAuditLine(text: string): AuditLine | null {
   }
 }
 
+/** The beginning of a text, or its end, that takes at most so many bytes in a line of the log: there a control character takes six. */
+function cut(text: string, bytes: number, part: 'beginning' | 'end' = 'beginning'): string {
+  const characters = part === 'end' ? [...text].toReversed() : [...text];
+  let taken = 0;
+  const count = characters.findIndex((character) => {
+    taken += Buffer.byteLength(JSON.stringify(character)) - 2;
+    return taken > bytes;
+  });
+  if (count === -1) return text;
+  const kept = characters.slice(0, count);
+  return (part === 'end' ? kept.toReversed() : kept).join('');
+}
+
+const shortened = (text: string, bytes: number): string => {
+  const kept = cut(text, bytes);
+  return kept === text ? text : `${kept}…`;
+};
+
 /** Describes an input in plain words, without text that may be secret. */
 export function summarise(type: string, input: Record<string, unknown>): string {
   const text = describeInput(type, input);
-  return text.length > maxSummaryLength ? `${text.slice(0, maxSummaryLength)}…` : text;
+  return shortened(
+    text.length > maxSummaryLength ? `${text.slice(0, maxSummaryLength)}…` : text,
+    maxSummaryBytes,
+  ).toWellFormed();
 }
+
+/** A message of a command, as its entry holds it. */
+export const messageOf = (message: string): string => shortened(message, maxMessageBytes);
 
 /** The script that a command runs in a page, as its entry holds it; undefined for other commands. */
 export function scriptOf(type: string, { expression }: Record<string, unknown>): AuditLine['script'] {
   if (type !== 'browser.evaluate' || typeof expression !== 'string') return undefined;
+  const beginning = cut(expression, scriptBytes.beginning + scriptBytes.end);
+  const isWhole = beginning === expression;
+  const [first, last] = [cut(expression, scriptBytes.beginning), cut(expression, scriptBytes.end, 'end')];
+  const leftOut = expression.length - first.length - last.length;
   return {
-    text: expression.slice(0, maxScriptLength).toWellFormed(),
+    text: (isWhole ? expression : `${first}\n… ${leftOut} characters …\n${last}`).toWellFormed(),
     characters: expression.length,
     sha256: createHash('sha256').update(expression).digest('hex'),
   };

@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { messageOf, scriptOf, summarise } from './audit-line.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 
@@ -138,3 +139,67 @@ test('the beginning of a command is shown until its end is there', () => {
   log.append(entry(1, { phase: 'ended' }));
   expect(log.read(10).map(({ outcome }) => outcome)).toEqual(['succeeded']);
 });
+
+/** Fills the log until both of its files were replaced so often. */
+function rotate(log: AuditLog, times: number): void {
+  for (let number = 0; number < times * 6 + 1; number += 1)
+    log.append(entry(number % 60, { commandId: `filler ${number}`, summary: 'x'.repeat(1_000_000) }));
+}
+
+test('a log that rotates several times in one process still verifies, also after it was compared with the hub', () => {
+  write(3);
+  const log = new AuditLog(path);
+  log.anchor(write(1).head);
+  rotate(log, 3);
+  expect(log.verify()).toMatchObject({ ok: true, problem: null });
+  log.look();
+  expect(log.problem).toBeNull();
+  put(lines().slice(0, -1));
+  expect(log.verify().problem).toMatch(/ missing at the end of the log\.$/);
+});
+
+test('what the owner did and programs that ran outlast the files that rotations remove', () => {
+  const log = new AuditLog(path);
+  const settings = 'a'.repeat(64);
+  log.append(entry(1, { type: 'system.run', summary: 'program 1', phase: 'begun' }));
+  log.append(entry(1, { type: 'system.run', summary: 'program 1', phase: 'ended' }));
+  log.append(entry(2, { type: 'owner.change', summary: 'pause', settings }));
+  rotate(log, 2);
+  log.append(entry(3, { type: 'system.run', summary: 'program 2' }));
+  rotate(log, 3);
+  const kept = log.read(1_000).filter(({ summary }) => !summary.startsWith('x'));
+  expect(kept.map(({ summary }) => summary)).toEqual(['program 1', 'pause', 'program 2']);
+  expect(log.verify().ok).toBe(true);
+  expect(new AuditLog(path).settingsHash).toBe(settings);
+});
+
+test('however much a rotation could keep, it keeps a bounded part of each kind, the newest first', () => {
+  const log = new AuditLog(path);
+  log.append(entry(1, { type: 'owner.change', summary: 'pause' }));
+  for (let number = 2; number < 60; number += 1)
+    log.append(entry(number, { type: 'system.run', summary: `${number} ${'y'.repeat(20_000)}` }));
+  rotate(log, 2);
+  const kept = log.read(1_000).filter(({ summary }) => !summary.startsWith('x'));
+  expect(kept.map(({ summary }) => summary.split(' ')[0])).toEqual([
+    'pause',
+    ...Array.from({ length: kept.length - 1 }, (_value, index) => String(61 - kept.length + index)),
+  ]);
+  expect(kept.length).toBeGreaterThan(20);
+  expect(kept.length).toBeLessThan(30);
+});
+
+test.each(['\u0001', 'a', '漢', '😀', '\ud800'])(
+  'a script of %j takes a bounded part of the log, with its beginning and end',
+  (text) => {
+    const expression = `first ${text.repeat(10_000)} last`;
+    const script = scriptOf('browser.evaluate', { expression });
+    expect(JSON.stringify(script).length).toBeLessThan(4_500);
+    expect(script).toMatchObject({
+      characters: expression.length,
+      text: expect.stringMatching(/^first [^]* characters …[^]* last$/u) as string,
+    });
+    expect(Buffer.byteLength(JSON.stringify(summarise('browser.evaluate', { expression })))).toBeLessThan(700);
+    expect(Buffer.byteLength(JSON.stringify(messageOf(expression)))).toBeLessThan(2_100);
+    expect(scriptOf('browser.evaluate', { expression: `${text};1` })?.text).toBe(`${text};1`.toWellFormed());
+  },
+);

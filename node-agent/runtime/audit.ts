@@ -18,6 +18,7 @@ import { hashOfLine, noHash, verifyChain } from './audit-chain.ts';
 import { parseAuditLine } from './audit-line.ts';
 import type { AuditLine, RecordedPairing } from './audit-line.ts';
 import { linesFromEnd, syncFolder } from './file-lines.ts';
+import { entriesToKeep } from './kept-entries.ts';
 
 export type { AuditLine } from './audit-line.ts';
 
@@ -41,7 +42,7 @@ const stampOf = (path: string): string => {
 
 /**
  * The owner's log: lines of JSON in two files, each entry on the disk when `append` returns, each with the hash of the entry before. Several processes may append
- * one after the other; while a companion runs, only that companion does.
+ * one after the other; while a companion runs, only that companion does. What the owner did, and programs that ran, outlast the file that a rotation removes.
  */
 export class AuditLog {
   readonly #path: string;
@@ -50,8 +51,10 @@ export class AuditLog {
   #tail: { head: AuditHead; stamp: string } | undefined;
   readonly #pending: AuditLine[] = [];
   #problem: string | null = null;
-  /** Where the hub says that this log was. */
-  #anchor: AuditHead | null = null;
+  /** Whether the log was compared with the hub's record of it. */
+  #isAnchored = false;
+  /** What the file that a rotation removed had to keep, until the new file has it. */
+  #kept: AuditLine[] = [];
 
   /** @param onNote Called with each entry about something that the owner did. */
   constructor(path: string, onNote: (line: AuditLine) => void = () => undefined) {
@@ -159,31 +162,35 @@ export class AuditLog {
       .toReversed();
   }
 
-  /** Checks the whole log against what this process wrote, and against what the hub knows of it. */
+  /** Checks the whole log against the last entry that this process wrote or verified. */
   verify(): AuditVerdict {
-    const heads = [
-      ...(this.#tail === undefined ? [] : [this.#tail.head]),
-      ...(this.#anchor === null ? [] : [this.#anchor]),
-    ];
+    return this.#verify(null);
+  }
+
+  /** @param hubHead What the hub recorded of the log. */
+  #verify(hubHead: AuditHead | null): AuditVerdict {
+    const stamp = stampOf(this.#path);
+    const heads = [this.#tail?.head ?? null, hubHead].filter((head) => head !== null);
     const verdict = verifyChain([`${this.#path}.1`, this.#path], heads);
     this.#problem ??= verdict.problem;
+    // The last entry proves all entries before it, also those that rotations remove.
+    if (this.#problem === null && verdict.head !== null) this.#tail = { head: verdict.head, stamp };
     return { ...verdict, ok: verdict.ok && this.#problem === null, problem: this.#problem };
   }
 
   /** Checks the log against the head that the hub has of it, once: later heads are reported by this process. */
   anchor(head: AuditHead | null): void {
-    if (this.#anchor !== null || head === null) return;
-    this.#anchor = head;
-    this.verify();
+    if (this.#isAnchored || head === null) return;
+    this.#isAnchored = true;
+    this.#verify(head);
   }
 
   /** Looks whether another program changed the file since this process wrote to it. */
   look(): void {
     if (this.#tail === undefined || stampOf(this.#path) === this.#tail.stamp) return;
-    const { head, problem } = this.verify();
+    const stamp = stampOf(this.#path);
     // Entries that follow the last one properly were added by a program of the owner's.
-    if (problem === null && head !== null) this.#tail = { head, stamp: stampOf(this.#path) };
-    else this.#tail.stamp = stampOf(this.#path);
+    if (!this.verify().ok) this.#tail.stamp = stamp;
   }
 
   /** Begins a new log beside the files that were set aside. @returns where those are. */
@@ -195,7 +202,7 @@ export class AuditLog {
     for (const path of [`${this.#path}.1`, this.#path]) if (existsSync(path)) renameSync(path, `${path}.${suffix}`);
     this.#tail = { head: { count, hash }, stamp: '' };
     this.#problem = null;
-    this.#anchor = null;
+    this.#isAnchored = false;
     this.note('log.set_aside', `set aside ${this.#path}.${suffix}`, {
       keptFrom: count + 1,
       ...(settings === undefined ? {} : { settings }),
@@ -212,7 +219,10 @@ export class AuditLog {
     if (this.#tail === undefined) this.#tail = { head: this.#readHead(), stamp: stampOf(this.#path) };
     else this.look();
     const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > maxBytes) renameSync(this.#path, `${this.#path}.1`);
+    if (size > maxBytes) {
+      this.#kept = entriesToKeep(`${this.#path}.1`);
+      renameSync(this.#path, `${this.#path}.1`);
+    }
     // A crash may have come right after the file was renamed.
     const oldest = size === 0 || size > maxBytes ? firstOf(`${this.#path}.1`) : undefined;
     if (oldest !== undefined) {
@@ -231,7 +241,9 @@ export class AuditLog {
         keptFrom: oldest,
         ...(settings === undefined ? {} : { settings }),
         ...(pairing === undefined ? {} : { pairing }),
+        ...(this.#kept.length === 0 ? {} : { kept: this.#kept }),
       });
+      this.#kept = [];
     }
     this.#chain(line);
   }
@@ -312,17 +324,21 @@ function withoutBegun(lines: readonly AuditLine[]): AuditLine[] {
   );
 }
 
-/** The newest lines of a log, the newest first. */
+/** The newest lines of a log, the newest first; those that rotations kept come last. */
 function newest(log: string, limit: number): AuditLine[] {
   const found: AuditLine[] = [];
+  const older: AuditLine[] = [];
   for (const path of [log, `${log}.1`])
     for (const text of linesFromEnd(path)) {
       // A line that a crash cut off, or that another program wrote, is no entry.
       const line = parseAuditLine(text);
-      if (line !== null) found.push(line);
+      if (line === null) continue;
+      const { kept = [], ...entry } = line;
+      found.push(entry);
+      older.push(...kept);
       if (found.length === limit) return found;
     }
-  return found;
+  return [...found, ...older.toSorted((one, other) => (one.time < other.time ? 1 : -1))].slice(0, limit);
 }
 
 /** Number of the first entry of a file. */

@@ -9,7 +9,7 @@ import type { CommandResult } from '../../shared/contract/nodes/command-result.t
 import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
 import { keepArtifacts } from './artifact-files.ts';
-import { scriptOf, summarise } from './audit-line.ts';
+import { messageOf, scriptOf, summarise } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
@@ -55,7 +55,7 @@ export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
     summary: summarise(type, input),
     ...(script === undefined ? {} : { script }),
     approvedBy: approval?.approvedBy ?? null,
-    origin: origin ?? null,
+    origin: origin?.reason === undefined ? (origin ?? null) : { ...origin, reason: messageOf(origin.reason) },
   };
 }
 
@@ -220,7 +220,7 @@ export class Dispatcher implements AsyncDisposable {
       ...lineOf(command),
       phase: 'ended',
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
-      message: result.error?.message ?? null,
+      message: result.error === undefined ? null : messageOf(result.error.message),
       reason: entry.reason,
       durationMs: Math.round(performance.now() - (entry.beganAt ?? receivedAt)),
       began: entry.beganAt !== null,
@@ -289,7 +289,9 @@ export class Dispatcher implements AsyncDisposable {
     const { audit, journal } = this.#options;
     try {
       const line = lineOf(command);
-      audit.append({ ...line, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
+      // The entry of the end has the text, also after a kill: the journal keeps it.
+      const script = line.script === undefined ? {} : { script: { ...line.script, text: '' } };
+      audit.append({ ...line, ...script, phase: 'begun', outcome: 'begun', message: null, durationMs: 0, began: true });
       if (!journal.begin(command.id, { ...entry, line })) throw new CommandError('outcome_unknown', begunBefore);
     } catch (error) {
       throw error instanceof CommandError
