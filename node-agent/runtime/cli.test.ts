@@ -1,5 +1,14 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer } from 'node:net';
@@ -22,7 +31,7 @@ const hasOpenssl = (() => {
 
 let home: string;
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), 'outrigger-cli-'));
+  home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-cli-')));
   mkdirSync(join(home, 'data'));
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -54,6 +63,36 @@ test('status and doctor name files among what is allowed while a folder is share
   expect(checks).toContainEqual(expect.objectContaining({ check: 'allowed', detail: 'screen, files' }));
   await say('deny', 'files');
   expect((await say('status')).stdout).toContain('allowed    screen\n');
+});
+
+test('status names folders that a link leads elsewhere, with what to do', async () => {
+  const [shared, project, other] = ['shared', 'project', 'other'].map((name) => join(home, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const folder of [shared, project, other]) mkdirSync(folder);
+  await say('share', shared);
+  await say('rules', 'allow', 'make test', '--in', project);
+  expect((await say('status')).stdout).not.toContain('MOVED');
+  for (const folder of [shared, project]) {
+    rmSync(folder, { recursive: true });
+    symlinkSync(other, folder);
+  }
+  const { stdout } = await say('status');
+  expect(stdout).toMatch(
+    /^MOVED {6}.*\/shared leads to another folder now and is not shared: put the folder back, or run/m,
+  );
+  expect(stdout).toMatch(/^MOVED {6}.*\/project leads to another folder now, so rule [-\da-f]{36} permits nothing/m);
+  expect((await say('rules')).stdout).toContain('leads to another folder now, so it permits nothing');
+});
+
+test('share says what is shared of a folder that was shared before', async () => {
+  const folder = join(home, 'shared');
+  mkdirSync(folder);
+  await say('share', folder, '--include-hidden', '--receive-downloads');
+  expect((await say('share', folder)).stdout).toContain('list, read and save downloads in');
+  expect((await say('share', folder)).stdout).toContain('with its hidden files and key stores');
 });
 
 test('hosts adds to a list, and takes a host back only where it is removed', async () => {

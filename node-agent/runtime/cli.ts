@@ -13,6 +13,7 @@ import { addServiceCommands } from './cli/service-commands.ts';
 import { addSettingsCommands } from './cli/settings-commands.ts';
 import { addTestCommand } from './cli/test-command.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
+import { isMoved } from './commands/files.ts';
 import { askCompanion } from './control/client.ts';
 import { CompanionError } from './data-folder.ts';
 import { DeviceSecrets } from './device-secrets.ts';
@@ -21,6 +22,7 @@ import { describeEvent, tellOnce } from './event-log.ts';
 import { appVersion } from './facts.ts';
 import { HubError } from './hub-error.ts';
 import { keepHubAddress, pair, proveHub, unpair } from './pairing.ts';
+import { isRuleMoved } from './program-rules.ts';
 import { askStatus, describeRunning } from './running-status.ts';
 import { readOwnFiles } from './state-view.ts';
 import { Supervisor } from './supervisor.ts';
@@ -123,6 +125,7 @@ program
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
     const [settings, running] = [inForce(own, folder.now()), await askStatus(folder)];
     const allowed = usablePowers(settings, Date.now());
+    const moved = await Promise.all(settings.sharedFolders.map(isMoved));
     const lines = [
       ...(problem === null ? [] : [`BROKEN     ${problem}`]),
       `paired     ${pairing === null ? 'no' : `${pairing.hub} (node ${pairing.nodeId})`}`,
@@ -131,6 +134,18 @@ program
       `paused     ${settings.paused ? 'yes: nothing of what follows can be used until you resume' : 'no'}`,
       `allowed    ${allowed.map((power) => (settings.until[power] === undefined ? power : `${power} (until ${localTime(settings.until[power])})`)).join(', ') || 'nothing'}`,
       `shared     ${settings.sharedFolders.join(', ') || 'no folder'}${settings.files.allowed ? '' : ' (files are denied)'}`,
+      ...settings.sharedFolders
+        .filter((_folder, index) => moved[index])
+        .map(
+          (folder) =>
+            `MOVED      ${visibleLine(folder)} leads to another folder now and is not shared: put the folder back, or run outrigger-companion unshare and share.`,
+        ),
+      ...settings.system.rules
+        .filter(isRuleMoved)
+        .map(
+          ({ id, folder = '' }) =>
+            `MOVED      ${visibleLine(folder)} leads to another folder now, so rule ${id} permits nothing: put the folder back, or run outrigger-companion rules remove ${id}.`,
+        ),
       ...(settings.system.ask ? [`asked      before each program that no rule decides`] : []),
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),
       ...(running?.edited

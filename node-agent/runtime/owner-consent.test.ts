@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -134,6 +135,22 @@ describe('a pattern of a program', () => {
     ])
       expect(decideIn(cwd, named), cwd).toBe('ask');
     expect(decideIn(project, rule('deny', 'echo **'))).toBe('deny');
+  });
+
+  test('permits nowhere while a link in the place of its folder leads elsewhere', () => {
+    const real = realpathSync(folder);
+    const [project, evil] = [join(real, 'project'), join(real, 'evil')];
+    for (const each of [project, evil]) mkdirSync(each);
+    const named = { ...rule('allow', 'echo **'), folder: project };
+    const decideIn = (cwd: string) =>
+      decideProgram({ argv: ['echo'], cwd }, { program: '/usr/bin/echo', exact: null }, settingsWith([named]));
+    expect(decideIn(project)).toBe('allow');
+    renameSync(project, `${project}.real`);
+    symlinkSync(evil, project);
+    for (const cwd of [project, evil]) expect(decideIn(cwd), cwd).toBe('ask');
+    rmSync(project);
+    renameSync(`${project}.real`, project);
+    expect(decideIn(project)).toBe('allow');
   });
 
   test('has the folder that the owner names, and none when it denies', async () => {

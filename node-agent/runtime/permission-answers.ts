@@ -8,6 +8,7 @@ import { findBrowser } from './commands/browser/find-browser.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { describeDisplay, isMonitor, screenProblem } from './commands/capture-devices.ts';
 import type { Display, MediaDevice } from './commands/capture-devices.ts';
+import { isMoved } from './commands/files.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
 
 /** What was seen of the devices; undefined is what did not answer. */
@@ -22,7 +23,7 @@ export interface DeviceLook {
 
 export interface FolderLook {
   path: string;
-  problem: 'gone' | 'not_a_folder' | 'not_readable' | null;
+  problem: 'gone' | 'not_a_folder' | 'moved' | 'not_readable' | null;
   isOwn: boolean;
 }
 
@@ -183,6 +184,7 @@ export async function lookAtFolder(path: string): Promise<FolderLook> {
     const found = await stat(path);
     const isOwn = found.uid === process.getuid?.();
     if (!found.isDirectory()) return { path, problem: 'not_a_folder', isOwn };
+    if (await isMoved(path)) return { path, problem: 'moved', isOwn };
     const isReadable = await access(path, constants.R_OK | constants.X_OK).then(
       () => true,
       () => false,
@@ -204,6 +206,13 @@ function folderProblem({ path, problem, isOwn }: FolderLook): SystemPermission |
       return answer('missing', `${path} is not there.`, 'Connect its disk, or take it off.', copy(unshare));
     case 'not_a_folder':
       return answer('missing', `${path} is not a folder any more.`, 'Take it off, and share a folder.', copy(unshare));
+    case 'moved':
+      return answer(
+        'denied',
+        `${path} leads to another folder now, which you did not share.`,
+        'Put the folder back, or take it off and share it anew.',
+        copy(unshare),
+      );
     case 'not_readable':
       return isOwn
         ? answer('denied', `${path} can't be read.`, 'Let its owner read it.', copy(`chmod u+rx ${quoted(path)}`))

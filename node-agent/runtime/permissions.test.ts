@@ -64,14 +64,22 @@ describe('shared folders', () => {
     expect(files.detail).toBe(`${gone} is not there. ${file} is not a folder any more.`);
   });
 
+  test('that a link leads elsewhere are not shared, and the command that takes them off is there to copy', async () => {
+    const moved = join(folder(), 'moved');
+    symlinkSync(folder(), moved);
+    expect((await look({ sharedFolders: [moved] })).files).toMatchObject({
+      state: 'denied',
+      detail: `${moved} leads to another folder now, which you did not share.`,
+      remedy: { action: { command: `outrigger-companion unshare '${moved}'` } },
+    });
+  });
+
   test.skipIf(isRoot || !isLinux)(
     'that can not be read are denied (needs Linux and another user than root)',
     async () => {
-      const own = join(folder(), 'own');
-      const target = folder();
-      symlinkSync(target, own);
-      chmodSync(target, 0o000);
-      onTestFinished(() => chmodSync(target, 0o700));
+      const own = folder();
+      chmodSync(own, 0o000);
+      onTestFinished(() => chmodSync(own, 0o700));
       expect((await look({ sharedFolders: [own] })).files).toMatchObject({
         state: 'denied',
         remedy: { action: { command: `chmod u+rx '${own}'` } },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, realpathSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { systemRun } from '../../shared/commands/system.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
@@ -64,6 +64,10 @@ export function folderOf({ cwd = homedir() }: Pick<RunInput, 'cwd'>): string {
   }
 }
 
+/** Whether the folder of a rule leads to another place than when its owner named it, so that the rule permits nowhere. */
+export const isRuleMoved = ({ folder }: ProgramRule): boolean =>
+  folder !== undefined && folderOf({ cwd: folder }) !== resolve(folder);
+
 /** Whether an owner's word depends on more than the command line: then the bytes of the program are read. */
 export const needsFacts = ({ ask, rules }: LocalSettings['system']): boolean =>
   ask || rules.some(({ exact }) => exact !== null);
@@ -92,10 +96,11 @@ export function decideProgram(
  * Whether a pattern permits in a folder. It never permits inside a folder that receives downloads, or above one: a workflow could put the
  * program's configuration or code there.
  */
-function permitsFolder({ folder }: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
-  const received = downloads.map((cwd) => folderOf({ cwd }));
+function permitsFolder(rule: ProgramRule, real: string, { downloads }: LocalSettings['files']): boolean {
+  const received = downloads.flatMap((cwd) => [cwd, folderOf({ cwd })]);
   if (received.some((one) => isInside(one, real) || isInside(real, one))) return false;
-  return folder === undefined ? real === folderOf({}) : isInside(folderOf({ cwd: folder }), real);
+  if (rule.folder === undefined) return real === folderOf({});
+  return !isRuleMoved(rule) && isInside(resolve(rule.folder), real);
 }
 
 /** Whether a pattern of the owner permits this command line, but in another folder. */

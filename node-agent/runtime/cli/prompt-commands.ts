@@ -36,6 +36,9 @@ export function addPromptCommands({ program, dataFolder, print }: CliContext): v
     });
 }
 
+/** Text of an author, so that none of its lines looks like one of the prompt. */
+const indented = (text: string) => text.replaceAll(/^/gm, '           | ');
+
 /** All that would run; what a person reads must be what is. */
 function describePrompt(prompt: Prompt): string {
   const { id, program, programSha256, argv, cwd, env, stdin, timeoutMs, approvedBy, origin, reason, expiresAt } =
@@ -47,7 +50,7 @@ function describePrompt(prompt: Prompt): string {
     ...argv.map((word, index) => `${index === 0 ? 'argv' : ''}`.padEnd(11) + visibleLine(JSON.stringify(word))),
     `folder     ${visibleLine(cwd)}${reason === 'other_folder' ? '  (your rule permits this in another folder only)' : ''}`,
     ...Object.entries(env).map(([name, value]) => `variable   ${name}=${visibleLine(JSON.stringify(value))}`),
-    ...(stdin === null ? [] : [`input      ${stdin.length} characters:`, visibleText(stdin)]),
+    ...(stdin === null ? [] : [`input      ${stdin.length} characters:`, indented(visibleText(stdin))]),
     `at most    ${timeoutMs / 1000} s`,
     ...describeOrigin(origin, approvedBy).map(
       ([name, words]) => `${name.toLowerCase().padEnd(11)} ${visibleLine(words)}`,

@@ -9,6 +9,7 @@ import { sandboxProblem } from '../commands/browser/sandbox.ts';
 import { askCompanion } from '../control/client.ts';
 import { CompanionError } from '../data-folder.ts';
 import { isWideFolder } from '../owner-changes.ts';
+import { isRuleMoved } from '../program-rules.ts';
 import { confirm } from './consent.ts';
 import { assertId, change, json, parseMinutes } from './context.ts';
 import type { CliContext } from './context.ts';
@@ -42,7 +43,9 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       .description(description)
       .addOption(json())
       .action(async (options: { json?: boolean }) => {
-        print(await change(dataFolder(), { change: name }), options.json, done);
+        const settings = await change(dataFolder(), { change: name });
+        const isPaused = name === 'resume' && settings.paused;
+        print(settings, options.json, isPaused ? 'It is still paused; outrigger-companion status says why.' : done);
       });
 
   program
@@ -113,8 +116,11 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
         ...(options.receiveDownloads === true ? { receiveDownloads: true } : {}),
         ...(isWide ? { isWide } : {}),
       });
-      const verbs = options.receiveDownloads === true ? 'list, read and save downloads in' : 'list and read';
-      print(settings, options.json, `Workflows may ${verbs} ${resolve(path)} now.`);
+      // Sharing a folder again keeps what was shared of it before.
+      const real = realpathSync(path);
+      const verbs = settings.files.downloads.includes(real) ? 'list, read and save downloads in' : 'list and read';
+      const hidden = settings.files.hidden.includes(real) ? ', with its hidden files and key stores' : '';
+      print(settings, options.json, `Workflows may ${verbs} ${resolve(path)} now${hidden}.`);
     });
 
   program
@@ -252,8 +258,14 @@ function addRules({ program, dataFolder, print }: CliContext): void {
   addHosts({ program, dataFolder, print });
 }
 
-const describeRule = ({ id, decision, pattern, exact, folder, until }: ProgramRule) =>
-  `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact !== null ? 'exactly this' : decision === 'deny' ? 'pattern' : `pattern, in ${folder === undefined ? 'your home folder' : visibleLine(folder)}`}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
+const describeRule = (rule: ProgramRule) => {
+  const { id, decision, pattern, exact, folder, until } = rule;
+  const where =
+    folder === undefined
+      ? 'your home folder'
+      : `${visibleLine(folder)}${isRuleMoved(rule) ? ', which leads to another folder now, so it permits nothing' : ''}`;
+  return `${decision.padEnd(10)} ${visibleLine(pattern)}  (${exact !== null ? 'exactly this' : decision === 'deny' ? 'pattern' : `pattern, in ${where}`}${until === null ? '' : `, until ${localTime(until)}`})  ${id}`;
+};
 
 /** What a command that needs a running companion says without one. */
 export const noneRuns = () => new CompanionError('No companion runs; start it with: outrigger-companion run');

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -19,6 +19,36 @@ test('a data folder under a shared folder is refused with the reason', async () 
       message: expect.stringContaining('is in the data folder of a companion') as string,
     });
 });
+
+test.each(['pub', 'above/pub'])(
+  'a link in the place of the shared folder %s, or of a folder above it, shares nothing, and the error says so',
+  async (name) => {
+    const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-moved-')));
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    const folder = join(home, name);
+    for (const each of [folder, join(home, 'secret/pub')]) {
+      mkdirSync(each, { recursive: true });
+      writeFileSync(join(each, 'file'), 'text');
+    }
+    const settings = localSettings.parse({ sharedFolders: [folder], files: { hidden: [folder] } });
+    const place = join(home, name.split('/')[0] as string);
+    const target = join(home, name === 'pub' ? 'secret/pub' : 'secret');
+    expect(await resolveShared('pub/file', { settings })).toBe(join(folder, 'file'));
+    renameSync(place, `${place}.real`);
+    symlinkSync(target, place);
+    for (const path of ['pub/file', 'pub', join(folder, 'file'), join(folder, 'missing')])
+      await expect(resolveShared(path, { settings }), path).rejects.toMatchObject({
+        code: 'outside_shared_folders',
+        message: expect.stringContaining('leads to another folder now') as string,
+      });
+    await expect(resolveShared(join(home, 'secret/pub/file'), { settings })).rejects.toMatchObject({
+      code: 'outside_shared_folders',
+    });
+    rmSync(place);
+    renameSync(`${place}.real`, place);
+    expect(await resolveShared('pub/file', { settings })).toBe(join(folder, 'file'));
+  },
+);
 
 test.each([
   'snap/chromium/common/chromium/Default/Cookies',

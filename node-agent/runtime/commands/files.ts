@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { constants, createWriteStream, existsSync } from 'node:fs';
+import { constants, createWriteStream, existsSync, realpath as realpathOf } from 'node:fs';
 import { lstat, open, opendir, readlink, realpath, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 import type { CommandInput, CommandReply } from '../../../shared/commands/catalog.ts';
 import { inlineFileBytes, maxListEntries } from '../../../shared/commands/files.ts';
 import type { LocalSettings } from '../../../shared/companion/settings.ts';
@@ -34,7 +35,7 @@ async function list(input: ListInput, context: CommandContext): Promise<CommandR
     if ((cursor === undefined || toStorableText(name) > cursor) && isWanted(name)) names.add(name);
   };
   if (path === undefined) {
-    context.settings.sharedFolders.forEach(consider);
+    for (const folder of await unmovedFolders(context.settings.sharedFolders)) consider(folder);
     return await pageOf(names.sorted(), limit, async (folder) => await describe(folder, folder, stat));
   }
   const folder = await resolveShared(path, context);
@@ -294,6 +295,12 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   const named = isAbsolute(path) ? undefined : settings.sharedFolders.find((folder) => basename(folder) === first);
   if (!isAbsolute(path) && named === undefined) throw outside(path);
   const asked = named === undefined ? resolve(path) : resolve(named, ...rest);
+  const around = settings.sharedFolders.find((folder) => isInside(resolve(folder), asked));
+  if (around !== undefined && !shared.some((folder) => isInside(folder, asked)) && (await isMoved(around)))
+    throw new CommandError(
+      'outside_shared_folders',
+      `${around} was shared, and leads to another folder now, which the owner of this machine did not share; they put the folder back, or share it anew with: outrigger-companion unshare ${around} && outrigger-companion share ${around}`,
+    );
   let real: string;
   try {
     real = await realpath(asked);
@@ -319,8 +326,24 @@ export async function resolveShared(path: string, { settings }: Pick<CommandCont
   return real;
 }
 
-export async function realFolders(folders: string[]): Promise<string[]> {
-  const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
+/** The way of Node to resolve a path, by which the settings hold folders: it keeps the case of letters, which the system's way may not. */
+const resolveLinks = promisify(realpathOf);
+
+/** Whether a folder of the settings leads to another place than when its owner named it: a link took its place or that of a folder above it. */
+export async function isMoved(folder: string): Promise<boolean> {
+  const real = await resolveLinks(folder).catch(() => null);
+  return real !== null && real !== resolve(folder);
+}
+
+/** The folders without those that a link leads elsewhere: the owner named no such place. */
+async function unmovedFolders(folders: readonly string[]): Promise<string[]> {
+  const moved = await Promise.all(folders.map(isMoved));
+  return folders.filter((_folder, index) => moved[index] === false);
+}
+
+/** The real paths of folders that the owner named. */
+export async function realFolders(folders: readonly string[]): Promise<string[]> {
+  const real = await Promise.all((await unmovedFolders(folders)).map((folder) => realpath(folder).catch(() => null)));
   return real.filter((folder) => folder !== null);
 }
 
