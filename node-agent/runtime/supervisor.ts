@@ -57,6 +57,8 @@ export class Supervisor {
   readonly #browser: BrowserSession;
   readonly #permissions: PermissionReader;
   readonly #subscribers = new Set<ControlConnection>();
+  /** Aborts when another companion took over the data folder. */
+  readonly #taken = new AbortController();
   #companion: Companion | undefined;
   /** Ends the companion that is at work, for a pairing to change. */
   #release: AbortController | undefined;
@@ -68,7 +70,7 @@ export class Supervisor {
   #telling: NodeJS.Timeout | undefined;
 
   constructor(options: SupervisorOptions) {
-    this.#options = options;
+    this.#options = { ...options, signal: AbortSignal.any([options.signal, this.#taken.signal]) };
     const { folder, host } = options;
     this.#secrets = new DeviceSecrets(host);
     this.#audit = new AuditLog(folder.audit, (line) => this.#tellCommand(line));
@@ -79,7 +81,7 @@ export class Supervisor {
 
   /**
    * Works until the signal aborts.
-   * @throws CompanionError when another process has the data folder, or, unless it stays unpaired, this machine is not paired, or not any more.
+   * @throws CompanionError when another process has the data folder or takes it over, or, unless it stays unpaired, this machine is not paired, or not any more.
    */
   async run(): Promise<void> {
     const { folder, signal } = this.#options;
@@ -89,6 +91,7 @@ export class Supervisor {
     await using _control = await ControlServer.listen(folder, this.#handlers(), {
       runsProgram: () => this.#companion?.view.running.some(({ type }) => type === systemRun.type) === true,
       onReplaced: () => this.#audit.note('control.replaced', 'another program moved or replaced the control socket'),
+      onTaken: (error) => this.#taken.abort(error),
     });
     // From here on this process is the one that writes both.
     const recorded = folder.recordedSettings();
@@ -106,6 +109,7 @@ export class Supervisor {
     folder.emptyTemporary();
     try {
       while (!signal.aborted) await this.#work();
+      this.#taken.signal.throwIfAborted();
     } finally {
       clearTimeout(this.#telling);
       // What the hub has is written here, too.

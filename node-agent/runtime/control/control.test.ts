@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A companion without a pairing, that answers its owner. */
-async function startSupervisor(): Promise<{ events: CompanionEvent[] }> {
+async function startSupervisor(): Promise<{ events: CompanionEvent[]; running: Promise<void> }> {
   const stop = new AbortController();
   const events: CompanionEvent[] = [];
   const running = new Supervisor({
@@ -39,7 +39,7 @@ async function startSupervisor(): Promise<{ events: CompanionEvent[] }> {
     async () => (await ControlClient.open(data).catch(() => null)) !== null,
     () => 'it does not listen',
   );
-  return { events };
+  return { events, running };
 }
 
 test('a data folder has one owner, also while that is too busy to say what it is at', async () => {
@@ -57,6 +57,49 @@ test('a data folder has one owner, also while that is too busy to say what it is
   await new Promise<void>((done) => busy.close(() => done()));
   await startSupervisor();
   await expect(second()).rejects.toThrow(`process ${process.pid}`);
+});
+
+/** A second companion on the same folder, which is not let run for long. */
+const startSecond = () =>
+  new Supervisor({
+    folder: data,
+    host: null,
+    staysUnpaired: true,
+    signal: AbortSignal.timeout(2_000),
+    onEvent: () => undefined,
+  }).run();
+
+test.skipIf(process.platform === 'win32')(
+  'a data folder has one owner also after another program removed its control socket',
+  async () => {
+    await startSupervisor();
+    rmSync(join(data.path, 'control.sock'));
+    await expect(startSecond()).rejects.toThrow(`Another companion (process ${process.pid}) runs on`);
+    // The first one answers again without a restart.
+    await until(
+      async () => (await ControlClient.open(data).catch(() => null)) !== null,
+      () => 'it does not listen again',
+    );
+  },
+);
+
+test.skipIf(process.platform !== 'linux')(
+  'a companion stops when another one took over its data folder (needs Linux)',
+  { timeout: 20_000 },
+  async () => {
+    const { running } = await startSupervisor();
+    const claim = join(data.path, 'companion.pid');
+    const [, start, boot] = readFileSync(claim, 'utf8').split(' ');
+    expect([start, boot]).not.toContain(undefined);
+    const startOfParent = readFileSync(`/proc/${process.ppid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19];
+    writeFileSync(claim, `${process.ppid} ${startOfParent} ${boot}`);
+    await expect(running).rejects.toThrow(`Another companion (process ${process.ppid}) took over`);
+  },
+);
+
+test('a data folder is free when the process that had it is gone, also where its number is in use again', async () => {
+  writeFileSync(join(data.path, 'companion.pid'), `${process.pid} an earlier start`);
+  await startSupervisor();
 });
 
 test('changes of the owner are carried out whole or refused in words, and every subscriber hears of them', async () => {

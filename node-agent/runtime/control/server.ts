@@ -20,6 +20,7 @@ import type {
 import { describeIssue } from '../../../shared/issue-words.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
+import { FolderClaim } from '../folder-claim.ts';
 import { lockFile } from '../lock-file.ts';
 import { ControlClient, ControlRefusal } from './client.ts';
 import { controlKey, isProof, newNonce, proofOf } from './key.ts';
@@ -54,6 +55,8 @@ interface ServerEvents {
   runsProgram?: () => boolean;
   /** Called after the server replaced a socket that another program moved or removed. */
   onReplaced?: () => void;
+  /** Called when another companion works on the data folder, so that this one must end. */
+  onTaken?: (error: CompanionError) => void;
 }
 
 /** One program of the owner's that is connected. */
@@ -79,10 +82,14 @@ export class ControlServer implements AsyncDisposable {
   readonly #at: ControlPath;
   readonly #runsProgram: () => boolean;
   readonly #onReplaced: () => void;
+  readonly #onTaken: (error: CompanionError) => void;
+  readonly #claim: FolderClaim;
 
   private constructor(folder: DataFolder, handlers: ControlHandlers, at: ControlPath, events: ServerEvents) {
-    const { runsProgram = () => false, onReplaced = () => undefined } = events;
+    const { runsProgram = () => false, onReplaced = () => undefined, onTaken = () => undefined } = events;
     this.#onReplaced = onReplaced;
+    this.#onTaken = onTaken;
+    this.#claim = new FolderClaim(folder.path);
     this.#folder = folder;
     this.#at = at;
     this.#runsProgram = runsProgram;
@@ -117,7 +124,7 @@ export class ControlServer implements AsyncDisposable {
     }
   }
 
-  /** Null when somebody listens there. */
+  /** Null when another companion has the folder. */
   static async #take(
     folder: DataFolder,
     handlers: ControlHandlers,
@@ -125,7 +132,7 @@ export class ControlServer implements AsyncDisposable {
     events: ServerEvents,
   ): Promise<ControlServer | null> {
     // Of two that find the socket of a dead one, only one takes it away.
-    using lock = await lockFile(join(folder.path, 'control.lock')).catch((error: unknown) => {
+    using lock = await lockControl(folder).catch((error: unknown) => {
       throw new CompanionError(
         `The data folder ${folder.path} can't be written: ${(error as Error).message}. Make room on its disk, or mend its permissions; nothing runs until then.`,
         { cause: error },
@@ -135,6 +142,7 @@ export class ControlServer implements AsyncDisposable {
       throw new CompanionError(
         `The data folder ${folder.path} is being taken by another process; try again, and if it stays so, remove ${join(folder.path, 'control.lock')}.`,
       );
+    if (new FolderClaim(folder.path).holder !== null) return null;
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const control = new ControlServer(folder, handlers, at, events);
       if (await listens(control.#server, at.path)) {
@@ -154,23 +162,37 @@ export class ControlServer implements AsyncDisposable {
 
   /** Keeps the socket's file, which this process created just now. */
   #own(): void {
+    this.#claim.write();
     if (process.platform === 'win32') return;
     chmodSync(this.#at.path, 0o600);
     this.#inode = inodeOf(this.#at.path);
     this.#watching ??= setInterval(() => void this.#keepSocket().catch(() => undefined), socketCheckMs).unref();
   }
 
-  /** Listens anew when another program moved, removed or replaced the socket's file. Open connections stay open. */
+  /** Listens anew when another program moved, removed or replaced the socket's file. Open connections stay open. Reports another companion of the folder. */
   async #keepSocket(): Promise<void> {
     const { path } = this.#at;
-    if (this.#isMending || inodeOf(path) === this.#inode) return;
+    if (this.#isMending || (inodeOf(path) === this.#inode && this.#claim.isOwn)) return;
     this.#isMending = true;
     try {
-      if (await isOtherCompanion(this.#folder)) return;
+      // A companion that starts finds this process in the folder, or this process finds that companion.
+      using lock = await lockControl(this.#folder);
+      if (lock === null) return;
+      const other = (this.#claim.isOwn ? null : this.#claim.holder) ?? (await otherCompanion(this.#folder));
+      if (!this.#isWatching) return;
+      if (other !== null) {
+        this.#onTaken(
+          new CompanionError(
+            `Another companion (process ${other}) took over the data folder ${this.#folder.path}, so this one stops: another program removed control.sock and companion.pid.`,
+          ),
+        );
+        return;
+      }
+      this.#claim.write();
+      if (inodeOf(path) === this.#inode) return;
       // Closing also removes whatever has the path now.
       this.#server.close();
       rmSync(path, { force: true });
-      if (!this.#isWatching) return;
       const server = this.#newServer();
       if (!(await listens(server, path))) return;
       if (!this.#isWatching) {
@@ -191,6 +213,7 @@ export class ControlServer implements AsyncDisposable {
     const closed = new Promise<void>((done) => this.#server.close(() => done()));
     for (const socket of this.#sockets) socket.destroy();
     await closed;
+    this.#claim[Symbol.dispose]();
     this.#at[Symbol.dispose]();
   }
 
@@ -337,19 +360,23 @@ async function describeOwner(folder: DataFolder): Promise<string> {
   } catch {
     // Said below.
   }
-  return `Another companion runs on ${folder.path} and does not answer; ${advice}`;
+  const pid = new FolderClaim(folder.path).holder;
+  return `Another companion${pid === null ? '' : ` (process ${pid})`} runs on ${folder.path} and does not answer; ${advice}`;
 }
 
-/** Whether another process is the companion of this folder. A relay that leads to this process is none. */
-async function isOtherCompanion(folder: DataFolder): Promise<boolean> {
+/** The other process that is the companion of this folder; null when there is none. A relay that leads to this process is none. */
+async function otherCompanion(folder: DataFolder): Promise<number | null> {
   try {
     using other = await ControlClient.open(folder);
     const state = await other?.call('state', {}, { timeoutMs: 2_000 });
-    return state !== undefined && state.pid !== process.pid;
+    return state === undefined || state.pid === process.pid ? null : state.pid;
   } catch {
-    return false;
+    return null;
   }
 }
+
+/** One process at a time takes the folder, or mends what it has of it. */
+const lockControl = (folder: DataFolder) => lockFile(join(folder.path, 'control.lock'));
 
 const inodeOf = (path: string): bigint | undefined => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 

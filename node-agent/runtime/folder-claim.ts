@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Names the process that works on a data folder, in a file of its own: a control socket that was moved or removed does not free the folder. On Windows the
+ * control pipe suffices, because no other process can remove it.
+ */
+export class FolderClaim implements Disposable {
+  readonly #path: string;
+  readonly #text: string | null;
+
+  constructor(folder: string) {
+    this.#path = join(folder, 'companion.pid');
+    const start = process.platform === 'win32' ? null : startOf(process.pid);
+    this.#text = start === null ? null : `${process.pid} ${start}`;
+  }
+
+  /** Whether the file names this process. */
+  get isOwn(): boolean {
+    return this.#text === null || this.#read() === this.#text;
+  }
+
+  /** The living process that the file names; null when there is none. */
+  get holder(): number | null {
+    const text = this.#text === null ? '' : this.#read();
+    const pid = Number.parseInt(text, 10);
+    return pid > 0 && text === `${pid} ${startOf(pid)}` ? pid : null;
+  }
+
+  /** @throws the error of the file system. */
+  write(): void {
+    if (this.#text !== null) writeFileSync(this.#path, this.#text, { mode: 0o600 });
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#text !== null && this.isOwn) rmSync(this.#path, { force: true });
+  }
+
+  #read(): string {
+    try {
+      return readFileSync(this.#path, 'utf8');
+    } catch {
+      return '';
+    }
+  }
+}
+
+/** What tells a process from a later one with its number: when it started. Null when there is no such process. */
+function startOf(pid: number): string | null {
+  try {
+    if (process.platform !== 'linux')
+      return (
+        execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C' } }).trim() ||
+        null
+      );
+    // The name of the process, in parentheses, can hold anything; the start is the 20th field after it.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return fields[19] === undefined ? null : `${fields[19]} ${boot}`;
+  } catch {
+    return null;
+  }
+}
