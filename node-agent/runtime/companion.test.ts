@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
+import type { OwnerChange } from '../../shared/companion/control.ts';
+import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
+import { changeSettings } from './owner-changes.ts';
 
 test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
@@ -275,5 +278,151 @@ test(
       () => events.some((event) => 'message' in event && event.message === 'out of order'),
     );
     expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
+  },
+);
+
+test.each<[string, OwnerChange, string]>([
+  ['pauses', { change: 'pause' }, 'owner_paused'],
+  ['denies files', { change: 'deny', power: 'files' }, 'owner_denied'],
+  ['takes back the folder', { change: 'unshare', path: '' }, 'owner_denied'],
+])(
+  'a file on its way to the hub is not sent any more when its owner %s, and status counts it until then',
+  { timeout: 30_000 },
+  async (_name, change, reason) => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
+    const [data, shared, id] = [new DataFolder(join(folder, 'data')), join(folder, 'shared'), randomUUID()];
+    mkdirSync(shared);
+    writeFileSync(join(shared, 'large'), Buffer.alloc(2 * 1024 * 1024, 1));
+    await changeSettings(data, { change: 'share', path: shared });
+    const waiting = [{ id, type: 'node.files_read', input: { path: 'shared/large' } }];
+    let received = 0;
+    const uploading = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    const result = Promise.withResolvers<{ status: string; error?: object }>();
+    const hub = createServer((request, response) => {
+      const url = new URL(request.url ?? '', 'http://hub');
+      response.setHeader('content-type', 'application/json');
+      if (url.pathname.includes('/artifacts/')) {
+        // The upload stays under way until the companion ends it.
+        request.on('data', (chunk: Buffer) => (received += chunk.length));
+        request.on('end', () => uploading.resolve());
+        response.on('close', () => closed.resolve());
+        return;
+      }
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        if (url.pathname.endsWith('/result')) result.resolve(JSON.parse(text) as { status: string });
+        response.end(
+          JSON.stringify(
+            url.pathname.endsWith('/result')
+              ? { id }
+              : {
+                  commands: url.pathname.endsWith('/commands') ? waiting.splice(0) : [],
+                  withdrawn: [],
+                  hub: { pollSeconds: 1, heartbeatSeconds: 300 },
+                },
+          ),
+        );
+      });
+    });
+    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+    const stop = new AbortController();
+    try {
+      const identity = {
+        nodeId: randomUUID(),
+        deviceSecret: 'x',
+        hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+        pairedAt: '2026-01-01T00:00:00Z',
+      };
+      const companion = new Companion({
+        folder: data,
+        identity,
+        signal: stop.signal,
+        channel: false,
+        onEvent: () => undefined,
+      });
+      const run = companion.run();
+      await uploading.promise;
+      expect(companion.view.running).toMatchObject([{ id, type: 'node.files_read' }]);
+      await changeSettings(data, change.change === 'unshare' ? { ...change, path: shared } : change);
+      companion.settingsChanged();
+      await closed.promise;
+      expect(await result.promise).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+      expect(received).toBeLessThan(2 * 1024 * 1024);
+      await vi.waitUntil(() => companion.view.running.length === 0);
+      stop.abort();
+      await run;
+      expect(new AuditLog(data.audit).read(10).at(-1)).toMatchObject({ commandId: id, outcome: 'interrupted', reason });
+      expect(readdirSync(data.journal).filter((name) => name !== 'seen.log')).toEqual([]);
+    } finally {
+      stop.abort();
+      hub.closeAllConnections();
+      hub.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
+
+test(
+  'a finished file of an earlier process is not sent when its owner does not share it any more',
+  { timeout: 30_000 },
+  async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-withheld-')));
+    const [data, id] = [new DataFolder(join(folder, 'data')), randomUUID()];
+    mkdirSync(join(data.journal, id), { recursive: true });
+    const filePath = join(data.journal, id, 'artifact-file.bin');
+    writeFileSync(filePath, 'secret');
+    const line = { summary: '/srv/file', approvedBy: null };
+    writeFileSync(
+      join(data.journal, id, 'finished.json'),
+      JSON.stringify({
+        commandId: id,
+        result: { status: 'succeeded', output: {} },
+        artifacts: [{ name: 'file.bin', contentType: 'application/octet-stream', filePath }],
+        source: { type: 'node.files_read', acts: false, path: '/srv/file', line },
+      }),
+    );
+    const result = Promise.withResolvers<string>();
+    const hub = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      request.on('end', () => {
+        const isResult = request.url?.endsWith('/result') === true;
+        if (isResult) result.resolve(text);
+        response.setHeader('content-type', 'application/json');
+        response.end(
+          JSON.stringify(
+            isResult ? { id } : { commands: [], withdrawn: [], hub: { pollSeconds: 1, heartbeatSeconds: 300 } },
+          ),
+        );
+      });
+    });
+    await new Promise<void>((done) => hub.listen(0, '127.0.0.1', done));
+    const stop = new AbortController();
+    try {
+      const identity = {
+        nodeId: randomUUID(),
+        deviceSecret: 'x',
+        hub: `http://127.0.0.1:${(hub.address() as AddressInfo).port}`,
+        pairedAt: '2026-01-01T00:00:00Z',
+      };
+      const run = new Companion({
+        folder: data,
+        identity,
+        signal: stop.signal,
+        channel: false,
+        onEvent: () => undefined,
+      }).run();
+      expect(JSON.parse(await result.promise)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
+      expect(existsSync(filePath)).toBe(false);
+      stop.abort();
+      await run;
+    } finally {
+      stop.abort();
+      hub.closeAllConnections();
+      hub.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
   },
 );

@@ -4,6 +4,7 @@ import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 import { spreadPeriod } from './backoff.ts';
 import type { BrowserSession } from './commands/browser/session.ts';
+import { CommandError } from './commands/handler.ts';
 import type { DataFolder, Identity } from './data-folder.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { RunningCommand } from './dispatcher.ts';
@@ -19,6 +20,7 @@ import type { FinishedCommand } from './journal.ts';
 import { settled } from './owner-changes.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Prompts } from './prompts.ts';
+import { resultDenial } from './result-denial.ts';
 import type { PictureKeeper } from './sent-pictures.ts';
 
 export interface CompanionOptions {
@@ -143,6 +145,14 @@ export class Companion {
       onRefused: (message) => {
         this.#connection.lastError = `The hub refused a result: ${message}`;
       },
+      denialOf: async (finished) => {
+        try {
+          return await resultDenial(finished, folder.settingsInForce());
+        } catch (error) {
+          return new CommandError('interrupted', (error as Error).message, { cause: error, reason: 'owner_denied' });
+        }
+      },
+      onWithheld: (finished, reason) => this.#noteWithheld(finished, reason),
     });
     this.#facts = new FactReader(this.#guard);
     this.#dispatcher = new Dispatcher({
@@ -169,7 +179,8 @@ export class Companion {
 
   get view(): CompanionView {
     const { isUp, by, lastError } = this.#connection;
-    return { isUp, by, lastError, running: this.#dispatcher.running, hubAllows: this.#hubAllows };
+    const running = [...this.#dispatcher.running, ...this.#held.sending];
+    return { isUp, by, lastError, running, hubAllows: this.#hubAllows };
   }
 
   /**
@@ -186,6 +197,8 @@ export class Companion {
     const stop = () => this.#stopping.abort(new Error('the companion stops'));
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
+    // Every later change is compared with this first look.
+    this.#watchSettings();
     this.#recover();
     const settings = setInterval(() => this.#watchSettings(), settingsBeatMs);
     try {
@@ -428,8 +441,32 @@ export class Companion {
     this.#track(this.#confirm(finished, wasTried));
   }
 
+  /** Records that the owner's settings kept a result from the hub; the log has the command itself as a success. */
+  #noteWithheld({ commandId, source }: FinishedCommand, { code, message, reason }: CommandError): void {
+    if (source === undefined) return;
+    const { type, line: facts } = source;
+    const line: AuditLine = {
+      ...facts,
+      time: new Date().toISOString(),
+      commandId,
+      type,
+      phase: 'ended',
+      outcome: code,
+      message,
+      reason,
+      durationMs: 0,
+      began: true,
+    };
+    this.#audit.appendLater(line);
+    this.#options.onEvent({ event: 'command', type, outcome: code, message });
+    this.#options.onCommand?.(line);
+  }
+
   async #confirm(finished: FinishedCommand, wasTried = false): Promise<void> {
-    await this.#held.report(finished, wasTried);
+    const sent = this.#held.report(finished, wasTried);
+    if (finished.artifacts.length > 0) this.#options.onChange?.();
+    await sent;
+    if (finished.artifacts.length > 0) this.#options.onChange?.();
     this.#listenAgain();
   }
 
@@ -472,6 +509,7 @@ export class Companion {
       why = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
     }
+    this.#track(this.#held.recheck());
     if (paused) this.#track(this.#dispatcher.denyAll(...why));
     this.#options.onEvent({ event: 'settings', paused });
     this.#options.onChange?.();

@@ -8,13 +8,8 @@ import { programProblem } from './commands/system.ts';
 /** Whether a command reads shared folders; what is shared is looked up on the disk, by `whyNotShared`. */
 export const isFileCommand = (type: string) => type === 'node.files_list' || type === 'node.files_read';
 
-/**
- * Why the owner's settings do not let a command run, or null when they do; the hub can only ask for less. Asked before a command
- * begins, and again for those under way whenever the settings change.
- */
-export function denialOf(definition: CommandDefinition, input: unknown, settings: LocalSettings): CommandError | null {
-  if (settings.paused) return new CommandError('paused', 'The owner of this machine paused the companion.');
-  const { type, gate } = definition;
+/** Why the owner does not allow what a command needs, whatever its input is; null when they do, or when it needs nothing. */
+export function powerDenial({ type, gate }: CommandDefinition, settings: LocalSettings): CommandError | null {
   const switches: Record<string, { on: boolean; name: string }> = {
     'node.capture_screen': { on: settings.capture.screen, name: 'screen' },
     'node.capture_camera': { on: settings.capture.camera, name: 'camera' },
@@ -27,13 +22,29 @@ export function denialOf(definition: CommandDefinition, input: unknown, settings
   }[gate];
   const needed =
     switches[type] ?? (isFileCommand(type) ? { on: settings.files.allowed, name: 'files' } : undefined) ?? byGate;
-  const denied = (message: string) => new CommandError('denied_by_device', message);
-  if (needed !== undefined && !needed.on)
+  if (needed === undefined) return null;
+  if (settings.paused) return paused();
+  if (!needed.on)
     return denied(
       `The owner of this machine does not allow ${type}; they allow it with: outrigger-companion allow ${needed.name}`,
     );
   if (type === 'browser.evaluate' && !settings.browser.evaluate)
     return denied('The owner of this machine switched browser.evaluate off.');
+  return null;
+}
+
+const paused = () => new CommandError('paused', 'The owner of this machine paused the companion.');
+const denied = (message: string) => new CommandError('denied_by_device', message);
+
+/**
+ * Why the owner's settings do not let a command run, or null when they do; the hub can only ask for less. Asked before a command
+ * begins, and again for those under way whenever the settings change.
+ */
+export function denialOf(definition: CommandDefinition, input: unknown, settings: LocalSettings): CommandError | null {
+  if (settings.paused) return paused();
+  const { type, gate } = definition;
+  const refused = powerDenial(definition, settings);
+  if (refused !== null) return refused;
   const usesFiles =
     (input as { files?: { path?: string }[] }).files?.some(({ path }) => path !== undefined) === true ||
     (input as { saveDownloadsTo?: string }).saveDownloadsTo !== undefined;

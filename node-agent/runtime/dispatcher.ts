@@ -10,6 +10,7 @@ import { toStorableText } from '../../shared/json.ts';
 import { admit } from './admission.ts';
 import { keepArtifacts } from './artifact-files.ts';
 import { messageOf, scriptOf, summarise } from './audit-line.ts';
+import type { CommandFacts } from './audit-line.ts';
 import type { AuditLine, AuditLog } from './audit.ts';
 import { browserHandlers } from './commands/browser.ts';
 import { BrowserSession } from './commands/browser/session.ts';
@@ -57,6 +58,15 @@ export function lineOf({ id, type, input, approval, origin }: ReceivedCommand) {
     approvedBy: approval?.approvedBy ?? null,
     origin: origin?.reason === undefined ? (origin ?? null) : { ...origin, reason: messageOf(origin.reason) },
   };
+}
+
+function sourceOf(
+  { input }: ReceivedCommand,
+  { acts }: Begun,
+  line: CommandFacts & { type: string },
+): NonNullable<FinishedCommand['source']> {
+  const { path } = input;
+  return { type: line.type, acts, ...(isFileCommand(line.type) && typeof path === 'string' ? { path } : {}), line };
 }
 
 interface Running {
@@ -212,12 +222,14 @@ export class Dispatcher implements AsyncDisposable {
     });
     this.#options.onChange();
     const receivedAt = performance.now();
-    const finished = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
+    const done = await this.#carryOut(command, definition, entry, abort.signal).finally(() =>
       this.#running.delete(command.id),
     );
-    const { result } = finished;
+    const { result } = done;
+    const facts = lineOf(command);
+    const finished: FinishedCommand = { ...done, source: sourceOf(command, entry, facts) };
     const line: AuditLine = {
-      ...lineOf(command),
+      ...facts,
       phase: 'ended',
       outcome: result.status === 'succeeded' ? 'succeeded' : (result.error?.code ?? 'failed'),
       message: result.error === undefined ? null : messageOf(result.error.message),

@@ -30,6 +30,14 @@ export interface FinishedCommand {
   commandId: string;
   result: CommandResult;
   artifacts: StoredArtifact[];
+  /** What the result comes from, by which the owner's settings are compared with it; missing in results of earlier versions. */
+  source?: {
+    type: string;
+    acts: boolean;
+    /** What a file command was asked for. */
+    path?: string;
+    line: CommandFacts;
+  };
 }
 
 /** A command that did not end before its companion did. */
@@ -125,6 +133,14 @@ export class Journal {
   finish(finished: FinishedCommand, { type, acts }: StartedEntry): void {
     if (!acts && finished.artifacts.length === 0) return;
     this.#enter(finished.commandId, 'finished.json', { ...finished, type, acts });
+  }
+
+  /** Replaces a result that is not to be sent any more by one without artefacts. */
+  withhold(finished: FinishedCommand): void {
+    const { source } = finished;
+    // A command that only reads may be done again.
+    if (source?.acts === true) this.finish(finished, source);
+    else this.confirm(finished.commandId);
   }
 
   /** Forgets a command whose result the hub has. */

@@ -58,14 +58,16 @@ export class ResultSender {
 
   /**
    * One attempt; `onProgress` hears of every piece that arrived.
-   * @throws HubError, or the signal's reason; what arrived counts for the next attempt.
+   * @param withheld Aborts when the owner does not let the result go to the hub any more: ends uploads, and no request that has all of the result.
+   * @throws HubError, or a signal's reason; what arrived counts for the next attempt.
    */
   async send(
     finished: FinishedCommand,
     delivery: Delivery,
-    signal: AbortSignal,
+    { signal, withheld }: { signal: AbortSignal; withheld: AbortSignal },
     onProgress: () => void,
   ): Promise<void> {
+    const uploading = AbortSignal.any([signal, withheld]);
     const { result, artifacts } = finished;
     const total = artifacts.reduce((sum, { filePath }) => sum + statSync(filePath).size, 0);
     if (total <= inlineBytes) {
@@ -78,7 +80,8 @@ export class ResultSender {
       return;
     }
     if (this.#takesPieces) {
-      const outcome = await this.#uploadAll(finished, delivery, signal, onProgress);
+      const outcome = await this.#uploadAll(finished, delivery, uploading, onProgress);
+      withheld.throwIfAborted();
       // Nobody wants the artefacts of a command that is over, and the hub will say so of the result.
       if (outcome !== 'unknown') {
         await this.#complete(
@@ -94,7 +97,7 @@ export class ResultSender {
     form.set('result', JSON.stringify(result));
     for (const { name, contentType, filePath } of artifacts)
       form.set(name, await openAsBlob(filePath, { type: contentType }), name);
-    await this.#complete(finished, result, signal, form);
+    await this.#complete(finished, result, uploading, form);
   }
 
   async #complete(

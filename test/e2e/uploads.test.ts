@@ -240,7 +240,7 @@ test('no more of a file than its chunks is held in memory on its way', async () 
   await new ResultSender(client, '01890000-0000-7000-8000-000000000001').send(
     finished,
     newDelivery(false),
-    AbortSignal.timeout(50_000),
+    { signal: AbortSignal.timeout(50_000), withheld: new AbortController().signal },
     () => undefined,
   );
   server.close();
