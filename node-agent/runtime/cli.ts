@@ -137,14 +137,14 @@ program
       ...settings.sharedFolders
         .filter((_folder, index) => moved[index])
         .map(
-          (folder) =>
-            `MOVED      ${visibleLine(folder)} leads to another folder now and is not shared: put the folder back, or run outrigger-companion unshare and share.`,
+          (path) =>
+            `MOVED      ${visibleLine(path)} leads to another folder now and is not shared: put the folder back, or run outrigger-companion unshare and share.`,
         ),
       ...settings.system.rules
         .filter(isRuleMoved)
         .map(
-          ({ id, folder = '' }) =>
-            `MOVED      ${visibleLine(folder)} leads to another folder now, so rule ${id} permits nothing: put the folder back, or run outrigger-companion rules remove ${id}.`,
+          ({ id, folder: path = '' }) =>
+            `MOVED      ${visibleLine(path)} leads to another folder now, so rule ${id} permits nothing: put the folder back, or run outrigger-companion rules remove ${id}.`,
         ),
       ...(settings.system.ask ? [`asked      before each program that no rule decides`] : []),
       ...(settings.system.allowed && !settings.system.ask ? [`UNATTENDED ${unattended}`] : []),

@@ -20,7 +20,7 @@ export function entriesToKeep(path: string): AuditLine[] {
     if (kind === null || (line.phase === 'begun' && ended.has(line.commandId))) continue;
     ended.add(line.commandId);
     // Only the entry of the rotation itself counts for the chain, the settings and the pairing.
-    const { prev, settings, pairing, keptFrom, kept, ...entry } = line;
+    const { prev: _prev, settings: _settings, pairing: _pairing, keptFrom: _keptFrom, kept: _kept, ...entry } = line;
     left[kind] -= Buffer.byteLength(JSON.stringify(entry));
     if (left[kind] >= 0) found.push(entry);
   }

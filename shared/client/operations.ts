@@ -2716,7 +2716,7 @@ export interface Node {
     entries: number;
     /** SHA-256 of the last entry, which holds the hash of the entry before */
     hash: string;
-    /** When the device first reported a log that was cut, changed or begun anew; null while it never did */
+    /** When the device first reported a log that was cut, changed or begun anew; null while it never did. It stays for the lifetime of the node: a later report cannot prove that nothing was removed */
     brokenAt: string | null;
   } | null;
   /** ISO 8601, UTC, with milliseconds */

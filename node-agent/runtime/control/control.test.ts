@@ -100,6 +100,7 @@ test.skipIf(process.platform !== 'linux')(
 test('a data folder is free when the process that had it is gone, also where its number is in use again', async () => {
   writeFileSync(join(data.path, 'companion.pid'), `${process.pid} an earlier start`);
   await startSupervisor();
+  expect((await askCompanion(data, 'state', {}))?.pid).toBe(process.pid);
 });
 
 test('changes of the owner are carried out whole or refused in words, and every subscriber hears of them', async () => {

@@ -101,7 +101,7 @@ export const node = named(
         brokenAt: timestamp
           .nullable()
           .describe(
-            'When the device first reported a log that was cut, changed or begun anew; null while it never did',
+            'When the device first reported a log that was cut, changed or begun anew; null while it never did. It stays for the lifetime of the node: a later report cannot prove that nothing was removed',
           ),
       })
       .nullable()
