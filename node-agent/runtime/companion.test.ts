@@ -9,7 +9,10 @@ import type { OwnerChange } from '../../shared/companion/control.ts';
 import { AuditLog } from './audit.ts';
 import { Companion } from './companion.ts';
 import { DataFolder } from './data-folder.ts';
+import type { HubClient } from './hub-client.ts';
+import type { FinishedCommand } from './journal.ts';
 import { changeSettings } from './owner-changes.ts';
+import { newDelivery, ResultSender } from './result-sender.ts';
 
 test('a result that was sent leaves no listener behind', { timeout: 30_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'outrigger-listeners-'));
@@ -280,6 +283,40 @@ test(
     expect(events).toContainEqual({ event: 'fault', message: 'out of order' });
   },
 );
+
+test('an upload whose file is removed the moment it ends leaves no error behind', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'outrigger-removed-'));
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on('uncaughtException', note);
+  try {
+    const filePath = join(folder, 'artifact');
+    const withheld = new AbortController();
+    // The owner takes the file back between the call that opens it and its first byte.
+    const client = {
+      call: async () => {
+        withheld.abort(new Error('not allowed any more'));
+        rmSync(filePath);
+        throw withheld.signal.reason as Error;
+      },
+    } as unknown as HubClient;
+    writeFileSync(filePath, Buffer.alloc(1024 * 1024));
+    const finished: FinishedCommand = {
+      commandId: randomUUID(),
+      result: { status: 'succeeded', output: {} },
+      artifacts: [{ name: 'a', contentType: 'text/plain', filePath }],
+    };
+    const signals = { signal: new AbortController().signal, withheld: withheld.signal };
+    await expect(
+      new ResultSender(client, randomUUID()).send(finished, newDelivery(false), signals, () => undefined),
+    ).rejects.toThrow('not allowed any more');
+    await new Promise((done) => setTimeout(done, 100));
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('uncaughtException', note);
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
 
 test.each<[string, OwnerChange, string]>([
   ['pauses', { change: 'pause' }, 'owner_paused'],

@@ -162,10 +162,14 @@ export class ResultSender {
     // Without a body the hub says what it has.
     let state = delivery.wasTried ? await put(0) : { received: 0, complete: false };
     while (!state.complete) {
+      // Hashing and earlier pieces take a while, and the file may be removed when nobody wants it any more.
+      signal.throwIfAborted();
       const { received: start } = state;
       const end = Math.min(facts.bytes, start + delivery.pieceBytes);
       const startedAt = performance.now();
       const source = createReadStream(artifact.filePath, { start, end: end - 1, highWaterMark: chunkBytes });
+      // The request reports the error of a file that is gone; without a listener the error would end the process after an abort.
+      source.on('error', () => undefined);
       try {
         state = await put(start, source as AsyncIterable<Buffer>);
       } finally {
