@@ -138,7 +138,7 @@ export async function runToEnd(
   return stdout;
 }
 
-/** LongPolls until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
+/** Waits until something holds. @throws DemoError when it does not in time, or when `alive` says that it never will. */
 export async function waitUntil(
   what: string,
   holds: () => Promise<boolean>,

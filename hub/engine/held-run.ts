@@ -31,7 +31,7 @@ export interface EngineDependencies extends EnginePorts {
 
 /** The place for work that a run holds while a worker moves it on. */
 export interface Place {
-  /** LongPolls for an answer from outside: the place is another's meanwhile, and taken again before this resolves or rejects. */
+  /** Waits for an answer from outside: the place is another's meanwhile, and taken again before this resolves or rejects. */
   outside<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Gives it up for good: what is left to do for the run is no work. */
   release(): void;

@@ -69,7 +69,7 @@ export async function describeEarlier(
   return ` An earlier try of this step sent ${type} to its node at ${earlier.handedOutAt.toISOString()} and ended with ${earlier.code}. The command may have had an effect already. Look at the machine before you approve.`;
 }
 
-/** LongPolls for a command, which is written in the transaction that lets the run go. */
+/** Waits for a command, which is written in the transaction that lets the run go. */
 export function dispatch(
   deps: EngineDependencies,
   held: HeldRun,

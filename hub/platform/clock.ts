@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   after: (ms, callback) => setTimeout(callback, Math.max(0, ms)),
 };
 
-/** LongPolls so many milliseconds. @throws the signal's reason when it aborts before. */
+/** Waits so many milliseconds. @throws the signal's reason when it aborts before. */
 export async function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -108,7 +108,7 @@ export interface AgentStep {
     /** By which each further wait grows */
     factor: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -146,7 +146,7 @@ export interface AgentStepInput {
     /** By which each further wait grows */
     factor?: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -532,7 +532,7 @@ export interface ApprovalPage {
 }
 
 export interface ApprovalStep {
-  /** LongPolls until a person approves */
+  /** Waits until a person approves */
   type: 'approval';
   /** Question for the approver, at most 200 characters; may hold templates */
   title: string;
@@ -567,14 +567,14 @@ export interface ApprovalStep {
     /** By which each further wait grows */
     factor: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
 }
 
 export interface ApprovalStepInput {
-  /** LongPolls until a person approves */
+  /** Waits until a person approves */
   type: 'approval';
   /** Question for the approver, at most 200 characters; may hold templates */
   title: string;
@@ -609,7 +609,7 @@ export interface ApprovalStepInput {
     /** By which each further wait grows */
     factor?: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
@@ -1708,7 +1708,7 @@ export interface DeliverStep {
     /** By which each further wait grows */
     factor: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -1746,7 +1746,7 @@ export interface DeliverStepInput {
     /** By which each further wait grows */
     factor?: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -2525,7 +2525,7 @@ export interface LogStep {
     /** By which each further wait grows */
     factor: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -2555,7 +2555,7 @@ export interface LogStepInput {
     /** By which each further wait grows */
     factor?: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -3713,7 +3713,7 @@ export interface SkillStep {
     /** By which each further wait grows */
     factor: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;
@@ -3743,7 +3743,7 @@ export interface SkillStepInput {
     /** By which each further wait grows */
     factor?: number;
   };
-  /** LongPolls so long before the step begins; no worker is held */
+  /** Waits so long before the step begins; no worker is held */
   delaySeconds?: number;
   /** For each try */
   timeoutSeconds?: number;

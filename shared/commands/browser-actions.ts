@@ -117,7 +117,7 @@ export const browserUpload = actionCommand('browser.upload', {
 
 export const browserWaitFor = actionCommand('browser.wait_for', {
   title: 'Wait for the page',
-  summary: 'LongPolls until all that is named holds, and fails with `timeout` when it does not in time.',
+  summary: 'Waits until all that is named holds, and fails with `timeout` when it does not in time.',
   input: {
     target: browserTarget.optional(),
     state: z.enum(['visible', 'hidden', 'attached', 'detached']).default('visible').describe('Of the target'),

@@ -208,7 +208,7 @@ async function momentOf(holds: () => boolean): Promise<number> {
 interface Moment {
   while: string;
   said: VoiceRequestFrame;
-  /** LongPolls until it is so far. */
+  /** Waits until it is so far. */
   reached: (page: VoicePage) => Promise<unknown>;
   /** Connections that are open to servers then. */
   connections: number;

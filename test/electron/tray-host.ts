@@ -29,7 +29,7 @@ export interface MenuLine {
 
 /** A desktop's tray, as StatusNotifierItem and its menus have it. */
 export interface TrayHost extends Disposable {
-  /** LongPolls for the app's place in it. */
+  /** Waits for the app's place in it. */
   item(): Promise<void>;
   count(): number;
   toolTip(): Promise<string>;

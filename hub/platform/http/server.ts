@@ -220,7 +220,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 const arrivedMs = 100;
 
 /**
- * LongPolls until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
+ * Waits until the event loop has accepted the connections that the kernel holds, and has read their requests. A turn of the loop
  * accepts one connection, the next turn reads its request, and on a busy machine timers fire before either.
  */
 async function acceptPending(server: Server, deadlineMs: number): Promise<void> {

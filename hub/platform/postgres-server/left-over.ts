@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processStart } from '../process/process-identity.ts';
 
-/** LongPolls for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
+/** Waits for a server that an earlier hub left behind, whose guard is ending it, and ends it if nobody does. */
 export async function endLeftOver(data: string, onNotice: (message: string) => void): Promise<void> {
   const pidFile = join(data, 'postmaster.pid');
   if (!existsSync(pidFile)) return;

@@ -231,7 +231,7 @@ class Server implements PostgresServer {
     }
   }
 
-  /** LongPolls until the server accepts connections and has the hub's database. Returns null, or the problem in one line. */
+  /** Waits until the server accepts connections and has the hub's database. Returns null, or the problem in one line. */
   async #ready(): Promise<string | null> {
     const guard = this.#guard;
     const runs = () => guard?.pid !== undefined && guard.exitCode === null && guard.signalCode === null;

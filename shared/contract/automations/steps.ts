@@ -38,7 +38,7 @@ const stepOptions = {
     .min(0)
     .max(30 * 86_400, 'must be at most 30 days')
     .optional()
-    .describe('LongPolls so long before the step begins; no worker is held'),
+    .describe('Waits so long before the step begins; no worker is held'),
   timeoutSeconds: stepTimeoutSeconds.optional().describe('For each try'),
 };
 
@@ -70,7 +70,7 @@ export const step = named(
       named(
         'ApprovalStep',
         z.strictObject({
-          type: z.literal('approval').describe('LongPolls until a person approves'),
+          type: z.literal('approval').describe('Waits until a person approves'),
           title: text(1, 200).describe('Question for the approver, at most 200 characters; may hold templates'),
           message: text(0, 10_000)
             .default('')

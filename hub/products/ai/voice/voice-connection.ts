@@ -51,7 +51,7 @@ export class VoiceConnection {
     this.send({ type: 'error', ...(turnId === undefined ? {} : { turnId }), data: message, code, requestId });
   }
 
-  /** LongPolls until there is room for more. @throws the signal's reason when it aborts. */
+  /** Waits until there is room for more. @throws the signal's reason when it aborts. */
   async room(signal: AbortSignal): Promise<void> {
     let least = Number.POSITIVE_INFINITY;
     let takenAt = this.#clock.now();

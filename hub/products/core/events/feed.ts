@@ -58,7 +58,7 @@ export class WorkspaceFeed implements Disposable {
     this.#follower[Symbol.dispose]();
   }
 
-  /** LongPolls until it is told, or time, that there may be more, and reads that. */
+  /** Waits until it is told, or time, that there may be more, and reads that. */
   async #news(signal: AbortSignal): Promise<void> {
     this.#watching ??= this.#follower
       .next(this.#over.signal)

@@ -118,7 +118,7 @@ export class DevicePolls {
     return poll;
   }
 
-  /** LongPolls for the end of a poll; empty once `signal` aborts. */
+  /** Waits for the end of a poll; empty once `signal` aborts. */
   poll(
     device: DeviceIdentity,
     query: PollQuery,

@@ -24,7 +24,7 @@ export async function findTarget(page: Page, target: BrowserTarget, timeoutMs: n
   }
 }
 
-/** LongPolls until a target has a state. */
+/** Waits until a target has a state. */
 export async function waitForTarget(
   page: Page,
   target: BrowserTarget,
@@ -43,7 +43,7 @@ export async function waitForTarget(
   }
 }
 
-/** LongPolls until some frame of the page shows a text. */
+/** Waits until some frame of the page shows a text. */
 export async function waitForText(page: Page, text: string, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
