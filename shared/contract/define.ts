@@ -191,9 +191,9 @@ interface OperationShape {
    * Its handler waits for somebody else's answer. With an `Idempotency-Key` its work is no transaction as a whole then: the key is held meanwhile, and the handler writes
    * what came of it by `conclude`, together with the key.
    */
-  waitsOutside?: boolean;
+  waitsForThirdParty?: boolean;
   /** Longest time that the handler may hold the request open, in seconds. */
-  holdSeconds?: number;
+  maxOpenSeconds?: number;
 }
 
 export type Operation<Shape extends OperationShape = OperationShape> = Shape & { id: string };
@@ -213,7 +213,7 @@ export function acceptedPermissions({ permission, alsoPermission }: Operation): 
 }
 
 /** Whether an operation takes a kind of caller. */
-export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>
+export const allowsCaller = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>
   callers.some((caller) => kinds.includes(caller));
 
 /** Declares the operations of one resource; each key is the operation's id, unique over the whole API. */

@@ -166,8 +166,8 @@ export const aiRuns = defineResource({
       'The answer is the run, finished: models, in their order, have 30 seconds together. What the input asks is answered from the knowledge and the terms of the workspace and from `context`, all quoted as data. A run whose models all failed is kept, and its id is the `runId` of the 503; where no model is configured, too many runs of the workspace are under way, or its budget of the day is used up (429), none is made. When you go away, so does the call of the model. With an `Idempotency-Key` a repeat gets the first run; an error is never repeated from memory.',
     body: createAiRunBody,
     response: aiRun,
-    waitsOutside: true,
-    holdSeconds: 60,
+    waitsForThirdParty: true,
+    maxOpenSeconds: 60,
     errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
   },
   listAiRuns: {

@@ -12,8 +12,8 @@ const member = {
   entitlement: 'ai_agent',
   method: 'POST',
   params: z.strictObject({ tenantId: id }),
-  waitsOutside: true,
-  holdSeconds: 60,
+  waitsForThirdParty: true,
+  maxOpenSeconds: 60,
   errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
 } as const;
 

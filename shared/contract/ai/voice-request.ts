@@ -65,8 +65,8 @@ export const voiceRequests = defineResource({
     bodyOptional: true,
     bodyLimitBytes: 12 * 1024 * 1024,
     response: voiceAnswer,
-    waitsOutside: true,
-    holdSeconds: 85,
+    waitsForThirdParty: true,
+    maxOpenSeconds: 85,
     errors: ['ai_binding_not_configured', 'inference_failed', 'speech_failed'],
   },
 });

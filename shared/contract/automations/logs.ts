@@ -61,7 +61,7 @@ const live = {
   response: z.unknown(),
   binaryResponse: 'text/event-stream',
   resumable: true,
-  holdSeconds: 600,
+  maxOpenSeconds: 600,
 } as const;
 const liveDescription = (what: string) =>
   `Server-sent events, each with ${what} and its id; \`Last-Event-ID\` goes on after one, for 10,000 rows: then \`reset\` with \`after\`, the last one sent, and on from now. The stream closes after 10 minutes, when its reader takes nothing for 30 seconds, and, after an \`end\` that says why, with the right of its key; clients come back by themselves.`;

@@ -246,7 +246,7 @@ export const runs = defineResource({
         .describe('Hold the answer until the run has ended or waits for an approval'),
     }),
     response: run,
-    holdSeconds: 30,
+    maxOpenSeconds: 30,
   },
   cancelAutomationRun: {
     ...manage,
@@ -301,7 +301,7 @@ export const runs = defineResource({
     params: idParams,
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });
 

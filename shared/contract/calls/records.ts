@@ -238,6 +238,6 @@ export const callRecords = defineResource({
     streamedEvent: callStreamEvent,
     resumable: true,
     response: z.unknown(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

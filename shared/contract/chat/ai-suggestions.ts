@@ -61,7 +61,7 @@ export const aiSuggestions = defineResource({
     params: ofChannel,
     response: suggestion,
     errors: ['ai_binding_not_configured', 'inference_failed', 'suggestion_empty', 'rate_limited', 'ai_budget_used_up'],
-    holdSeconds: 75,
+    maxOpenSeconds: 75,
   },
   acceptAiSuggestion: {
     ...agent,

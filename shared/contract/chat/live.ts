@@ -258,7 +258,7 @@ export const chatStreams = defineResource({
     streamedEvent: visitorFrame,
     resumable: true,
     response: z.any(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
   streamInboxEvents: {
     ...agent,
@@ -271,6 +271,6 @@ export const chatStreams = defineResource({
     binaryResponse: 'text/event-stream',
     streamedEvent: agentFrame,
     response: z.any(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

@@ -118,6 +118,6 @@ export const events = defineResource({
     binaryResponse: 'text/event-stream',
     streamedEvent: workspaceEvent,
     resumable: true,
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

@@ -271,7 +271,7 @@ export const nodes = defineResource({
       commands: z.array(polledCommand).describe('Commands for the device, at most `max`'),
       withdrawn: z.array(id).describe('Ids among `running` that are no longer wanted'),
     }),
-    holdSeconds: 30,
+    maxOpenSeconds: 30,
   },
   completeAutomationNodeCommand: {
     tag,

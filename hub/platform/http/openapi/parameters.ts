@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id, listQuery } from '../../../../shared/contract/common.ts';
-import { takes } from '../../../../shared/contract/define.ts';
+import { allowsCaller } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { SchemaComponents } from './components.ts';
 import type { Json } from './components.ts';
@@ -72,7 +72,7 @@ function referring({ allOf, ...rest }: Json): Json {
 
 /** Those whose caller has keys of its own: see `idempotentCallerOf`. */
 export const takesIdempotencyKey = (operation: Operation) =>
-  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
+  operation.method === 'POST' && allowsCaller(operation, 'token', 'hook', 'session');
 
 export function parametersOf(operation: Operation): Json[] {
   const parameters = [

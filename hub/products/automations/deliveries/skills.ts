@@ -15,7 +15,7 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
       summary: 'POSTs JSON to an https address; the same Idempotency-Key goes with every try of one delivery.',
       requires: ['automations'],
       effect: 'keyed',
-      waitsOutside: true,
+      waitsForThirdParty: true,
       input: z.strictObject({
         url: text(1, 4000).describe('https; private and local addresses are refused'),
         body: jsonValue.optional(),

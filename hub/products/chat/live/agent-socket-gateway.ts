@@ -52,7 +52,7 @@ export class AgentSocketGateway {
     raw,
     signal,
   }: OperationRequest<typeof chatStreams.streamInboxEvents>): Promise<void> {
-    const { holdSeconds: maxSeconds } = chatStreams.streamInboxEvents;
+    const { maxOpenSeconds: maxSeconds } = chatStreams.streamInboxEvents;
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
       this.#live.agents.enter(tenantId, connection);

@@ -57,7 +57,7 @@ export class VisitorSocketGateway {
     // Without a place to go on from, what comes from now on.
     const after = typeof given === 'string' && /^\d{1,10}$/.test(given) ? Number(given) : Number.MAX_SAFE_INTEGER;
     const key = { tenantId, conversationId };
-    const { holdSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
+    const { maxOpenSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
       const guest = this.#live.visitors.enter(key, connection);
