@@ -14,7 +14,7 @@ export const modelProviders = ['openai-compatible', 'openai', 'anthropic'] as co
 export type ModelProvider = (typeof modelProviders)[number];
 
 /** Arguments of `regex` for API keys: a key is sent in an HTTP header, which allows only these characters. */
-export const apiKeySigns = [
+export const apiKeyPattern = [
   /^[!-~]*$/,
   'must be printable ASCII without spaces: the key as its provider shows it',
 ] as const;
@@ -43,7 +43,7 @@ export const putModelsBody = named(
             ...shape,
             baseUrl: baseUrl.optional().describe('Base URL of the API; required for `openai-compatible`'),
             apiKey: text(1, 1000)
-              .regex(...apiKeySigns)
+              .regex(...apiKeyPattern)
               .optional()
               .describe('API key; write-only. When omitted, the stored key of the same provider and baseUrl is kept'),
             prices: modelPrices

@@ -6,12 +6,12 @@ import { languageCode, maxInputLength } from './runs.ts';
 
 /** Default sample rate of PCM in requests and responses, in Hz. */
 export const defaultSampleRate = 16_000;
-export const leastSampleRate = 8_000;
-export const mostSampleRate = 48_000;
+export const minSampleRate = 8_000;
+export const maxSampleRate = 48_000;
 /** Maximum length of the audio of a request, in seconds. */
 export const maxAudioSeconds = 300;
 
-const rateMessage = `must be a whole number from ${leastSampleRate} to ${mostSampleRate}`;
+const rateMessage = `must be a whole number from ${minSampleRate} to ${maxSampleRate}`;
 
 export const voiceBody = named(
   'VoiceRequest',
@@ -27,8 +27,8 @@ export const voiceBody = named(
       ),
     sampleRate: z
       .int(rateMessage)
-      .min(leastSampleRate, rateMessage)
-      .max(mostSampleRate, rateMessage)
+      .min(minSampleRate, rateMessage)
+      .max(maxSampleRate, rateMessage)
       .default(defaultSampleRate)
       .describe('Sample rate of the PCM in request and response, in Hz. A WAV in the request declares its own'),
     locale: languageCode.optional().describe('Language of the caller and the answer (BCP 47); detected when omitted'),

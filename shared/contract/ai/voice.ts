@@ -21,9 +21,9 @@ export const maxVoiceFrameBytes = 8 * 1024 * 1024;
 /** Maximum length of an utterance, in seconds. A longer one is cut at this length and answered. */
 export const maxUtteranceSeconds = 60;
 /** Maximum length of one audio frame of a stream, in seconds. */
-export const maxPieceSeconds = 1;
+export const maxAudioFrameSeconds = 1;
 /** Maximum number of connections of one user, over all processes of a hub. */
-export const voiceSocketsEach = 2;
+export const maxVoiceSocketsPerUser = 2;
 /** Maximum number of utterances that wait while a turn is in progress. */
 export const maxWaitingTurns = 4;
 /** Maximum time by which the hub sends speech ahead of its playback, in milliseconds. */
@@ -31,7 +31,7 @@ export const speechLeadMs = 3_000;
 
 export const voiceCloseCodes = {
   /** The frame is not part of this protocol. */
-  notUnderstood: 4400,
+  invalidFrame: 4400,
   /** The session ended, or the workspace lost its entitlement. */
   revoked: 4401,
   /** The client read too slowly and its send buffer is full. */

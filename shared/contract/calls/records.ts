@@ -21,7 +21,7 @@ export const callResults = ['answered', 'missed', 'busy', 'failed', 'voicemail',
 export type CallResult = (typeof callResults)[number];
 
 /** A call without events for this time is closed as failed, in hours. */
-export const silentCallHours = 4;
+export const staleCallHours = 4;
 /** Maximum number of exports per minute of one user over all sessions. */
 export const exportsPerMinute = 5;
 

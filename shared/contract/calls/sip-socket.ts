@@ -6,11 +6,11 @@ import { defineResource } from '../define.ts';
 /** Maximum size of a frame, which is one SIP message, in bytes. */
 export const maxSipFrameBytes = 64 * 1024;
 /** Maximum number of connections that one user can open per minute, over all processes of a hub. */
-export const sipSocketsAMinute = 10;
+export const maxSipSocketsPerMinute = 10;
 
 export const sipCloseCodes = {
   /** The frame is not a SIP message. */
-  notUnderstood: 1007,
+  invalidFrame: 1007,
   /** The SIP server is unavailable, or one side reads too slowly. The client should reconnect shortly. */
   tryAgain: 1013,
   /** The session ended, or the workspace lost its entitlement. */

@@ -24,7 +24,7 @@ export const chatSilenceSeconds = 45;
 export const maxChatBufferBytes = 1024 * 1024;
 
 export const chatCloseCodes = {
-  notUnderstood: 4400,
+  invalidFrame: 4400,
   /** The token or the session was revoked or has expired. */
   revoked: 4401,
   /** The client read too slowly and its send buffer is full. */

@@ -49,7 +49,7 @@ export type HubAnswerFrame = z.output<typeof hubAnswer>;
 /** Close codes of the channel. */
 export const channelCloseCodes = {
   /** The frame is not part of this protocol. */
-  notUnderstood: 4400,
+  invalidFrame: 4400,
   /** The device is no longer paired. */
   revoked: 4401,
   /** The same device opened another channel. */

@@ -106,7 +106,7 @@ export const uploadQuery = z.strictObject({
     .describe('SHA-256 of the whole artifact'),
   contentType: artifactContentType,
 });
-export type UploadFacts = z.output<typeof uploadQuery>;
+export type UploadMetadata = z.output<typeof uploadQuery>;
 
 export const uploadState = named(
   'UploadState',

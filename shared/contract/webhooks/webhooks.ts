@@ -13,7 +13,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 export const maxWebhooks = 20;
 /** Maximum size of a sent body and of a stored response, in bytes. */
 export const maxWebhookBodyBytes = 64 * 1024;
-export const maxKeptAnswerBytes = 2 * 1024;
+export const maxStoredResponseBytes = 2 * 1024;
 /** Delays before each retry of a delivery, in seconds. Jitter is added to each delay. */
 export const retrySeconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 /** Retention of a delivery, in days. */

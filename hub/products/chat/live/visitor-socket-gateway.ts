@@ -73,7 +73,7 @@ export class VisitorSocketGateway {
   #hear(seat: Seat, bytes: Buffer): void {
     const { tenantId, conversationId, connection, guest } = seat;
     const frame = readFrame(visitorRequestFrame, bytes);
-    if (frame === null) connection.close(chatCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
+    if (frame === null) connection.close(chatCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
     else if (frame === 'unknown') return;
     else if (frame.type === 'hello') void this.#live.visitors.catchUp({ tenantId, conversationId }, guest, frame.after);
     else if (frame.type === 'typing')
