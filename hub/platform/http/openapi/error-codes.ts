@@ -1,9 +1,9 @@
 import { allowsCaller } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import type { ErrorCode } from '../../../../shared/errors.ts';
-import { takesIdempotencyKey } from './parameters.ts';
+import { acceptsIdempotencyKey } from './parameters.ts';
 
-/** Error codes that a caller's kind and the inputs of an operation bring along. */
+/** All error codes of an operation: its own, and those that its callers and inputs imply. */
 export function errorCodesOf(operation: Operation): ErrorCode[] {
   const codes = new Set<ErrorCode>(operation.errors ?? []);
   const add = (...more: ErrorCode[]) => more.forEach((code) => codes.add(code));
@@ -25,7 +25,7 @@ export function errorCodesOf(operation: Operation): ErrorCode[] {
       'rate_limited',
     );
   }
-  if (takesIdempotencyKey(operation))
+  if (acceptsIdempotencyKey(operation))
     add('idempotency_key_invalid', 'idempotency_key_reused', 'idempotency_in_progress');
   if (allowsCaller(operation, 'session')) add('unauthenticated', 'rate_limited');
   if (allowsCaller(operation, 'session') && operation.method !== 'GET') add('origin_not_allowed');
