@@ -1374,7 +1374,7 @@ export interface CommandApproval {
   approvedAt: string;
 }
 
-/** Why the hub sends a command. Its texts come from users of the hub: show them as text only */
+/** Origin of a command. Its texts come from users of the hub: show them as text only */
 export interface CommandOrigin {
   /** Workspace that sends the command */
   workspace: {
@@ -1383,7 +1383,7 @@ export interface CommandOrigin {
     /** Name of the workspace */
     name: string;
   };
-  /** Missing for a direct run of a skill */
+  /** Workflow of the run; missing for a direct run of a skill */
   workflow?: {
     /** Id of the workflow */
     id: string;
@@ -1404,25 +1404,25 @@ export interface CommandOrigin {
   };
   /** Who or what started the run */
   startedBy?: {
-    /** One of user, key, hook, schedule, event, channel, device, run, other; a newer hub may send other words */
+    /** One of user, key, hook, schedule, event, channel, device, run, other; newer hubs can send other values */
     kind: string;
-    /** The id of the user, API key, channel or parent run */
+    /** Id of the user, API key, channel or parent run */
     id?: string;
-    /** A user's email address, an API key's name, or words that name the trigger */
+    /** Email address of the user, name of the API key, or name of the trigger */
     name: string;
   };
-  /** Missing when the command needed no approval */
+  /** Approver; missing when the command required no approval */
   approvedBy?: {
-    /** A decision by a mailed link counts as the user it was mailed to */
+    /** Kind of the approver; a decision by a mailed link counts as the user */
     kind: 'user' | 'key';
-    /** The id of the user or API key; an email address for approvers outside the workspace */
+    /** Id of the user or API key; the email address of an approver outside the workspace */
     id: string;
-    /** A user's email address or an API key's name */
+    /** Email address of the user or name of the API key */
     name: string;
     /** ISO 8601, UTC, with milliseconds */
     at: string;
   };
-  /** The approver's note, else the title of the approval, else the name of the step */
+  /** Note of the approver, otherwise the title of the approval or the name of the step */
   reason?: string;
 }
 

@@ -1,7 +1,7 @@
-/** Meaning of `system.ask` being off. The command line and the window show the same words before they change it. */
+/** Warning before `system.ask` is turned off, for the command line and the window. */
 export const unattendedMeaning =
-  'Without asking, every program that is approved at the hub runs here at once, as your user: it can read and change all of your files. Whoever may approve at the hub has a shell on this machine.';
+  'Without asking, every program that is approved at the hub runs here immediately as your user. It can read and change all of your files. Everyone who can approve at the hub can run any program on this machine.';
 
-/** Meaning of sharing a home folder, a folder around it or a drive; the folder's path comes before it. */
+/** Warning before a home folder, a parent of it or a drive is shared. The path of the folder precedes the text. */
 export const wideMeaning =
-  'holds all of your files, or all of this machine: workflows could read everything in it that is not hidden.';
+  'contains all of your files, or all files of this machine. Workflows could read everything in it that is not hidden.';
