@@ -63,7 +63,7 @@ const settings = {
     .describe("Language of the page; null: the visitor's language if supported, otherwise English"),
   allowedOrigins: z
     .array(origin)
-    .max(50, 'must name at most 50 origins')
+    .max(50, 'must have at most 50 origins')
     .describe('Origins that may show the widget; none when empty'),
   allowAnonymous: z.boolean().describe('Whether visitors without a token may start a conversation'),
   preChat: z
