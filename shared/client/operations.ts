@@ -212,7 +212,7 @@ export interface AiBudget {
   dailyCost: {
     /** Currency code of ISO 4217, such as `USD` */
     currency: string;
-    /** Millionths of the currency */
+    /** Amount in millionths of the currency */
     micros: number;
   } | null;
   /** Seconds of transcribed audio per UTC day: the lower limit of workspace and hub */
@@ -3117,7 +3117,7 @@ export interface PutAiBudget {
   dailyCost: {
     /** Currency code of ISO 4217, such as `USD` */
     currency: string;
-    /** Millionths of the currency */
+    /** Amount in millionths of the currency */
     micros: number;
   } | null;
   /** Seconds of transcribed audio per UTC day; null for the limit of the hub, which is also the maximum; unchanged when omitted */

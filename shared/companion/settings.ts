@@ -141,7 +141,7 @@ export function setAllowed(settings: LocalSettings, power: Power, allowed: boole
 }
 
 /** The effective settings at a time: expired permissions are off, and expired rules are removed. */
-export function inForce(settings: LocalSettings, now: number): LocalSettings {
+export function effectiveSettings(settings: LocalSettings, now: number): LocalSettings {
   const effective = structuredCloneOf(settings);
   for (const power of powers) if (!isAllowed(settings, power, now)) setAllowed(effective, power, false);
   effective.system.rules = effective.system.rules.filter(({ until }) => until === null || now < Date.parse(until));
@@ -149,7 +149,7 @@ export function inForce(settings: LocalSettings, now: number): LocalSettings {
 }
 
 /** The next expiry of a temporary permission or rule after a time, in milliseconds since 1970; null without one. */
-export function nextEnd(settings: LocalSettings, now: number): number | null {
+export function nextExpiry(settings: LocalSettings, now: number): number | null {
   const ends = [
     ...powers.filter((power) => isAllowed(settings, power, now)).map((power) => settings.until[power]),
     ...settings.system.rules.map(({ until }) => until ?? undefined),
@@ -208,7 +208,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
 }
 
 /** Removes permissions and rules that have expired at a time. Returns the powers that were turned off. */
-export function endGrants(settings: LocalSettings, now: number): Power[] {
+export function removeExpiredPermissions(settings: LocalSettings, now: number): Power[] {
   const over = powers.filter((power) => {
     const until = settings.until[power];
     return until !== undefined && now >= Date.parse(until);

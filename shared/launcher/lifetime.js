@@ -76,7 +76,7 @@ function findWrappers() {
  * ends the process immediately.
  * @param {{ onStop: (reason: string) => void }} options
  */
-export function whenAskedToStop({ onStop }) {
+export function onStopRequest({ onStop }) {
   let stopRequestedAt = null;
   const requestStop = (reason) => {
     if (stopRequestedAt === null) {

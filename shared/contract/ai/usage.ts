@@ -116,7 +116,10 @@ const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWh
 const budgetShape = {
   dailyTokens: amount('Input and output tokens per UTC day; null for no limit', limitOr(notWhole)).nullable(),
   dailyCost: z
-    .strictObject({ currency, micros: amount('Amount in millionths of the currency') }, limitOr('must be a currency and micros'))
+    .strictObject(
+      { currency, micros: amount('Amount in millionths of the currency') },
+      limitOr('must be a currency and micros'),
+    )
     .nullable()
     .describe('Cost per UTC day of models with prices in this currency; null for no limit'),
 };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../common.ts';
-import { runHolds } from './run-status.ts';
+import { queueReasons } from './run-status.ts';
 
 const stepIndex = z.int().describe('Index of the step that waits, from 0');
 
@@ -13,7 +13,7 @@ export const runWait = named(
       z.object({
         kind: z.literal('limit').describe('The run waits for a concurrency or rate limit'),
         limit: z
-          .enum(runHolds.filter((hold) => hold !== 'quiet_hours'))
+          .enum(queueReasons.filter((hold) => hold !== 'quiet_hours'))
           .describe('Limit that is reached; `earlier_runs`: the run is queued behind another run of its workflow'),
         until: timestamp.nullable().describe('When the limit allows the run; null when that depends on other runs'),
       }),

@@ -5,7 +5,7 @@ type Issue = z.core.$ZodIssue;
 const nouns: Record<string, string> = { string: 'characters', array: 'entries', set: 'entries' };
 
 /** The problem with a value, for the person who entered it. It never contains text of the validator. */
-export function problemOf(issue: Issue): string {
+export function issueMessage(issue: Issue): string {
   switch (issue.code) {
     case 'too_big':
       return `must have at most ${issue.maximum}${nounOf(issue.origin)}`;
@@ -32,5 +32,5 @@ const nounOf = (origin: string): string => (Object.hasOwn(nouns, origin) ? ` ${n
 /** The first problem of a value, with the name of its field. */
 export function describeIssue(error: z.ZodError, whole: string): string {
   const [issue] = error.issues;
-  return issue === undefined ? `${whole} is not valid` : `${issue.path.join('.') || whole} ${problemOf(issue)}`;
+  return issue === undefined ? `${whole} is not valid` : `${issue.path.join('.') || whole} ${issueMessage(issue)}`;
 }
