@@ -170,7 +170,10 @@ export class AppError extends Error {
   }
 }
 
-/** The error for an object that is not in the workspace, including objects of other workspaces. @param what such as `run`. */
+/**
+ * The error for an object that is not in the workspace, including objects of other workspaces.
+ * @param what such as `run`.
+ */
 export const notFound = (what: string, id: string) =>
   new AppError('not_found', `There is no ${what} ${id} in this workspace.`);
 

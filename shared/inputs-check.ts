@@ -35,8 +35,8 @@ export class CheckWork {
 }
 
 /**
- * Visits each part of a value once. Data that depends only on the schema is prepared once. The check stops after the maximum
- * number of problems.
+ * Visits each part of a value once. Data that depends only on the schema is prepared once. The check stops after the
+ * maximum number of problems.
  */
 class Check {
   readonly problems: ErrorDetail[] = [];

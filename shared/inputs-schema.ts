@@ -1,8 +1,8 @@
 import type { JsonValue } from './json.ts';
 
 /**
- * Schema of the payload of a run: a subset of JSON Schema (2020-12) that is validated in bounded time. It has no references
- * and no combinations. Patterns are limited to the syntax of `LinearPattern`.
+ * Schema of the payload of a run: a subset of JSON Schema (2020-12) that is validated in bounded time. It has no
+ * references and no combinations. Patterns are limited to the syntax of `LinearPattern`.
  */
 
 type Scalar = string | number | boolean;

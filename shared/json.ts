@@ -18,8 +18,8 @@ export function isStorableText(value: string): boolean {
 const indexKey = /^(?:0|[1-9]\d{0,9})$/;
 
 /**
- * Creates an object from entries. V8 allocates an array of 12 KB for the elements of an object with the key "1000", unless
- * JSON.parse created the object. Small JSON with numeric keys could otherwise use a thousand times its size.
+ * Creates an object from entries. V8 allocates an array of 12 KB for the elements of an object with the key "1000",
+ * unless JSON.parse created the object. Small JSON with numeric keys could otherwise use a thousand times its size.
  */
 export function objectFrom<Value>(entries: [string, Value][]): { [key: string]: Value } {
   if (!entries.some(([key]) => indexKey.test(key))) return Object.fromEntries(entries);
@@ -39,8 +39,8 @@ export class UnstorableError extends TypeError {
 }
 
 /**
- * Converts a value from a device or a third-party server so that it can be stored. Characters that PostgreSQL cannot store
- * become U+FFFD.
+ * Converts a value from a device or a third-party server so that it can be stored. Characters that PostgreSQL cannot
+ * store become U+FFFD.
  * @param maxDepth maximum nesting; lower for a value that is stored inside other JSON.
  * @throws UnstorableError when the value nests too deeply or is not JSON.
  */
@@ -59,8 +59,8 @@ export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonVal
 }
 
 /**
- * The approximate length of a value as JSON, without escapes. Counting stops soon after `atMost`. Undefined properties are
- * ignored, as in JSON.
+ * The approximate length of a value as JSON, without escapes. Counting stops soon after `atMost`. Undefined properties
+ * are ignored, as in JSON.
  */
 export function jsonLength(value: JsonValue, atMost: number): number {
   if (typeof value === 'string') return value.length + 2;

@@ -2,9 +2,9 @@ import { PatternError, parsePattern } from './pattern-syntax.ts';
 import type { CharacterSet, PatternNode } from './pattern-syntax.ts';
 
 /**
- * Regular expressions with linear matching time. All alternatives are followed concurrently, character by character, instead of
- * by backtracking. The semantics are those of ECMAScript with the flag `u`. Back references and lookarounds, which need
- * backtracking, and redundant syntax are refused.
+ * Regular expressions with linear matching time. All alternatives are followed concurrently, character by character,
+ * instead of by backtracking. The semantics are those of ECMAScript with the flag `u`. Back references and lookarounds,
+ * which need backtracking, and redundant syntax are refused.
  */
 
 const maxInstructions = 1_000;

@@ -1,4 +1,6 @@
-/** Syntax tree of a pattern: the subset of ECMAScript regular expressions with the flag `u` that needs no backtracking. */
+/**
+ * Syntax tree of a pattern: the subset of ECMAScript regular expressions with the flag `u` that needs no backtracking.
+ */
 
 /** An invalid pattern. The message continues a sentence whose subject is the pattern. */
 export class PatternError extends Error {

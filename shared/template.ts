@@ -2,8 +2,8 @@ import { jsonLength, objectFrom } from './json.ts';
 import type { JsonValue } from './json.ts';
 
 /**
- * Templates: `{{ path }}` in a string, where a path is names and array indexes joined by dots. Templates evaluate no code. A
- * path reads only own properties of plain JSON and cannot reach prototypes, getters or functions.
+ * Templates: `{{ path }}` in a string, where a path is names and array indexes joined by dots. Templates evaluate no
+ * code. A path reads only own properties of plain JSON and cannot reach prototypes, getters or functions.
  */
 
 /** A reference cannot be resolved, or a template cannot be parsed. `reference` is its text. */
@@ -29,7 +29,9 @@ export const maxRenderedLength = 4 * 1024 * 1024;
 /** Maximum total length of one rendered value, such as the input of a step, in characters. */
 export const maxRenderedTotal = 8 * 1024 * 1024;
 
-/** Remaining characters for rendering. Characters are spent before a text is created, so that no excessive text exists. */
+/**
+ * Remaining characters for rendering. Characters are spent before a text is created, so that no excessive text exists.
+ */
 export class RenderBudget {
   #left: number;
   readonly #limit: number;
@@ -136,7 +138,10 @@ const tooLong = (text: string) =>
     text.slice(0, 80),
   );
 
-/** Resolves the parts of one text. A single reference keeps the type of its value. `find` returns the value of a reference. */
+/**
+ * Resolves the parts of one text. A single reference keeps the type of its value. `find` returns the value of a
+ * reference.
+ */
 function fillParts(
   text: string,
   parts: readonly TemplatePart[],
@@ -170,8 +175,8 @@ function renderString(text: string, scope: TemplateScope, budget: RenderBudget):
 }
 
 /**
- * Renders every string inside a JSON value. A string that is a single reference keeps the type of its value. Inside other text,
- * objects become JSON and null becomes an empty text.
+ * Renders every string inside a JSON value. A string that is a single reference keeps the type of its value. Inside
+ * other text, objects become JSON and null becomes an empty text.
  * @param budget `maxRenderedTotal` characters when omitted.
  * @throws TemplateError for an unknown reference, and when the budget is used up.
  */
@@ -188,8 +193,8 @@ export function renderTemplates(value: JsonValue, scope: TemplateScope, budget =
 export type KnownScope = Partial<TemplateScope>;
 
 /**
- * Renders references with known values and keeps the others unchanged. `unresolved` lists the kept references, including
- * those with a known first name.
+ * Renders references with known values and keeps the others unchanged. `unresolved` lists the kept references,
+ * including those with a known first name.
  * @throws TemplateError when the budget is used up.
  */
 export function renderKnownTemplates(
@@ -216,7 +221,10 @@ export function renderKnownTemplates(
   return { value: render(value), unresolved: [...unresolved] };
 }
 
-/** Whether a rendered `when` runs its step. False, null, 0, "", "0", "false", "no", "null", empty lists and objects do not. */
+/**
+ * Whether a rendered `when` runs its step. False, null, 0, "", "0", "false", "no", "null", empty lists and objects do
+ * not.
+ */
 export function isTruthy(value: JsonValue): boolean {
   if (typeof value === 'string') return !['', '0', 'false', 'no', 'null'].includes(value.trim().toLowerCase());
   if (Array.isArray(value)) return value.length > 0;
@@ -230,7 +238,9 @@ export interface TemplateProblem {
   message: string;
 }
 
-/** Finds invalid templates before a run: wrong syntax, unknown first names, and steps that are not in `earlierStepIds`. */
+/**
+ * Finds invalid templates before a run: wrong syntax, unknown first names, and steps that are not in `earlierStepIds`.
+ */
 export function findTemplateProblems(
   value: unknown,
   earlierStepIds: ReadonlySet<string>,

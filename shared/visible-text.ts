@@ -1,6 +1,6 @@
 /**
- * Marks misleading characters in text from outside. Characters that are invisible, look like a space, or change the direction of
- * the text can hide its real content. Each is replaced by its code point, such as `⟨U+202E⟩`.
+ * Marks misleading characters in text from outside. Characters that are invisible, look like a space, or change the
+ * direction of the text can hide its real content. Each is replaced by its code point, such as `⟨U+202E⟩`.
  */
 
 const marks = String.raw`\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\p{Cs}\u00A0\u1680\u2000-\u200A\u202F\u205F\u2800`;
@@ -28,7 +28,9 @@ export function visibleText(text: string, write: MarkWriter = bracketed): string
   return text.replaceAll('\r\n', '\n').replaceAll(inText, (run) => write(nameOf(run)));
 }
 
-/** Marks misleading characters in a text for one line, such as a name or a title. Line breaks and tabs are also marked. */
+/**
+ * Marks misleading characters in a text for one line, such as a name or a title. Line breaks and tabs are also marked.
+ */
 export function visibleLine(text: string, write: MarkWriter = bracketed): string {
   return text.replaceAll(inLine, (run) => write(nameOf(run)));
 }
@@ -40,7 +42,9 @@ const escaped = (character: string) =>
     (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
   ).join('');
 
-/** JSON of a value with misleading characters escaped, so that a terminal shows it correctly. Its meaning is unchanged. */
+/**
+ * JSON of a value with misleading characters escaped, so that a terminal shows it correctly. Its meaning is unchanged.
+ */
 export function visibleJson(value: unknown, indent = 0): string {
   return JSON.stringify(value, null, indent).replaceAll(inJson, escaped);
 }

@@ -71,7 +71,10 @@ const pageState = {
     .describe('Pages that pages of the run opened since its last command: popups and links with a target'),
 };
 
-/** Output fields that all browser commands share: the current page, and events on pages of the run since the last command. */
+/**
+ * Output fields that all browser commands share: the current page, and events on pages of the run since the last
+ * command.
+ */
 export const pageOutput = {
   ...pageState,
   downloads: z

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 
 /**
- * Each node command is declared once. The hub offers it as a skill, parses the input before it sends the command, and parses
- * the reply of the device. The companion parses the input again and applies its own policy.
+ * Each node command is declared once. The hub offers it as a skill, parses the input before it sends the command, and
+ * parses the reply of the device. The companion parses the input again and applies its own policy.
  */
 
 /** The switch that must be on, at the hub and on the device, before the command can run. */
@@ -24,14 +24,19 @@ export interface CommandDefinition<
   needsApproval: boolean;
   /** Timeout on the device when the input has no `timeoutMs`, in milliseconds. */
   timeoutMs: number;
-  /** Time for the owner of the device to answer a prompt before the command starts, in milliseconds. Added to the timeout. */
+  /**
+   * Time for the owner of the device to answer a prompt before the command starts, in milliseconds. Added to the
+   * timeout.
+   */
   promptMs: number;
   input: Input;
   /** Input fields for the hub only. They are not sent to devices, so that older companions accept the command. */
   hubInput: z.ZodRawShape;
   /** Output of the skill in workflows. */
   output: Output;
-  /** Reply of the device. Like `output`, but with the name of an artifact (`artifact`) instead of its id (`artifactId`). */
+  /**
+   * Reply of the device. Like `output`, but with the name of an artifact (`artifact`) instead of its id (`artifactId`).
+   */
   reply: Reply;
 }
 

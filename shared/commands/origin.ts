@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../contract/common.ts';
 
-/** Maximum length of a name or id in an origin, in UTF-16 units: that of an email address. The hub truncates longer ones. */
+/**
+ * Maximum length of a name or id in an origin, in UTF-16 units: that of an email address. The hub truncates longer
+ * ones.
+ */
 export const maxOriginName = 320;
 /** Maximum length of a reason in an origin, in UTF-16 units. The hub truncates longer ones. */
 export const maxOriginReason = 2000;

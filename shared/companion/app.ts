@@ -3,8 +3,8 @@ import { controlError, controlEvent, controlMethods } from './control.ts';
 import type { ControlMethod } from './control.ts';
 
 /**
- * Methods of the app window. The preload forwards only `call(method, params)`. The main process parses both, answers only its
- * own window, and forwards methods of the companion over the control channel.
+ * Methods of the app window. The preload forwards only `call(method, params)`. The main process parses both, answers
+ * only its own window, and forwards methods of the companion over the control channel.
  */
 
 const nothing = z.strictObject({});

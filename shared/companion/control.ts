@@ -3,10 +3,10 @@ import { powers } from './settings.ts';
 import { auditVerdict, companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
 
 /**
- * The control channel between a running companion and the owner's programs on the same machine: the command line and the
- * window. Each line on the socket is a JSON object. Both ends first prove that they can read the key in the data folder
- * (`hello`) and encrypt every later line. The client then sends requests `{ id, method, params }`, concurrently if it wants,
- * and gets `{ id, result }` or `{ id, error }`. After `subscribe`, it also gets `{ event }`.
+ * The control channel between a running companion and the owner's programs on the same machine: the command line and
+ * the window. Each line on the socket is a JSON object. Both ends first prove that they can read the key in the data
+ * folder (`hello`) and encrypt every later line. The client then sends requests `{ id, method, params }`, concurrently
+ * if it wants, and gets `{ id, result }` or `{ id, error }`. After `subscribe`, it also gets `{ event }`.
  */
 
 export interface ControlMethod<Params extends z.ZodType = z.ZodType, Result extends z.ZodType = z.ZodType> {
@@ -34,8 +34,8 @@ export const ownerChange = z.discriminatedUnion('change', [
     /** For `browser`: also allow it as root, where Chromium has no sandbox. */
     withoutSandbox: z.boolean().optional(),
     /**
-     * For `system`: do not ask the owner before each program. Everyone who can approve at the hub can then run programs here
-     * as this user.
+     * For `system`: do not ask the owner before each program. Everyone who can approve at the hub can then run programs
+     * here as this user.
      */
     withoutAsking: z.boolean().optional(),
   }),
@@ -58,7 +58,10 @@ export const ownerChange = z.discriminatedUnion('change', [
     change: z.literal('add_rule'),
     decision: z.enum(['allow', 'deny']),
     pattern: z.string().min(1).max(2_000),
-    /** For `allow`: the folder in which the rule applies, including subfolders. When omitted, only the home folder itself. */
+    /**
+     * For `allow`: the folder in which the rule applies, including subfolders. When omitted, only the home folder
+     * itself.
+     */
     folder: z.string().min(1).max(4_096).optional(),
     minutes: z.int().min(1).max(525_600).optional(),
   }),
@@ -87,8 +90,8 @@ export const ownerChange = z.discriminatedUnion('change', [
 export type OwnerChange = z.output<typeof ownerChange>;
 
 /**
- * Whether a change can only restrict permissions, whatever the settings are. Such a change is accepted from every program
- * and also when the disk is full.
+ * Whether a change can only restrict permissions, whatever the settings are. Such a change is accepted from every
+ * program and also when the disk is full.
  */
 export function onlyDenies(change: OwnerChange): boolean {
   switch (change.change) {
@@ -194,9 +197,9 @@ export type ControlError = z.output<typeof controlError>;
 const publicKey = z.string().regex(/^[\w-]{44}$/);
 
 /**
- * The handshake: the first line of the server, the answer of the client, and the proof of the server. Proofs are HMAC-SHA256 in
- * hex with the key in the data folder. Each end sends its process id and the public key of its process. Every later line is a
- * JSON string: base64 of AES-256-GCM with keys derived from both key pairs.
+ * The handshake: the first line of the server, the answer of the client, and the proof of the server. Proofs are
+ * HMAC-SHA256 in hex with the key in the data folder. Each end sends its process id and the public key of its process.
+ * Every later line is a JSON string: base64 of AES-256-GCM with keys derived from both key pairs.
  */
 export const controlHello = z.object({
   hello: z.literal('outrigger.companion.v3'),

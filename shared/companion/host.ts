@@ -3,8 +3,9 @@ import { powers } from './settings.ts';
 import { systemPermission } from './state.ts';
 
 /**
- * Methods that the app process offers to the companion runtime inside the app: the key store of the system, and captures under
- * the app's own name. The messages are `{ id, method, params }` and `{ id, result | error }` over a port.
+ * Methods that the app process offers to the companion runtime inside the app: the key store of the system, and
+ * captures under the app's own name. The messages are `{ id, method, params }` and `{ id, result | error }` over a
+ * port.
  */
 export const hostMethods = {
   /** Encrypts a text for this user on this machine; the result is base64. */

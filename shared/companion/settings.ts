@@ -10,15 +10,15 @@ const maxPatternLength = 2_000;
 export const maxRules = 500;
 
 /**
- * A rule of the owner about which programs may start. Deny rules are evaluated before allow rules. An `exact` rule matches
- * everything that a prompt showed; a `pattern` rule matches the command line.
+ * A rule of the owner about which programs may start. Deny rules are evaluated before allow rules. An `exact` rule
+ * matches everything that a prompt showed; a `pattern` rule matches the command line.
  */
 export const programRule = z.strictObject({
   id: z.uuid(),
   decision: z.enum(['allow', 'deny']),
   /**
-   * Words of a command line. `*` matches any part of a word; a last word `**` matches any further words. For an exact rule,
-   * the words are literal.
+   * Words of a command line. `*` matches any part of a word; a last word `**` matches any further words. For an exact
+   * rule, the words are literal.
    */
   pattern: z.string().min(1).max(maxPatternLength),
   /** SHA-256, in hex, of the canonical JSON of program, its bytes, argv, cwd, env and stdin; null for a pattern. */
@@ -27,7 +27,9 @@ export const programRule = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
     .default(null),
-  /** For an allow pattern: applies in this folder and its subfolders. Without a folder, only in the home folder itself. */
+  /**
+   * For an allow pattern: applies in this folder and its subfolders. Without a folder, only in the home folder itself.
+   */
   folder: z.string().min(1).max(4_096).optional(),
   /** When the rule expires; null if it does not. */
   until: timestamp.nullable().default(null),
@@ -36,8 +38,8 @@ export const programRule = z.strictObject({
 export type ProgramRule = z.output<typeof programRule>;
 
 /**
- * Permissions of the owner of a machine. All powers are off until the owner enables them. These settings cannot allow what the
- * hub forbids.
+ * Permissions of the owner of a machine. All powers are off until the owner enables them. These settings cannot allow
+ * what the hub forbids.
  * @param isHostPattern whether a text is a host, or a pattern for all hosts below one.
  * @param isPrivateEntry whether a text is a private destination: a host, a host with a port, or an address range.
  */
@@ -100,11 +102,16 @@ export function settingsSchema(
         /** Host patterns, such as `example.org` or `*.example.org`. When not empty, only these hosts may be visited. */
         allowHosts: z.array(hostPattern).default([]),
         blockHosts: z.array(hostPattern).default([]),
-        /** Private destinations that pages may reach: hosts, `host:port`, origins and address ranges. Others are refused. */
+        /**
+         * Private destinations that pages may reach: hosts, `host:port`, origins and address ranges. Others are
+         * refused.
+         */
         privateHosts: z.array(privateEntry).default([]),
         /** Separate switch for `browser.evaluate`, which runs code of the workflow in the browser profile. */
         evaluate: z.boolean().default(true),
-        /** Separate consent for running as root, where Chromium has no sandbox: an exploit would control the machine. */
+        /**
+         * Separate consent for running as root, where Chromium has no sandbox: an exploit would control the machine.
+         */
         withoutSandbox: z.boolean().default(false),
         executablePath: z.string().min(1).optional(),
         /** Maximum number of open pages over all runs. */

@@ -4,8 +4,8 @@ import { timestamp } from '../contract/common.ts';
 import { powers, settingsSchema } from './settings.ts';
 
 /**
- * State of a companion for its owner, shown on the command line and in the window. Values from a hub or a page are untrusted:
- * show them as text only.
+ * State of a companion for its owner, shown on the command line and in the window. Values from a hub or a page are
+ * untrusted: show them as text only.
  */
 
 /** How to solve a problem with a power: a text and, if there is one, an action to click. */
@@ -59,7 +59,9 @@ export const prompt = z.object({
   timeoutMs: z.number(),
   approvedBy: z.string().nullable().describe('Approver at the hub, as reported by the hub'),
   origin: commandOrigin.nullable().default(null).describe('Origin of the command; null if the hub does not report it'),
-  /** Why no rule decides: no rule matches, the bytes of the program changed, or the matching rule is for another folder. */
+  /**
+   * Why no rule decides: no rule matches, the bytes of the program changed, or the matching rule is for another folder.
+   */
   reason: z.enum(['no_rule', 'program_changed', 'other_folder']),
   askedAt: timestamp,
   expiresAt: timestamp.describe('When the command is refused automatically'),

@@ -7,8 +7,8 @@ export const id = z.uuid('must be a UUID');
 export const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds');
 
 /**
- * Whether a time, in milliseconds since 1970, can be stored. UUIDv7 ids cannot represent earlier times; JSON dates and the
- * database do not accept years of five digits.
+ * Whether a time, in milliseconds since 1970, can be stored. UUIDv7 ids cannot represent earlier times; JSON dates and
+ * the database do not accept years of five digits.
  */
 export const isUsableInstant = (at: number) => at >= 0 && at < Date.UTC(10_000, 0);
 
@@ -122,7 +122,10 @@ export const errorBody = named(
 /** Start of the error message for an unknown field. */
 export const unknownField = 'is not known here';
 
-/** Error option of `z.strictObject` that suggests the correct name of a field. @param fields correct name by wrong name. */
+/**
+ * Error option of `z.strictObject` that suggests the correct name of a field.
+ * @param fields correct name by wrong name.
+ */
 export const confusedFields = (fields: Record<string, string>) => ({
   error: ({ code, keys = [] }: { code?: string; keys?: string[] }): string | undefined => {
     const advice = keys.filter((key) => Object.hasOwn(fields, key)).map((key) => `use ${fields[key]} for ${key}`);

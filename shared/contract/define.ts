@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * Each operation is declared once, in `shared/contract`. The declaration defines the route, the validation of requests and
- * responses, the OpenAPI document, the typed client and the conformance test.
+ * Each operation is declared once, in `shared/contract`. The declaration defines the route, the validation of requests
+ * and responses, the OpenAPI document, the typed client and the conformance test.
  */
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -83,7 +83,9 @@ export const permissionSummaries: Record<Permission, string> = {
   'connections:manage': 'manage carrier connections',
 };
 
-/** Permissions that another permission includes. Deciding a `system.run` approval requires `approvals:decide` itself. */
+/**
+ * Permissions that another permission includes. Deciding a `system.run` approval requires `approvals:decide` itself.
+ */
 const containedPermissions: Partial<Record<Permission, readonly Permission[]>> = {
   'automations:manage': ['automations:read', 'automations:run', 'approvals:decide'],
 };
@@ -199,8 +201,8 @@ interface OperationShape {
   /** Rate limit per IP address, for routes without authentication. */
   ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture';
   /**
-   * The handler waits for a third party, such as a model. With an `Idempotency-Key`, its work is then not one transaction:
-   * the key is leased while the handler waits, and `conclude` stores the result together with the key.
+   * The handler waits for a third party, such as a model. With an `Idempotency-Key`, its work is then not one
+   * transaction: the key is leased while the handler waits, and `conclude` stores the result together with the key.
    */
   waitsForThirdParty?: boolean;
   /** Maximum time for which the handler keeps the request open, in seconds. */

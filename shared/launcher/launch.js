@@ -1,5 +1,5 @@
-// Plain ES2020 without dependencies, because this file can run on an old Node without TypeScript support. It finds the pinned
-// Node of this package.
+// Plain ES2020 without dependencies, because this file can run on an old Node without TypeScript support. It finds the
+// pinned Node of this package.
 import { spawn } from 'node:child_process';
 import { accessSync, constants, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -59,12 +59,12 @@ function become(program, args, env) {
 }
 
 /**
- * Runs a TypeScript program of this package on the required Node, whatever the current Node is. Arguments, input, terminal,
- * signals and exit code are passed through.
+ * Runs a TypeScript program of this package on the required Node, whatever the current Node is. Arguments, input,
+ * terminal, signals and exit code are passed through.
  * @param {URL} target
  * @param {string[]} args
- * @param {{ flags?: string[], threads?: boolean }} [options] Node flags of the program; whether it needs more than the four
- * default threads of libuv.
+ * @param {{ flags?: string[], threads?: boolean }} [options] Node flags of the program; whether it needs more than the
+ * four default threads of libuv.
  */
 export async function launch(target, args, { flags = [], threads = false } = {}) {
   const path = fileURLToPath(target);

@@ -47,7 +47,8 @@ const isRunner = ({ words }) => runners.test(baseName(words[0] ?? '')) || runner
 const isScriptShell = ({ words }) => shells.test(baseName(words[0] ?? '')) && words[1] === '-c';
 
 /**
- * The wrapper processes of this one: its launcher, the package manager that runs it as a script, and the shell between them.
+ * The wrapper processes of this one: its launcher, the package manager that runs it as a script, and the shell between
+ * them.
  * Other shells or supervisors that started this process are not wrappers; it continues when they end.
  */
 function findWrappers() {
@@ -72,8 +73,8 @@ function findWrappers() {
 }
 
 /**
- * Calls `onStop` once when this process must stop: after a signal, or after the end of a wrapper process. A second, later signal
- * ends the process immediately.
+ * Calls `onStop` once when this process must stop: after a signal, or after the end of a wrapper process. A second,
+ * later signal ends the process immediately.
  * @param {{ onStop: (reason: string) => void }} options
  */
 export function onStopRequest({ onStop }) {

@@ -7,7 +7,8 @@ import { languageCode, maxInputLength } from './runs.ts';
 /**
  * The duplex voice protocol: a WebSocket over which a user speaks with the AI agent. Each side can interrupt the other.
  * Each frame is a JSON text with a `type`. Every frame of a turn has its `turnId`.
- * For each sentence of a turn, the hub sends `text` of the assistant, then its `audio`. It ends the turn with one `done`.
+ * For each sentence of a turn, the hub sends `text` of the assistant, then its `audio`. It ends the turn with one
+ * `done`.
  * No frame of a turn follows its `done`, and no other frame contains `done: true`.
  * The words of the user are sent as `text` of the role `user` only with `transcript` or `server_vad`.
  * When a client receives a frame of a later turn, it stops playing the earlier one.
@@ -72,8 +73,8 @@ export interface VoiceConfig {
   /** Voice of the answers; null for the default voice of the hub. */
   voice: string | null;
   /**
-   * `none`: each `audio` frame is one utterance. `server_vad`: the `audio` frames are one stream in which the hub detects
-   * speech. An utterance has at least `minSpeechMs` of speech and ends after `silenceMs` of silence.
+   * `none`: each `audio` frame is one utterance. `server_vad`: the `audio` frames are one stream in which the hub
+   * detects speech. An utterance has at least `minSpeechMs` of speech and ends after `silenceMs` of silence.
    */
   turnDetection: { type: 'none' | 'server_vad'; silenceMs: number; minSpeechMs: number };
   /** With `server_vad`: whether the hub sends interim transcripts of the last 15 seconds while the user speaks. */

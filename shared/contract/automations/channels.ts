@@ -67,8 +67,8 @@ export const channelConfigs = {
   }),
 } as const;
 /**
- * Secrets that are sent to an address or that sign messages to it, by the field of the address. When the address changes,
- * the secret must be sent again.
+ * Secrets that are sent to an address or that sign messages to it, by the field of the address. When the address
+ * changes, the secret must be sent again.
  */
 export const secretAddresses: Readonly<Record<string, readonly string[]>> = {
   apiBaseUrl: ['botToken', 'accessToken'],

@@ -10,8 +10,8 @@ const manage = {
 } as const;
 
 /**
- * Maximum number of messages of a session. A full session refuses messages of callers; a message of a channel or an agent
- * replaces the oldest one.
+ * Maximum number of messages of a session. A full session refuses messages of callers; a message of a channel or an
+ * agent replaces the oldest one.
  */
 export const maxSessionMessages = 10_000;
 

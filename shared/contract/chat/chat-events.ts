@@ -14,8 +14,8 @@ export const chatEventTypes = [
 export type ChatEventType = (typeof chatEventTypes)[number];
 
 /**
- * Origin of a message or conversation. `widget`: a visitor on a page. `agent`: a reply by a user, an API key, a workflow or
- * the AI agent. `support`: a conversation that the workspace started. `omnichannel`: a channel.
+ * Origin of a message or conversation. `widget`: a visitor on a page. `agent`: a reply by a user, an API key, a
+ * workflow or the AI agent. `support`: a conversation that the workspace started. `omnichannel`: a channel.
  */
 const chatEventOrigins = ['widget', 'agent', 'support', 'omnichannel'] as const;
 export type ChatEventOrigin = (typeof chatEventOrigins)[number];

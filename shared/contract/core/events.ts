@@ -9,8 +9,8 @@ const at = timestamp.describe('Time of the event');
 const errorCode = z.string().nullable().describe('`code` of the error; null without one');
 
 /**
- * Events of the products, and events about the stream itself: `ready` when it opens, `reset` when events are missing, `end`
- * when the client loses access.
+ * Events of the products, and events about the stream itself: `ready` when it opens, `reset` when events are missing,
+ * `end` when the client loses access.
  */
 export const workspaceEvent = named(
   'WorkspaceEvent',

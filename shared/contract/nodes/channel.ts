@@ -4,8 +4,8 @@ import { defineResource } from '../define.ts';
 
 /**
  * The channel of a device: a WebSocket with the same requests, responses and leases as the HTTP operations of devices.
- * Each frame is a JSON text. A device numbers its requests and can send several concurrently. The hub answers each with its
- * number, in any order. Both sides ignore frames with an unknown `type` and unknown fields.
+ * Each frame is a JSON text. A device numbers its requests and can send several concurrently. The hub answers each with
+ * its number, in any order. Both sides ignore frames with an unknown `type` and unknown fields.
  */
 export const channelProtocol = 'outrigger.node.v1';
 

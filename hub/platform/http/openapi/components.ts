@@ -1,7 +1,9 @@
 import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
-/** Schemas of requests forbid unknown fields. Schemas of responses allow them, because later versions can add fields. */
+/**
+ * Schemas of requests forbid unknown fields. Schemas of responses allow them, because later versions can add fields.
+ */
 export type Direction = 'input' | 'output';
 
 const definitionsPath = '#/definitions/';

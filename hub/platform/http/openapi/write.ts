@@ -17,6 +17,8 @@ function format(value: unknown, indent: string, before: number): string {
   return Array.isArray(value) ? `[\n${items.join(',\n')}\n${indent}]` : `{\n${items.join(',\n')}\n${indent}}`;
 }
 
-/** Writes the OpenAPI document and the client types. A test fails while the committed files differ from the contract. */
+/**
+ * Writes the OpenAPI document and the client types. A test fails while the committed files differ from the contract.
+ */
 writeFileSync(new URL('openapi.json', import.meta.url), `${format(openApiDocument(), '', 0)}\n`);
 writeFileSync(new URL('../../../../shared/client/operations.ts', import.meta.url), clientTypes());
