@@ -75,11 +75,11 @@ class SchemaReader {
     if (this.problems.length < maxProblems) this.problems.push({ path, message });
   }
 
-  #text(schema: JsonObject, path: (string | number)[], key: string, most: number): void {
+  #text(schema: JsonObject, path: (string | number)[], key: string, max: number): void {
     const value = schema[key];
     if (value === undefined) return;
-    if (typeof value !== 'string' || value.length > most)
-      this.#add([...path, key], `must be a text of at most ${most} characters`);
+    if (typeof value !== 'string' || value.length > max)
+      this.#add([...path, key], `must be a text of at most ${max} characters`);
   }
 
   #ofType(schema: JsonObject, type: string, path: (string | number)[]): void {
@@ -103,8 +103,8 @@ class SchemaReader {
     }
   }
 
-  #bounds(schema: JsonObject, path: (string | number)[], least: string, most: string, isCount: boolean): void {
-    for (const key of [least, most]) {
+  #bounds(schema: JsonObject, path: (string | number)[], minKey: string, maxKey: string, isCount: boolean): void {
+    for (const key of [minKey, maxKey]) {
       const value = schema[key];
       if (value === undefined) continue;
       const isBound =
@@ -112,9 +112,9 @@ class SchemaReader {
       if (!isBound)
         this.#add([...path, key], isCount ? `must be a whole number from 0 to ${maxBound}` : 'must be a number');
     }
-    const [from, to] = [schema[least], schema[most]];
+    const [from, to] = [schema[minKey], schema[maxKey]];
     if (typeof from === 'number' && typeof to === 'number' && from > to)
-      this.#add([...path, least], `must not be more than ${most}`);
+      this.#add([...path, minKey], `must not be more than ${maxKey}`);
   }
 
   #pattern(schema: JsonObject, path: (string | number)[]): void {

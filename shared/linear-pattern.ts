@@ -54,7 +54,7 @@ class Compiler {
         this.#choice(node.items);
         return;
       case 'repeat':
-        this.#repeat(node.item, node.least, node.most);
+        this.#repeat(node.item, node.min, node.max);
         return;
       default:
         this.#push(node);
@@ -71,9 +71,9 @@ class Compiler {
     for (const end of ends) end.to.push(this.program.length);
   }
 
-  #repeat(item: PatternNode, least: number, most: number): void {
-    for (let count = 0; count < least; count += 1) this.#emit(item);
-    if (most === Number.POSITIVE_INFINITY) {
+  #repeat(item: PatternNode, min: number, max: number): void {
+    for (let count = 0; count < min; count += 1) this.#emit(item);
+    if (max === Number.POSITIVE_INFINITY) {
       const at = this.program.length;
       const fork = this.#fork(at + 1);
       this.#emit(item);
@@ -82,7 +82,7 @@ class Compiler {
       return;
     }
     const forks: { to: number[] }[] = [];
-    for (let count = least; count < most; count += 1) {
+    for (let count = min; count < max; count += 1) {
       forks.push(this.#fork(this.program.length + 1));
       this.#emit(item);
     }

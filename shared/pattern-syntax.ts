@@ -25,7 +25,7 @@ export type PatternNode =
   | { kind: 'set'; set: CharacterSet }
   | { kind: 'start' | 'end' }
   | { kind: 'sequence' | 'choice'; items: PatternNode[] }
-  | { kind: 'repeat'; item: PatternNode; least: number; most: number };
+  | { kind: 'repeat'; item: PatternNode; min: number; max: number };
 
 const codeOf = (character: string) => character.codePointAt(0) as number;
 const range = (from: string, to = from): Range => [codeOf(from), codeOf(to)];
@@ -113,21 +113,21 @@ class Parser {
     // Greedy and lazy quantifiers match the same texts.
     this.#take('?');
     if (['*', '+', '?', '{'].includes(this.#peek() ?? '')) throw new PatternError('repeats a repetition');
-    const [least, most] = bounds;
-    return { kind: 'repeat', item, least, most };
+    const [min, max] = bounds;
+    return { kind: 'repeat', item, min, max };
   }
 
-  #quantifier(): [least: number, most: number] | null {
+  #quantifier(): [min: number, max: number] | null {
     if (this.#take('*')) return [0, Number.POSITIVE_INFINITY];
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY];
     if (this.#take('?')) return [0, 1];
     if (!this.#take('{')) return null;
-    const least = this.#count();
-    if (least === null) throw new PatternError('has { without a count; write \\{ for the brace');
-    const most = this.#take(',') ? (this.#count() ?? Number.POSITIVE_INFINITY) : least;
+    const min = this.#count();
+    if (min === null) throw new PatternError('has { without a count; write \\{ for the brace');
+    const max = this.#take(',') ? (this.#count() ?? Number.POSITIVE_INFINITY) : min;
     if (!this.#take('}')) throw new PatternError('does not close {');
-    if (most < least) throw new PatternError('repeats from more to fewer times');
-    return [least, most];
+    if (max < min) throw new PatternError('repeats from more to fewer times');
+    return [min, max];
   }
 
   #count(): number | null {

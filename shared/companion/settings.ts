@@ -149,7 +149,7 @@ export function setAllowed(settings: LocalSettings, power: Power, allowed: boole
 
 /** The effective settings at a time: expired permissions are off, and expired rules are removed. */
 export function effectiveSettings(settings: LocalSettings, now: number): LocalSettings {
-  const effective = structuredCloneOf(settings);
+  const effective = cloneSettings(settings);
   for (const power of powers) if (!isAllowed(settings, power, now)) setAllowed(effective, power, false);
   effective.system.rules = effective.system.rules.filter(({ until }) => until === null || now < Date.parse(until));
   return effective;
@@ -167,7 +167,7 @@ export function nextExpiry(settings: LocalSettings, now: number): number | null 
 }
 
 /** Intersection of two allow lists, where an empty list allows everything; null if the intersection is empty. */
-function bothAllow(one: readonly string[], other: readonly string[]): string[] | null {
+function intersectAllowLists(one: readonly string[], other: readonly string[]): string[] | null {
   if (one.length === 0) return [...other];
   if (other.length === 0) return [...one];
   const both = other.filter((entry) => one.includes(entry));
@@ -179,7 +179,7 @@ const earlier = (one: string | undefined, other: string | undefined): string | u
 
 /** Settings that allow only what both settings allow. Fields that are no permissions are those of `one`. */
 export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSettings {
-  const both = structuredCloneOf(one);
+  const both = cloneSettings(one);
   both.paused = one.paused || other.paused;
   both.capture.keepPictures = one.capture.keepPictures && other.capture.keepPictures;
   for (const power of powers)
@@ -187,7 +187,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   both.sharedFolders = other.sharedFolders.filter((folder) => one.sharedFolders.includes(folder));
   both.files.hidden = other.files.hidden.filter((folder) => one.files.hidden.includes(folder));
   both.files.downloads = other.files.downloads.filter((folder) => one.files.downloads.includes(folder));
-  const programs = bothAllow(one.system.programs, other.system.programs);
+  const programs = intersectAllowLists(one.system.programs, other.system.programs);
   both.system.programs = programs ?? [...one.system.programs];
   if (programs === null) both.system.allowed = false;
   both.system.ask = one.system.ask || other.system.ask;
@@ -204,7 +204,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
       1,
     );
   both.system.rules = rules;
-  const hosts = bothAllow(one.browser.allowHosts, other.browser.allowHosts);
+  const hosts = intersectAllowLists(one.browser.allowHosts, other.browser.allowHosts);
   both.browser.allowHosts = hosts ?? [...one.browser.allowHosts];
   if (hosts === null) both.browser.allowed = false;
   both.browser.blockHosts = [...new Set([...other.browser.blockHosts, ...one.browser.blockHosts])];
@@ -225,4 +225,4 @@ export function removeExpiredPermissions(settings: LocalSettings, now: number): 
   return over;
 }
 
-const structuredCloneOf = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;
+const cloneSettings = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;

@@ -26,10 +26,10 @@ function isLanguageCode(code: string): boolean {
   }
 }
 
-const metadataText = (what: string, most: number) =>
+const metadataText = (what: string, max: number) =>
   z
     .string(`must be text`)
-    .refine((value) => codePoints(value, most) <= most, `${what} must have at most ${most} characters`)
+    .refine((value) => codePoints(value, max) <= max, `${what} must have at most ${max} characters`)
     .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate');
 
 const metadata = z.record(z.string(), metadataText('a value', maxMetadataValueLength)).superRefine((pairs, context) => {

@@ -102,11 +102,11 @@ export const aiUsage = named(
 
 const maxBudget = 1_000_000_000_000_000;
 /** A limit must be sent: an omitted limit could mean either an unchanged limit or no limit. */
-const limitOr = (otherwise: string) => ({
+const requiredLimit = (otherwise: string) => ({
   error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required, with null for no limit' : otherwise),
 });
-const notWhole = 'must be a whole number';
-const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWhole) =>
+const wholeNumberMessage = 'must be a whole number';
+const amount = (what: string, error: string | ReturnType<typeof requiredLimit> = wholeNumberMessage) =>
   z
     .int(error)
     .min(0, 'must not be negative')
@@ -114,17 +114,21 @@ const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWh
     .describe(what);
 
 const budgetShape = {
-  dailyTokens: amount('Input and output tokens per UTC day; null for no limit', limitOr(notWhole)).nullable(),
+  dailyTokens: amount(
+    'Input and output tokens per UTC day; null for no limit',
+    requiredLimit(wholeNumberMessage),
+  ).nullable(),
   dailyCost: z
     .strictObject(
       { currency, micros: amount('Amount in millionths of the currency') },
-      limitOr('must be a currency and micros'),
+      requiredLimit('must be a currency and micros'),
     )
     .nullable()
     .describe('Cost per UTC day of models with prices in this currency; null for no limit'),
 };
 
-const speechLimit = (what: string) => z.int(notWhole).min(0, 'must not be negative').max(maxBudget).describe(what);
+const speechLimit = (what: string) =>
+  z.int(wholeNumberMessage).min(0, 'must not be negative').max(maxBudget).describe(what);
 const seconds = 'Seconds of transcribed audio per UTC day';
 const characters = 'Characters of synthesized speech per UTC day';
 const hubLimit = 'null for the limit of the hub, which is also the maximum; unchanged when omitted';

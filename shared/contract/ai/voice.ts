@@ -41,11 +41,11 @@ export const voiceCloseCodes = {
   tooMany: 4429,
 } as const;
 
-const within = (least: number, most: number) =>
+const within = (min: number, max: number) =>
   z
-    .int(`must be a whole number from ${least} to ${most}`)
-    .min(least, `must be from ${least} to ${most}`)
-    .max(most, `must be from ${least} to ${most}`);
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be from ${min} to ${max}`)
+    .max(max, `must be from ${min} to ${max}`);
 
 const turnDetection = z.strictObject({
   type: z.enum(['none', 'server_vad'], 'must be none or server_vad').optional(),

@@ -11,7 +11,7 @@ const manage = {
   role: 'agent',
 } as const;
 
-const ofRun = { runId: id.optional(), workflowId: id.optional() };
+const runFilter = { runId: id.optional(), workflowId: id.optional() };
 const period = {
   from: instant.optional().describe('Only entries at or after this time'),
   to: instant.optional().describe('Only entries before this time'),
@@ -47,10 +47,10 @@ export const logLine = named(
   }),
 );
 
-const logFilter = { ...ofRun, level: z.enum(logLevels).optional() };
+const logFilter = { ...runFilter, level: z.enum(logLevels).optional() };
 
 const messageFilter = {
-  ...ofRun,
+  ...runFilter,
   channel: text(1, 50).optional(),
   status: z.enum(['delivered', 'simulated', 'failed']).optional(),
 };

@@ -10,9 +10,9 @@ import { chatText } from './shapes.ts';
 export const aiModes = ['when_no_agent_online', 'always', 'off', 'shadow'] as const;
 export type AiMode = (typeof aiModes)[number];
 
-const wholeNumber = (least: number, most: number) => {
-  const range = `from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`;
-  return z.int(`must be a whole number ${range}`).min(least, `must be ${range}`).max(most, `must be ${range}`);
+const wholeNumber = (min: number, max: number) => {
+  const range = `from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
+  return z.int(`must be a whole number ${range}`).min(min, `must be ${range}`).max(max, `must be ${range}`);
 };
 
 export const maxReplyTools = 8;

@@ -12,7 +12,7 @@ const agent = {
   role: 'agent',
   entitlement: 'ai_agent',
 } as const;
-const ofChannel = inWorkspace.extend({ channelId: id.describe('Id of the conversation') });
+const channelParams = inWorkspace.extend({ channelId: id.describe('Id of the conversation') });
 
 export const aiActions = ['answer', 'clarify', 'handoff', 'ignore'] as const;
 export type AiAction = (typeof aiActions)[number];
@@ -48,7 +48,7 @@ export const aiSuggestions = defineResource({
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions',
     summary: 'List AI suggestions of a conversation',
     description: 'Newest first. Suggestions are kept for 30 days.',
-    params: ofChannel,
+    params: channelParams,
     query: listQuery,
     response: page(suggestion),
   },
@@ -58,7 +58,7 @@ export const aiSuggestions = defineResource({
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestion',
     summary: 'Create an AI suggestion',
     description: `Based on the messages that the visitor can see and on the knowledge. Nothing is sent. Limit: ${maxSuggestionsPerMinute} per minute for each agent. An empty suggestion is 502 \`suggestion_empty\`.`,
-    params: ofChannel,
+    params: channelParams,
     response: suggestion,
     errors: ['ai_binding_not_configured', 'inference_failed', 'suggestion_empty', 'rate_limited', 'ai_budget_used_up'],
     maxOpenSeconds: 75,
@@ -69,7 +69,7 @@ export const aiSuggestions = defineResource({
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions/{id}/accept',
     summary: 'Mark a suggestion as accepted',
     description: 'Sends nothing. Accepting a suggestion again changes nothing.',
-    params: ofChannel.extend({ id }),
+    params: channelParams.extend({ id }),
     response: suggestion,
   },
 });

@@ -9,8 +9,8 @@ export const maxPicturePixels = 2_048;
 export const minPicturePixels = 16;
 
 const tag = 'Workspaces and people';
-const own = { tag, callers: ['session'], role: 'agent' } as const;
-const ofMember = { tag, callers: ['session'], role: 'admin' } as const;
+const memberOnly = { tag, callers: ['session'], role: 'agent' } as const;
+const adminOnly = { tag, callers: ['session'], role: 'admin' } as const;
 const memberParams = z.strictObject({ tenantId: id, userId: id });
 
 const rules =
@@ -32,7 +32,7 @@ export type StoredPicture = z.output<typeof storedPicture>;
 
 export const memberPictureResource = defineResource({
   putMyPicture: {
-    ...own,
+    ...memberOnly,
     method: 'PUT',
     path: '/auth/me/picture',
     summary: 'Set your picture',
@@ -43,7 +43,7 @@ export const memberPictureResource = defineResource({
     errors: pictureErrors,
   },
   deleteMyPicture: {
-    ...own,
+    ...memberOnly,
     method: 'DELETE',
     path: '/auth/me/picture',
     summary: 'Delete your picture',
@@ -52,7 +52,7 @@ export const memberPictureResource = defineResource({
     errors: ['not_found'],
   },
   putMemberPicture: {
-    ...ofMember,
+    ...adminOnly,
     method: 'PUT',
     path: '/tenants/{tenantId}/members/{userId}/picture',
     summary: 'Set the picture of a member',
@@ -64,7 +64,7 @@ export const memberPictureResource = defineResource({
     errors: pictureErrors,
   },
   deleteMemberPicture: {
-    ...ofMember,
+    ...adminOnly,
     method: 'DELETE',
     path: '/tenants/{tenantId}/members/{userId}/picture',
     summary: 'Delete the picture of a member',

@@ -39,11 +39,11 @@ const period = z
   })
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be later than from' });
 
-const wholeNumber = (least: number, most: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
-    .int(`must be a whole number from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
-    .min(least, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
-    .max(most, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`);
+    .int(`must be a whole number from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`)
+    .min(min, `must be from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`)
+    .max(max, `must be from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`);
 
 export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
 export type ChatLocale = (typeof chatLocales)[number];

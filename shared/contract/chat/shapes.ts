@@ -13,16 +13,13 @@ export function codePoints(value: string, atMost: number): number {
 }
 
 /** Text that the database can store. The length limits are in code points. */
-export const chatText = (least: number, most: number) =>
+export const chatText = (min: number, max: number) =>
   z
     .string()
-    .refine((value) => codePoints(value, most) <= most, `must have at most ${most.toLocaleString('en')} characters`)
-    .refine(
-      (value) => value.length >= least,
-      least === 1 ? 'must not be empty' : `must have at least ${least} characters`,
-    )
+    .refine((value) => codePoints(value, max) <= max, `must have at most ${max.toLocaleString('en')} characters`)
+    .refine((value) => value.length >= min, min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
     .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate')
-    .meta({ minLength: least, maxLength: most });
+    .meta({ minLength: min, maxLength: max });
 
 export const maxMessageLength = 10_000;
 /** Maximum `seq` and `position` of a message. */
