@@ -5410,7 +5410,7 @@ export interface Operations {
         since: string;
         /** Only deliveries before this time; now when omitted */
         until?: string;
-        /** Only deliveries with this status; when omitted, all that were not delivered and are not in progress */
+        /** Only deliveries with this status; when omitted, `failed`, `exhausted` and `cancelled` */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
       };
     };

@@ -213,16 +213,14 @@ export const webhooks = defineResource({
     path: '/tenants/{tenantId}/webhooks/{id}/replay',
     summary: 'Replay deliveries of a period',
     description:
-      'Replays at most 10,000 deliveries per request, oldest first, from `since` until before `until`. Selects those with `status`, or all that were not delivered and are not in progress.',
+      'Replays at most 10,000 deliveries per request, oldest first, from `since` until before `until`. Without `status`, selects deliveries with the status `failed`, `exhausted` or `cancelled`.',
     params,
     body: z.strictObject({
       since: instant.describe('Only deliveries at or after this time'),
       until: instant.optional().describe('Only deliveries before this time; now when omitted'),
       status: status
         .optional()
-        .describe(
-          'Only deliveries with this status; when omitted, all that were not delivered and are not in progress',
-        ),
+        .describe('Only deliveries with this status; when omitted, `failed`, `exhausted` and `cancelled`'),
     }),
     response: named(
       'WebhookReplay',
