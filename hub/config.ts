@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { apiKeySigns, modelProviders } from '../shared/contract/ai/models.ts';
+import { apiKeyPattern, modelProviders } from '../shared/contract/ai/models.ts';
 import type { ModelProvider } from '../shared/contract/ai/models.ts';
 import { currency } from '../shared/contract/ai/prices.ts';
 import type { ModelPrices } from '../shared/contract/ai/prices.ts';
@@ -38,7 +38,7 @@ const decimalPrice = z
     return Number(whole + decimals.padEnd(6, '0'));
   });
 
-const modelKey = z.string().regex(...apiKeySigns);
+const modelKey = z.string().regex(...apiKeyPattern);
 
 const list = (check: (item: string) => boolean, message: string) =>
   z

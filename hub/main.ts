@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AppError } from '../shared/errors.ts';
-import { whenAskedToStop } from '../shared/launcher/lifetime.js';
+import { onStopRequest } from '../shared/launcher/lifetime.js';
 import { createApp, version } from './app.ts';
 import type { App } from './app.ts';
 import { ConfigError, parseConfig } from './config.ts';
@@ -113,7 +113,7 @@ async function main(): Promise<void> {
   if (config.database.url === null) await waitForFolder(config.home, { starting: false });
   using lock = config.database.url === null ? FolderLock.acquire(config.home) : null;
   const stop = Promise.withResolvers<void>();
-  whenAskedToStop({
+  onStopRequest({
     onStop: (reason) => {
       process.stderr.write(`Stopping (${reason}); once more to stop at once\n`);
       stop.resolve();

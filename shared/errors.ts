@@ -1,9 +1,9 @@
 /**
- * Every error code that a program may rely on, with its HTTP status and whether the same call may succeed later.
- * The code is stable; the message is for people and may change.
+ * All error codes, with their HTTP status and whether repeating the same call can succeed.
+ * Codes are stable. Messages are for people and can change.
  */
 export const errorCodes = {
-  // 400: the request can't be carried out as it is written
+  // 400: the request is invalid
   validation_failed: { status: 400, retryable: false },
   invalid_json: { status: 400, retryable: false },
   invalid_cursor: { status: 400, retryable: false },
@@ -14,7 +14,7 @@ export const errorCodes = {
   egress_refused: { status: 400, retryable: false },
   idempotency_key_invalid: { status: 400, retryable: false },
   voice_unknown: { status: 400, retryable: false },
-  // 401: who is calling?
+  // 401: the caller is not authenticated
   unauthenticated: { status: 401, retryable: false },
   invalid_token: { status: 401, retryable: false },
   token_expired: { status: 401, retryable: false },
@@ -26,7 +26,7 @@ export const errorCodes = {
   device_secret_invalid: { status: 401, retryable: false },
   chat_token_invalid: { status: 401, retryable: false },
   chat_token_expired: { status: 401, retryable: false },
-  // 403: known, but not allowed
+  // 403: the caller is authenticated but not allowed
   missing_permission: { status: 403, retryable: false },
   wrong_product: { status: 403, retryable: false },
   product_not_entitled: { status: 403, retryable: false },
@@ -76,7 +76,7 @@ export const errorCodes = {
   upload_limit_reached: { status: 429, retryable: true },
   rate_limited: { status: 429, retryable: true },
   ai_budget_used_up: { status: 429, retryable: true },
-  // 5xx: ours, or whoever we called
+  // 5xx: errors of the hub or of a third party that it called
   internal: { status: 500, retryable: true },
   not_available: { status: 501, retryable: false },
   skill_failed: { status: 502, retryable: true },
@@ -91,13 +91,13 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** One bad field: `path` is its place in the request, such as `body.stepsJson[0].input.url`. */
+/** One invalid field. `path` is its location in the request, such as `body.stepsJson[0].input.url`. */
 export interface ErrorDetail {
   path: string;
   message: string;
 }
 
-/** Reason phrases of the statuses above, as the `error` field of the body spells them. */
+/** Reason phrases of the statuses, for the `error` field of error bodies. */
 const reasonPhrases: Record<number, string> = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -119,29 +119,29 @@ const reasonPhrases: Record<number, string> = {
   503: 'Service Unavailable',
 };
 
-/** The reason phrase of a status that this API answers. */
+/** The reason phrase of a status of this API. */
 export function reasonPhrase(status: number): string {
   return reasonPhrases[status] ?? 'Error';
 }
 
 export interface AppErrorOptions {
   cause?: unknown;
-  /** What the log should know and the caller must not. */
+  /** Details for the log that the caller must not see. */
   internal?: Record<string, unknown>;
   details?: ErrorDetail[];
-  /** Seconds until a new try makes sense; becomes `Retry-After`. */
+  /** Seconds to wait before the next attempt; sent as `Retry-After`. */
   retryAfterSeconds?: number;
-  /** The limit that was reached, for a 429; becomes `X-RateLimit-Limit`. */
+  /** For a 429, the limit that was reached; sent as `X-RateLimit-Limit`. */
   limit?: number;
-  /** The run that failed with this, where it is kept. */
+  /** Id of the failed run, if the run is stored. */
   runId?: string;
-  /** Who has the conversation now, for `assignment_conflict`; null for no assignee. */
+  /** For `assignment_conflict`, the current assignee; null for none. */
   assignedUserId?: string | null;
-  /** Response headers that belong to this error, such as `Allow`. */
+  /** Additional response headers, such as `Allow`. */
   headers?: Record<string, string>;
 }
 
-/** The one error that crosses module borders: a stable code and a message that a stranger may read. */
+/** The only error type across module boundaries: a stable code and a message that is safe to show to any caller. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly internal: Record<string, unknown> | undefined;
@@ -170,10 +170,13 @@ export class AppError extends Error {
   }
 }
 
-/** What a workspace does not have; that of another one is missing just the same. @param what such as `run`. */
+/**
+ * The error for an object that is not in the workspace, including objects of other workspaces.
+ * @param what such as `run`.
+ */
 export const notFound = (what: string, id: string) =>
   new AppError('not_found', `There is no ${what} ${id} in this workspace.`);
 
-/** What a request's body says that can't be. @param path within the body, such as `steps[2].input`. */
+/** The error for an invalid field of a request body. @param path within the body, such as `steps[2].input`. */
 export const invalidBody = (path: string, message: string) =>
   new AppError('validation_failed', `body.${path} ${message}.`, { details: [{ path: `body.${path}`, message }] });

@@ -1,4 +1,4 @@
-/** Whether a name matches a pattern in which `*` stands for any part of a name, the dots included. */
+/** Whether a name matches a pattern in which `*` matches any characters, including dots. */
 export function matchesGlob(pattern: string, name: string): boolean {
   const [first = '', ...rest] = pattern.split('*');
   if (rest.length === 0) return pattern === name;

@@ -35,11 +35,11 @@ test.each<[InputSchema, JsonValue, string[]]>([
     JSON.parse('{"__proto__":1,"constructor":2}') as JsonObject,
     [],
   ],
-])('%j of %j: %j', (schema, value, problems) => {
+])('the schema %j checks %j with the problems %j', (schema, value, problems) => {
   expect(problemsOf(schema, value)).toEqual(problems);
 });
 
-test('defaults are filled in where something is left out, also in objects and lists, and what was given stays', () => {
+test('defaults fill in omitted values, also inside objects and lists, and do not change given values', () => {
   const inputs: WorkflowInputs = {
     type: 'object',
     properties: {
@@ -61,7 +61,7 @@ test('defaults are filled in where something is left out, also in objects and li
   expect(fillPayload({ type: 'object' }, null)).toBeNull();
 });
 
-test('a default that is filled in is itself as the schema asks, whether it was left out or given', () => {
+test('a filled-in default gets the defaults of its own schema', () => {
   const inner = { type: 'object', required: ['b'], properties: { b: { type: 'string', default: 'x' } }, default: {} };
   const inputs = { type: 'object', properties: { a: inner } } as WorkflowInputs;
   for (const payload of [{}, { a: {} }] as JsonObject[])
@@ -69,7 +69,7 @@ test('a default that is filled in is itself as the schema asks, whether it was l
   expect(fillPayload(inputs, null)).toEqual({ a: { b: 'x' } });
 });
 
-test('a property that has the name of something that every object has is one like any other', () => {
+test('properties named __proto__ or toString are handled like any other property', () => {
   const inputs = JSON.parse(
     '{"type":"object","properties":{"__proto__":{"type":"string","default":"x"},"toString":{"type":"string"}},"required":["toString"]}',
   ) as WorkflowInputs & JsonObject;
@@ -81,8 +81,8 @@ test('a property that has the name of something that every object has is one lik
   expect(Object.getPrototypeOf(payload)).toBe(Object.prototype);
 });
 
-test('what is hostile is refused before it costs much: in a payload', () => {
-  // Few characters of a payload would become many of defaults.
+test('checking a hostile payload stops early', () => {
+  // A short payload would expand to many characters of defaults.
   const many: InputSchema = {
     type: 'array',
     items: { type: 'object', properties: { a: { type: 'string', default: 'x'.repeat(10_000) } } },
@@ -93,12 +93,12 @@ test('what is hostile is refused before it costs much: in a payload', () => {
     'p',
   );
   expect(filled.problems.length).toBe(20);
-  expect(filled.problems[0]?.message).toContain('its default makes this too long');
-  // A pattern that would never end if every way were tried.
+  expect(filled.problems[0]?.message).toContain('its default makes the payload too long');
+  // A pattern with exponential backtracking.
   const slow: InputSchema = { type: 'array', items: { type: 'string', pattern: '^(a|a)*$' } };
   const texts = Array.from({ length: 1_000 }, () => `${'a'.repeat(100_000)}!`);
   expect(problemsOf(slow, texts).at(-1)).toContain('too long to be matched');
-  // All wrong: only the first are told.
+  // Every item is invalid; only the first problems are reported.
   expect(
     problemsOf(
       { type: 'array', items: { type: 'string' } },
@@ -124,7 +124,7 @@ const wide = (count: number, schema: JsonObject = { type: 'string' }): JsonObjec
   properties: Object.fromEntries(Array.from({ length: count }, (_unused, index) => [`p${index}`, schema])),
 });
 
-test('what is hostile is refused before it costs much: in a schema', () => {
+test('checking a hostile schema stops early', () => {
   const messages = (schema: JsonObject) => problemsOfInputs(schema).map(({ message }) => message);
   expect(messages(nest(9))).toEqual([]);
   expect(messages(nest(10))).toEqual(['nests more than 8 levels']);
@@ -132,7 +132,7 @@ test('what is hostile is refused before it costs much: in a schema', () => {
   expect(messages(wide(100))).toEqual([]);
   expect(messages(wide(101))).toEqual(['must have at most 100 properties']);
   expect(messages(wide(4, wide(100)))).toEqual([]);
-  expect(messages(wide(5, wide(100)))).toEqual(['is one schema too many: 500 are the most']);
+  expect(messages(wide(5, wide(100)))).toEqual(['exceeds the maximum of 500 schemas']);
   expect(messages({ type: 'object', description: 'x'.repeat(70_000) })).toEqual([
     'must have at most 65536 characters as JSON',
   ]);
@@ -143,7 +143,7 @@ test('what is hostile is refused before it costs much: in a schema', () => {
   expect(messages({ type: 'object', properties: { a: { type: 'string', maxLength: 1e9 } } })).toEqual([
     'must be a whole number from 0 to 10000000',
   ]);
-  // What a schema may cost to match is bounded for all of it, not for each value that it names.
+  // The matching budget is for the whole schema, not for each value.
   const slow = { type: 'string', pattern: '^(?:a?){490}$', enum: Array.from({ length: 100 }, () => 'a'.repeat(400)) };
   expect(new Set(messages({ type: 'object', properties: { a: slow } }))).toEqual(
     new Set(['is too long to be matched with its pattern; send less']),

@@ -5,15 +5,15 @@ import type { JsonObject, JsonValue } from './json.ts';
 import { LinearPattern } from './linear-pattern.ts';
 import type { WorkBudget } from './linear-pattern.ts';
 
-/** Problems of one payload that are told. */
+/** Maximum number of reported problems of one payload. */
 const maxProblems = 20;
-/** What one check may do to match patterns, in their units: less than a tenth of a second. */
+/** Budget of one check for matching patterns, in units of `WorkBudget`; takes less than 0.1 s. */
 const maxPatternWork = 1_000_000;
-/** Characters of defaults that one payload may be given. */
+/** Maximum number of characters of defaults that are filled into one payload. */
 const maxFilledCharacters = 1024 * 1024;
 
 export interface CheckedValue {
-  /** With the defaults of what was left out. */
+  /** The value with defaults filled in. */
   value: JsonValue;
   problems: ErrorDetail[];
 }
@@ -21,20 +21,23 @@ export interface CheckedValue {
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How many characters a text has, as JSON Schema counts: a pair of surrogates is one. */
+/** The length of a text in code points, as JSON Schema counts. */
 function lengthOf(text: string): number {
   let length = 0;
   for (let at = 0; at < text.length; at += (text.codePointAt(at) as number) > 0xffff ? 2 : 1) length += 1;
   return length;
 }
 
-/** What several checks may do together, and what they make ready of patterns. */
+/** Budget and compiled patterns that several checks share. */
 export class CheckWork {
   readonly patterns = new Map<string, LinearPattern>();
   readonly budget: WorkBudget = { left: maxPatternWork };
 }
 
-/** Looks at each part of a value once; what depends on the schema alone is made ready once, and nothing is done once too much is wrong. */
+/**
+ * Visits each part of a value once. Data that depends only on the schema is prepared once. The check stops after the
+ * maximum number of problems.
+ */
 class Check {
   readonly problems: ErrorDetail[] = [];
   readonly #choices = new Map<readonly unknown[], Set<unknown>>();
@@ -138,11 +141,11 @@ class Check {
       if (property.default === undefined) this.#add(`${path}.${name}`, 'is required');
       else this.#fill(changed, name, property, property.default, `${path}.${name}`);
     }
-    // Unlike an assignment, this makes a property of its own of any name.
+    // Unlike an assignment, this creates an own property for every name, including __proto__.
     return changed.length === 0 ? value : { ...value, ...Object.fromEntries(changed) };
   }
 
-  /** The properties that matter where they are left out, so that the others cost nothing there. */
+  /** The properties that are required or have a default, so that others cost nothing when omitted. */
   #expectedOf(schema: ObjectSchema): { name: string; property: InputSchema }[] {
     const known = this.#expected.get(schema);
     if (known !== undefined) return known;
@@ -157,14 +160,14 @@ class Check {
   #fill(entries: [string, JsonValue][], name: string, property: InputSchema, value: JsonValue, path: string): void {
     this.#filled += jsonLength(value, maxFilledCharacters) + name.length;
     if (this.#filled > maxFilledCharacters)
-      this.#add(path, 'is left out so often that its default makes this too long');
+      this.#add(path, 'is missing so often that its default makes the payload too long');
     else entries.push([name, this.value(property, value, path)]);
   }
 }
 
 /**
- * Checks a value by a schema that was read: in time that grows with the value alone.
- * @param work what it shares with other checks; all its own when left out.
+ * Checks a value against a valid schema. The time grows only with the size of the value.
+ * @param work shared budget of several checks; a new one when omitted.
  */
 export function checkValue(
   schema: InputSchema,
@@ -177,8 +180,8 @@ export function checkValue(
 }
 
 /**
- * Checks what a caller gave a workflow by its inputs, and fills in what was left out and has a default.
- * @param path where it was given, as problems name it.
+ * Checks the payload of a caller against the inputs of a workflow, and fills in defaults.
+ * @param path location of the payload, for the paths of problems.
  */
 export function checkPayload(
   inputs: WorkflowInputs,
@@ -190,7 +193,7 @@ export function checkPayload(
   return { payload: isEmpty ? null : (value as JsonObject), problems };
 }
 
-/** Fills in what a payload that no caller gave leaves out and a default says, on its first level; what it has stays as it is. */
+/** Fills the defaults of the first level into a payload of a trigger. Given values are neither checked nor changed. */
 export function fillPayload(inputs: WorkflowInputs, payload: JsonObject | null): JsonObject | null {
   const missing = Object.entries(inputs.properties ?? {}).flatMap(([name, schema]) => {
     const value = schema.default;

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from './json.ts';
 import { LinearPattern } from './linear-pattern.ts';
 import { PatternError } from './pattern-syntax.ts';
 
-/** What is wrong at a place of a schema. */
+/** A problem at a location of a schema. */
 export interface SchemaProblem {
   path: (string | number)[];
   message: string;
@@ -17,7 +17,7 @@ const maxSchemas = 500;
 const maxProperties = 100;
 const maxNameLength = 100;
 const maxEnum = 100;
-/** Greater bounds would bound nothing: no request is that long. */
+/** Maximum value of a bound. Higher bounds would have no effect, because no request is that long. */
 const maxBound = 10_000_000;
 const maxProblems = 50;
 
@@ -36,7 +36,7 @@ const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 class SchemaReader {
-  /** One for all that the schema names itself, however often it names it. */
+  /** Shared budget for checking all `enum` and `default` values of the schema. */
   readonly #work = new CheckWork();
   readonly problems: SchemaProblem[] = [];
   #schemas = 0;
@@ -46,15 +46,16 @@ class SchemaReader {
     if (!isObject(schema)) return this.#add(path, 'must be an object');
     this.#schemas += 1;
     if (this.#schemas > maxSchemas) {
-      // Said once: every further one is one too many as well.
-      if (this.#schemas === maxSchemas + 1) this.#add(path, `is one schema too many: ${maxSchemas} are the most`);
+      // Reported once.
+      if (this.#schemas === maxSchemas + 1) this.#add(path, `exceeds the maximum of ${maxSchemas} schemas`);
       return;
     }
     if (path.length > 2 * maxDepth) return this.#add(path, `nests more than ${maxDepth} levels`);
     const type = schema['type'];
     if (typeof type !== 'string' || !types.includes(type))
       return this.#add([...path, 'type'], type === undefined ? 'is required' : `must be one of ${types.join(', ')}`);
-    if (path.length === 0 && type !== 'object') return this.#add(['type'], 'must be object: a payload is one');
+    if (path.length === 0 && type !== 'object')
+      return this.#add(['type'], 'must be object, because a payload is an object');
     const known = keywords[type as InputSchema['type']].filter((key) => path.length > 0 || key !== 'default');
     for (const key of Object.keys(schema))
       if (!known.includes(key))
@@ -66,7 +67,7 @@ class SchemaReader {
     this.#text(schema, path, 'description', 1000);
     const before = this.problems.length;
     this.#ofType(schema, type, path);
-    // What does not say clearly what it takes says nothing of its own values either.
+    // The values of an invalid schema cannot be checked.
     if (this.problems.length === before) this.#values(schema as unknown as InputSchema, path);
   }
 
@@ -74,11 +75,11 @@ class SchemaReader {
     if (this.problems.length < maxProblems) this.problems.push({ path, message });
   }
 
-  #text(schema: JsonObject, path: (string | number)[], key: string, most: number): void {
+  #text(schema: JsonObject, path: (string | number)[], key: string, max: number): void {
     const value = schema[key];
     if (value === undefined) return;
-    if (typeof value !== 'string' || value.length > most)
-      this.#add([...path, key], `must be a text of at most ${most} characters`);
+    if (typeof value !== 'string' || value.length > max)
+      this.#add([...path, key], `must be a text of at most ${max} characters`);
   }
 
   #ofType(schema: JsonObject, type: string, path: (string | number)[]): void {
@@ -102,8 +103,8 @@ class SchemaReader {
     }
   }
 
-  #bounds(schema: JsonObject, path: (string | number)[], least: string, most: string, isCount: boolean): void {
-    for (const key of [least, most]) {
+  #bounds(schema: JsonObject, path: (string | number)[], minKey: string, maxKey: string, isCount: boolean): void {
+    for (const key of [minKey, maxKey]) {
       const value = schema[key];
       if (value === undefined) continue;
       const isBound =
@@ -111,9 +112,9 @@ class SchemaReader {
       if (!isBound)
         this.#add([...path, key], isCount ? `must be a whole number from 0 to ${maxBound}` : 'must be a number');
     }
-    const [from, to] = [schema[least], schema[most]];
+    const [from, to] = [schema[minKey], schema[maxKey]];
     if (typeof from === 'number' && typeof to === 'number' && from > to)
-      this.#add([...path, least], `must not be more than ${most}`);
+      this.#add([...path, minKey], `must not be more than ${maxKey}`);
   }
 
   #pattern(schema: JsonObject, path: (string | number)[]): void {
@@ -147,11 +148,11 @@ class SchemaReader {
     required.forEach((name, index) => {
       if (typeof name !== 'string' || !Object.hasOwn(properties, name))
         this.#add([...path, 'required', index], 'must be the name of one of the properties');
-      else if (required.indexOf(name) < index) this.#add([...path, 'required', index], 'is there twice');
+      else if (required.indexOf(name) < index) this.#add([...path, 'required', index], 'is a duplicate');
     });
   }
 
-  /** What the schema names itself must be what it takes. */
+  /** The `enum` and `default` values must match the schema. */
   #values(schema: InputSchema, path: (string | number)[]): void {
     if ('enum' in schema && schema.enum !== undefined) {
       const { enum: choices, ...bare } = schema;
@@ -168,7 +169,7 @@ class SchemaReader {
   }
 }
 
-/** What is wrong with the inputs of a workflow; nothing when they can be used. */
+/** The problems of the inputs of a workflow; empty for valid inputs. */
 export function problemsOfInputs(schema: JsonObject): SchemaProblem[] {
   if (jsonLength(schema, maxSchemaLength) > maxSchemaLength)
     return [{ path: [], message: `must have at most ${maxSchemaLength} characters as JSON` }];

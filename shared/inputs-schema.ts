@@ -1,13 +1,13 @@
 import type { JsonValue } from './json.ts';
 
 /**
- * What a run of a workflow takes as its payload: a part of JSON Schema (2020-12) that is read in one go and checked in bounded time. No
- * references, no combinations, and patterns of the kind that `LinearPattern` reads.
+ * Schema of the payload of a run: a subset of JSON Schema (2020-12) that is validated in bounded time. It has no
+ * references and no combinations. Patterns are limited to the syntax of `LinearPattern`.
  */
 
 type Scalar = string | number | boolean;
 
-// No interfaces: to the compiler only an alias is a JSON object as well.
+// Type aliases, because TypeScript does not accept interfaces as JSON objects.
 type Common = {
   title?: string;
   description?: string;
@@ -27,7 +27,7 @@ export type ObjectSchema = Common & {
   type: 'object';
   properties?: Record<string, InputSchema>;
   required?: string[];
-  /** Whether there may be properties that the schema does not name; as in JSON Schema they may when left out. */
+  /** Whether unknown properties are allowed. As in JSON Schema, they are when omitted. */
   additionalProperties?: boolean;
 };
 

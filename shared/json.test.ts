@@ -7,7 +7,7 @@ import { renderTemplates } from './template.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-test('an object of entries is the one that Object.fromEntries makes', () => {
+test('objectFrom returns the same object as Object.fromEntries', () => {
   const entries: [string, number][] = [
     ['b', 1],
     ['1023', 2],

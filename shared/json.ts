@@ -4,13 +4,13 @@ import { z } from 'zod';
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 
-/** How deep a JSON value from outside may nest: far beyond real use, far below a stack overflow. */
+/** Maximum nesting of a JSON value from outside: far above real use, far below a stack overflow. */
 export const maxJsonDepth = 64;
 
-/** Keys that one object of a request may have. */
+/** Maximum number of keys of one object in a request. */
 export const maxJsonKeys = 10_000;
 
-/** Whether PostgreSQL can hold a text: no NUL character, no half of a surrogate pair. */
+/** Whether PostgreSQL can store a text: it has no NUL character and no unpaired surrogate. */
 export function isStorableText(value: string): boolean {
   return !value.includes('\u0000') && value.isWellFormed();
 }
@@ -18,8 +18,8 @@ export function isStorableText(value: string): boolean {
 const indexKey = /^(?:0|[1-9]\d{0,9})$/;
 
 /**
- * An object of these entries. V8 gives an object with the key "1000" an array of 12 KB for its elements, unless JSON.parse made the object; so small JSON
- * with such keys could use a thousand times its length.
+ * Creates an object from entries. V8 allocates an array of 12 KB for the elements of an object with the key "1000",
+ * unless JSON.parse created the object. Small JSON with numeric keys could otherwise use a thousand times its size.
  */
 export function objectFrom<Value>(entries: [string, Value][]): { [key: string]: Value } {
   if (!entries.some(([key]) => indexKey.test(key))) return Object.fromEntries(entries);
@@ -30,7 +30,7 @@ export function objectFrom<Value>(entries: [string, Value][]): { [key: string]: 
   return object;
 }
 
-/** A value that can't be stored: it nests too deeply, or is no JSON. */
+/** A value cannot be stored, because it nests too deeply or is not JSON. */
 export class UnstorableError extends TypeError {
   constructor(message: string) {
     super(message);
@@ -39,9 +39,10 @@ export class UnstorableError extends TypeError {
 }
 
 /**
- * Makes what a machine or a stranger's server answered fit to be stored: what PostgreSQL can't hold becomes U+FFFD.
- * @param maxDepth how deep it may nest: less for what is stored inside other JSON.
- * @throws UnstorableError when it nests too deeply or is not JSON.
+ * Converts a value from a device or a third-party server so that it can be stored. Characters that PostgreSQL cannot
+ * store become U+FFFD.
+ * @param maxDepth maximum nesting; lower for a value that is stored inside other JSON.
+ * @throws UnstorableError when the value nests too deeply or is not JSON.
  */
 export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonValue {
   const store = (inner: unknown, depth: number): JsonValue => {
@@ -57,7 +58,10 @@ export function toStorableJson(value: unknown, maxDepth = maxJsonDepth): JsonVal
   return store(value, 0);
 }
 
-/** How many characters a JSON value has as text, escapes aside; counts little further than `atMost`. A property without a value is none, as in JSON. */
+/**
+ * The approximate length of a value as JSON, without escapes. Counting stops soon after `atMost`. Undefined properties
+ * are ignored, as in JSON.
+ */
 export function jsonLength(value: JsonValue, atMost: number): number {
   if (typeof value === 'string') return value.length + 2;
   if (value === null || typeof value === 'boolean') return 4;
@@ -78,7 +82,7 @@ export function jsonLength(value: JsonValue, atMost: number): number {
   return length;
 }
 
-/** A text with what PostgreSQL can't hold replaced by U+FFFD. */
+/** Replaces characters that PostgreSQL cannot store by U+FFFD. */
 export function toStorableText(value: string): string {
   return value.replaceAll('\u0000', '\uFFFD').toWellFormed();
 }
@@ -86,7 +90,7 @@ export function toStorableText(value: string): string {
 function isJsonValue(value: unknown, depth: number): boolean {
   if (depth > maxJsonDepth) return false;
   if (value === null || typeof value === 'boolean') return true;
-  // PostgreSQL's jsonb holds neither; refusing them here keeps the error at the field that has them.
+  // jsonb of PostgreSQL cannot store such texts. Refusing them here reports the field.
   if (typeof value === 'string') return isStorableText(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (Array.isArray(value)) return value.every((item) => isJsonValue(item, depth + 1));
@@ -94,15 +98,15 @@ function isJsonValue(value: unknown, depth: number): boolean {
   return Object.entries(value).every(([key, item]) => isStorableText(key) && isJsonValue(item, depth + 1));
 }
 
-const jsonMessage = `must be JSON that nests at most ${maxJsonDepth} levels and holds no NUL character and no half of a surrogate pair`;
+const jsonMessage = `must be JSON that nests at most ${maxJsonDepth} levels and contains no NUL character and no unpaired surrogate`;
 
-/** Any JSON value, with its nesting bounded. */
+/** Any JSON value with limited nesting. */
 export const jsonValue = z
   .unknown()
   .refine((value) => isJsonValue(value, 0), jsonMessage)
   .transform((value) => value as JsonValue);
 
-/** A JSON object, with its nesting bounded. No record: that would parse each key and each value one by one, for nothing. */
+/** A JSON object with limited nesting. `z.record` would needlessly parse each key and value. */
 export const jsonObject = z
   .custom<Record<string, unknown>>()
   .check(({ value, issues }) => {
@@ -114,8 +118,8 @@ export const jsonObject = z
   .meta({ type: 'object', additionalProperties: {} });
 
 /**
- * The one text form of a JSON value (RFC 8785): two parties that hash it agree on what was hashed.
- * @throws Error when the value is not JSON, or holds half of a surrogate pair.
+ * The canonical text of a JSON value (RFC 8785), so that two parties compute the same hash.
+ * @throws Error when the value is not JSON, or contains an unpaired surrogate.
  */
 export function canonicalJson(value: unknown): string {
   const text = canonicalize(value);

@@ -2,14 +2,14 @@ import { PatternError, parsePattern } from './pattern-syntax.ts';
 import type { CharacterSet, PatternNode } from './pattern-syntax.ts';
 
 /**
- * Regular expressions whose work grows with the text and no faster, however they are written: all ways to match are followed at once,
- * character by character, instead of one after the other. What they say is what ECMAScript says of them with the flag `u`; what can't be
- * followed so (back references, looking around) is refused, and so is what the rest can do without.
+ * Regular expressions with linear matching time. All alternatives are followed concurrently, character by character,
+ * instead of by backtracking. The semantics are those of ECMAScript with the flag `u`. Back references and lookarounds,
+ * which need backtracking, and redundant syntax are refused.
  */
 
 const maxInstructions = 1_000;
 
-/** How much work may still be done; one unit is one instruction or one range of characters that is looked at. */
+/** Remaining work. One unit is one instruction or one compared range of characters. */
 export interface WorkBudget {
   left: number;
 }
@@ -17,7 +17,7 @@ export interface WorkBudget {
 type Instruction =
   | { kind: 'set'; set: CharacterSet }
   | { kind: 'start' | 'end' | 'match' }
-  /** Goes on at each of these. */
+  /** Continues at each of these instructions. */
   | { kind: 'fork'; to: number[] };
 
 class Compiler {
@@ -42,7 +42,7 @@ class Compiler {
   }
 
   #emit(node: PatternNode): void {
-    // Also what writes out nothing takes its time.
+    // Nodes without instructions also take time.
     this.#work += 1;
     if (this.#work > 4 * maxInstructions)
       throw new PatternError('is too large once its repetitions are written out; bound the length by maxLength');
@@ -54,7 +54,7 @@ class Compiler {
         this.#choice(node.items);
         return;
       case 'repeat':
-        this.#repeat(node.item, node.least, node.most);
+        this.#repeat(node.item, node.min, node.max);
         return;
       default:
         this.#push(node);
@@ -71,9 +71,9 @@ class Compiler {
     for (const end of ends) end.to.push(this.program.length);
   }
 
-  #repeat(item: PatternNode, least: number, most: number): void {
-    for (let count = 0; count < least; count += 1) this.#emit(item);
-    if (most === Number.POSITIVE_INFINITY) {
+  #repeat(item: PatternNode, min: number, max: number): void {
+    for (let count = 0; count < min; count += 1) this.#emit(item);
+    if (max === Number.POSITIVE_INFINITY) {
       const at = this.program.length;
       const fork = this.#fork(at + 1);
       this.#emit(item);
@@ -82,7 +82,7 @@ class Compiler {
       return;
     }
     const forks: { to: number[] }[] = [];
-    for (let count = least; count < most; count += 1) {
+    for (let count = min; count < max; count += 1) {
       forks.push(this.#fork(this.program.length + 1));
       this.#emit(item);
     }
@@ -90,7 +90,7 @@ class Compiler {
   }
 }
 
-/** A pattern that was read and can be matched with any text. */
+/** A compiled pattern. */
 export class LinearPattern {
   readonly #program: Instruction[];
 
@@ -99,14 +99,14 @@ export class LinearPattern {
     this.#program = new Compiler().compile(parsePattern(source));
   }
 
-  /** Whether some part of a text matches; null when that takes more work than there is left. */
+  /** Whether a part of the text matches; null when the budget is used up. */
   test(text: string, budget: WorkBudget): boolean | null {
     const program = this.#program;
     const reached = new Int32Array(program.length).fill(-1);
     let current: number[] = [];
     const pending: number[] = [];
 
-    /** Follows what needs no character; answers whether that is a match. */
+    /** Follows instructions that consume no character. Returns whether a match is reached. */
     const follow = (from: number, position: number, into: number[]): boolean => {
       pending.push(from);
       for (let at = pending.pop(); at !== undefined; at = pending.pop()) {

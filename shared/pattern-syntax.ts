@@ -1,6 +1,8 @@
-/** What a pattern says, as a tree: the part of the regular expressions of ECMAScript, with the flag `u`, that needs no looking back. */
+/**
+ * Syntax tree of a pattern: the subset of ECMAScript regular expressions with the flag `u` that needs no backtracking.
+ */
 
-/** A pattern that can't be used; the message says why, after its name. */
+/** An invalid pattern. The message continues a sentence whose subject is the pattern. */
 export class PatternError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,7 +25,7 @@ export type PatternNode =
   | { kind: 'set'; set: CharacterSet }
   | { kind: 'start' | 'end' }
   | { kind: 'sequence' | 'choice'; items: PatternNode[] }
-  | { kind: 'repeat'; item: PatternNode; least: number; most: number };
+  | { kind: 'repeat'; item: PatternNode; min: number; max: number };
 
 const codeOf = (character: string) => character.codePointAt(0) as number;
 const range = (from: string, to = from): Range => [codeOf(from), codeOf(to)];
@@ -54,7 +56,7 @@ const controls: Record<string, string> = { n: '\n', r: '\r', t: '\t', f: '\f', v
 const syntax = '^$\\.*+?()[]{}|/';
 const lastCode = 0x10_ffff;
 
-/** What a set leaves out, as ranges. */
+/** The complement of a set, as ranges. */
 function complement(ranges: readonly Range[]): Range[] {
   const left: Range[] = [];
   let next = 0;
@@ -108,24 +110,24 @@ class Parser {
     const bounds = this.#quantifier();
     if (bounds === null) return item;
     if (item.kind === 'start' || item.kind === 'end') throw new PatternError('repeats ^ or $');
-    // Whether as much or as little as possible is taken makes no difference to whether there is a match.
+    // Greedy and lazy quantifiers match the same texts.
     this.#take('?');
     if (['*', '+', '?', '{'].includes(this.#peek() ?? '')) throw new PatternError('repeats a repetition');
-    const [least, most] = bounds;
-    return { kind: 'repeat', item, least, most };
+    const [min, max] = bounds;
+    return { kind: 'repeat', item, min, max };
   }
 
-  #quantifier(): [least: number, most: number] | null {
+  #quantifier(): [min: number, max: number] | null {
     if (this.#take('*')) return [0, Number.POSITIVE_INFINITY];
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY];
     if (this.#take('?')) return [0, 1];
     if (!this.#take('{')) return null;
-    const least = this.#count();
-    if (least === null) throw new PatternError('has { without a count; write \\{ for the brace');
-    const most = this.#take(',') ? (this.#count() ?? Number.POSITIVE_INFINITY) : least;
+    const min = this.#count();
+    if (min === null) throw new PatternError('has { without a count; write \\{ for the brace');
+    const max = this.#take(',') ? (this.#count() ?? Number.POSITIVE_INFINITY) : min;
     if (!this.#take('}')) throw new PatternError('does not close {');
-    if (most < least) throw new PatternError('repeats from more to fewer times');
-    return [least, most];
+    if (max < min) throw new PatternError('repeats from more to fewer times');
+    return [min, max];
   }
 
   #count(): number | null {
@@ -176,7 +178,7 @@ class Parser {
 
   #group(): PatternNode {
     if (this.#take('?') && !this.#take(':'))
-      throw new PatternError('has a group with (?; only (?: is known, no looking ahead or back and no names');
+      throw new PatternError('has a group with (?; only (?: is supported, no lookarounds and no names');
     this.#depth += 1;
     if (this.#depth > maxGroupDepth) throw new PatternError(`nests more than ${maxGroupDepth} groups`);
     const node = this.#choice();
@@ -185,7 +187,7 @@ class Parser {
     return node;
   }
 
-  /** What follows a backslash: a character, or a set. */
+  /** Parses the character or set after a backslash. */
   #escape(alsoLiteral: string): string | CharacterSet {
     const next = this.#peek();
     if (next === undefined) throw new PatternError('ends with \\');
@@ -197,7 +199,7 @@ class Parser {
     if (syntax.includes(next) || alsoLiteral.includes(next)) return next;
     if (next === 'x') return this.#hexadecimal(2);
     if (next === 'u') return this.#hexadecimal(4);
-    throw new PatternError(`has \\${next}, which is not known here`);
+    throw new PatternError(`has \\${next}, which is not supported`);
   }
 
   #hexadecimal(length: number): string {
@@ -205,7 +207,7 @@ class Parser {
     if (!/^[0-9A-Fa-f]+$/.test(text) || text.length !== length)
       throw new PatternError(`has an escape without its ${length} hexadecimal digits`);
     const code = Number.parseInt(text, 16);
-    if (code >= 0xd800 && code <= 0xdfff) throw new PatternError('has half of a surrogate pair');
+    if (code >= 0xd800 && code <= 0xdfff) throw new PatternError('has an unpaired surrogate');
     this.#at += length;
     return String.fromCodePoint(code);
   }
@@ -244,7 +246,7 @@ class Parser {
   }
 }
 
-/** Reads a pattern. @throws PatternError. */
+/** Parses a pattern. @throws PatternError. */
 export function parsePattern(source: string): PatternNode {
   if (source.length > maxPatternLength) throw new PatternError(`has more than ${maxPatternLength} characters`);
   return new Parser(source).parse();

@@ -22,7 +22,7 @@ const scope: TemplateScope = {
 };
 
 describe('templates', () => {
-  test('keep the type of a whole reference and become text inside other text', () => {
+  test('keep the type of a single reference and render as text inside other text', () => {
     expect(
       renderTemplates(
         {
@@ -55,11 +55,11 @@ describe('templates', () => {
     '{{1+1}}',
     '{{payload.a',
     '{{payload["a"]}}',
-  ])('fail by name at %s', (template) => {
+  ])('rendering %s throws a TemplateError', (template) => {
     expect(() => renderTemplates(template, scope)).toThrow(TemplateError);
   });
 
-  test('never evaluate anything, nor throw anything else, whatever stands between the braces', () => {
+  test('never evaluate code, and throw only TemplateError for any text between the braces', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (inside) => {
         try {
@@ -81,7 +81,7 @@ describe('templates', () => {
     ).toEqual([['a', 2], ['b']]);
   });
 
-  describe('are bounded before they are joined', () => {
+  describe('are checked against the length limits before texts are joined', () => {
     const big = { ...scope, payload: { text: 'x'.repeat(1_000_000), tree: { a: 'y'.repeat(1_000_000) } } };
     const values = {
       'one text': '{{payload}}'.repeat(12_000),
@@ -105,7 +105,7 @@ describe('templates', () => {
           expect(() => renderers[when as keyof typeof renderers](values[what as keyof typeof values] as never)).toThrow(
             new RegExp(`longer than (${maxRenderedLength}|${maxRenderedTotal}) characters`),
           );
-          // Each text that was made has a megabyte: as many as fit, and none beyond.
+          // Each serialized text has 1 MB: only as many as fit are created.
           expect(stringify.mock.calls.length).toBeLessThanOrEqual(maxRenderedTotal / 1_000_000 + 1);
         } finally {
           stringify.mockRestore();
@@ -113,7 +113,7 @@ describe('templates', () => {
       },
     );
 
-    test('up to the bound, and not below it', () => {
+    test('a text of exactly the maximum length is rendered', () => {
       const exact = { ...scope, payload: { text: 'x'.repeat(maxRenderedLength / 4) } };
       expect((renderTemplates('{{payload.text}}'.repeat(4), exact) as string).length).toBe(maxRenderedLength);
       expect(() => renderTemplates(`${'{{payload.text}}'.repeat(4)}.`, exact)).toThrow(
@@ -134,7 +134,7 @@ describe('templates', () => {
     ['yes', true],
     [1, true],
     [[0], true],
-  ])('count %j as a condition: %s', (value, truthy) => {
+  ])('the condition %j is truthy: %s', (value, truthy) => {
     expect(isTruthy(value as never)).toBe(truthy);
   });
 });

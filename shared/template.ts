@@ -2,11 +2,11 @@ import { jsonLength, objectFrom } from './json.ts';
 import type { JsonValue } from './json.ts';
 
 /**
- * Templates: `{{ path }}` in a string, where a path is names and array indexes joined by dots. Nothing is evaluated; a
- * path only reads own properties of plain JSON, so no prototype, getter or function can be reached.
+ * Templates: `{{ path }}` in a string, where a path is names and array indexes joined by dots. Templates evaluate no
+ * code. A path reads only own properties of plain JSON and cannot reach prototypes, getters or functions.
  */
 
-/** A reference that can't be resolved, or a template that can't be parsed; `reference` is its text. */
+/** A reference cannot be resolved, or a template cannot be parsed. `reference` is its text. */
 export class TemplateError extends Error {
   readonly reference: string;
 
@@ -17,19 +17,21 @@ export class TemplateError extends Error {
   }
 }
 
-/** The names that a path may begin with. */
+/** The first names of paths. */
 export const templateRoots = ['context', 'payload', 'last', 'steps', 'trigger', 'run', 'now'] as const;
 
-/** What templates can read while a step runs; a key per name in `templateRoots`. */
+/** Values for templates while a step runs, by first name. */
 export type TemplateScope = Record<(typeof templateRoots)[number], JsonValue>;
 
 const segmentPattern = /^[A-Za-z0-9_$-]{1,128}$/;
-/** The most characters that one text may have once its references are filled in. */
+/** Maximum length of one rendered text, in characters. */
 export const maxRenderedLength = 4 * 1024 * 1024;
-/** The most characters that one rendered value, such as the input of a step, may have in all. */
+/** Maximum total length of one rendered value, such as the input of a step, in characters. */
 export const maxRenderedTotal = 8 * 1024 * 1024;
 
-/** What rendering may still make. It is spent before anything is made of it, so that what is too much never exists. */
+/**
+ * Remaining characters for rendering. Characters are spent before a text is created, so that no excessive text exists.
+ */
 export class RenderBudget {
   #left: number;
   readonly #limit: number;
@@ -48,13 +50,13 @@ export class RenderBudget {
     this.#left -= characters;
     if (this.#left < 0)
       throw new TemplateError(
-        `the rendered values are longer than ${this.#limit} characters in all; refer to less of what came before`,
+        `the rendered values are longer than ${this.#limit} characters in total; refer to less data`,
         template.slice(0, 80),
       );
   }
 }
 
-/** Whether a string holds at least one `{{...}}`. */
+/** Whether a string contains a template. */
 export function hasTemplate(text: string): boolean {
   return text.includes('{{');
 }
@@ -72,17 +74,17 @@ function parseReference(reference: string): string[] {
   }
   const root = segments[0] as string;
   if (!(templateRoots as readonly string[]).includes(root)) {
-    throw new TemplateError(`{{${path}}} begins with an unknown name; known are ${templateRoots.join(', ')}`, path);
+    throw new TemplateError(`{{${path}}} begins with an unknown name; use one of ${templateRoots.join(', ')}`, path);
   }
   return segments;
 }
 
-/** What the scanner asks of a text; a string has it. */
+/** The methods of a string that the scanner uses. */
 export type ScannedText = Pick<string, 'indexOf' | 'slice'>;
 
 type TemplatePart = string | { reference: string; segments: string[] };
 
-/** The literal texts and references of a template, in order; each character is looked at a fixed number of times. @throws TemplateError. */
+/** Splits a template into literal texts and references, in linear time. @throws TemplateError. */
 export function splitTemplate(text: ScannedText): TemplatePart[] {
   const parts: TemplatePart[] = [];
   let end = 0;
@@ -101,7 +103,7 @@ export function splitTemplate(text: ScannedText): TemplatePart[] {
   return parts;
 }
 
-/** What a path refers to, or the name that is not there. */
+/** The value at a path, or the first missing name. */
 function follow(segments: readonly string[], scope: KnownScope): { value: JsonValue } | { missing: string } {
   let value = scope as JsonValue | undefined;
   for (const segment of segments) {
@@ -120,23 +122,26 @@ function lookUp(reference: string, segments: string[], scope: TemplateScope): Js
   return found.value;
 }
 
-/** The text of a value inside other text, unless it has more characters than `room`: then null, and no text is made. */
-function asText(value: JsonValue, room: number): string | null {
-  if (typeof value === 'string') return value.length > room ? null : value;
+/** The text of a value inside other text; null, without creating the text, if it is longer than `maxLength`. */
+function asText(value: JsonValue, maxLength: number): string | null {
+  if (typeof value === 'string') return value.length > maxLength ? null : value;
   if (value === null) return '';
   if (typeof value !== 'object') return String(value);
-  if (jsonLength(value, room) > room) return null;
+  if (jsonLength(value, maxLength) > maxLength) return null;
   const text = JSON.stringify(value);
-  return text.length > room ? null : text;
+  return text.length > maxLength ? null : text;
 }
 
 const tooLong = (text: string) =>
   new TemplateError(
-    `the rendered text is longer than ${maxRenderedLength} characters; refer to less of what came before`,
+    `the rendered text is longer than ${maxRenderedLength} characters; refer to less data`,
     text.slice(0, 80),
   );
 
-/** Fills in the parts of one text: a single reference keeps the type of what it refers to. `find` answers what a reference stands for, or a text to stand in its place. */
+/**
+ * Resolves the parts of one text. A single reference keeps the type of its value. `find` returns the value of a
+ * reference.
+ */
 function fillParts(
   text: string,
   parts: readonly TemplatePart[],
@@ -170,10 +175,10 @@ function renderString(text: string, scope: TemplateScope, budget: RenderBudget):
 }
 
 /**
- * Renders every string inside a JSON value. A string that is one whole reference keeps the type of what it refers to;
- * inside other text, objects become JSON and null becomes nothing.
- * @param budget what it may make in all; `maxRenderedTotal` characters when left out.
- * @throws TemplateError on an unknown reference, naming it, and on more than the budget, before that much is made.
+ * Renders every string inside a JSON value. A string that is a single reference keeps the type of its value. Inside
+ * other text, objects become JSON and null becomes an empty text.
+ * @param budget `maxRenderedTotal` characters when omitted.
+ * @throws TemplateError for an unknown reference, and when the budget is used up.
  */
 export function renderTemplates(value: JsonValue, scope: TemplateScope, budget = new RenderBudget()): JsonValue {
   if (typeof value === 'string') return renderString(value, scope, budget);
@@ -184,13 +189,13 @@ export function renderTemplates(value: JsonValue, scope: TemplateScope, budget =
   return value;
 }
 
-/** What is known before a run: some of the names that templates read. */
+/** The values that are known before a run. */
 export type KnownScope = Partial<TemplateScope>;
 
 /**
- * Renders what is known already, and leaves each other reference as it stands; `unresolved` names those, and those that are
- * unknown even though their first name is known.
- * @throws TemplateError on more than the budget, before that much is made.
+ * Renders references with known values and keeps the others unchanged. `unresolved` lists the kept references,
+ * including those with a known first name.
+ * @throws TemplateError when the budget is used up.
  */
 export function renderKnownTemplates(
   value: JsonValue,
@@ -198,7 +203,7 @@ export function renderKnownTemplates(
   budget = new RenderBudget(),
 ): { value: JsonValue; unresolved: string[] } {
   const unresolved = new Set<string>();
-  // Nothing is thrown for what is not known: a template may hold a hundred thousand such references.
+  // Unknown references do not throw, because a template can contain a hundred thousand of them.
   const keep = ({ reference, segments }: Exclude<TemplatePart, string>): JsonValue => {
     const found = follow(segments, known);
     if ('value' in found) return found.value;
@@ -216,7 +221,10 @@ export function renderKnownTemplates(
   return { value: render(value), unresolved: [...unresolved] };
 }
 
-/** Whether a rendered `when` lets its step run: false, null, 0, "", "0", "false", "no" and empty lists or objects do not. */
+/**
+ * Whether a rendered `when` runs its step. False, null, 0, "", "0", "false", "no", "null", empty lists and objects do
+ * not.
+ */
 export function isTruthy(value: JsonValue): boolean {
   if (typeof value === 'string') return !['', '0', 'false', 'no', 'null'].includes(value.trim().toLowerCase());
   if (Array.isArray(value)) return value.length > 0;
@@ -224,15 +232,14 @@ export function isTruthy(value: JsonValue): boolean {
   return Boolean(value);
 }
 
-/** A template in a value that can't work, with the path of the string that holds it. */
+/** An invalid template, with the path of its string. */
 export interface TemplateProblem {
   path: (string | number)[];
   message: string;
 }
 
 /**
- * What is wrong with the templates of a value before anything runs: syntax, unknown first names, and steps that are not
- * among `earlierStepIds`.
+ * Finds invalid templates before a run: wrong syntax, unknown first names, and steps that are not in `earlierStepIds`.
  */
 export function findTemplateProblems(
   value: unknown,

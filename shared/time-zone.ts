@@ -1,4 +1,4 @@
-/** Whether a text names a time zone that this runtime knows. */
+/** Whether the runtime knows a time zone. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { visibleLine, visibleText } from './visible-text.ts';
 
-describe('text from outside is shown as what it is', () => {
+describe('visible text marks misleading characters', () => {
   test.each([
     ['bidirectional controls', '\u061C\u200E\u200F\u202A\u202B\u202C\u202D\u202E\u2066\u2067\u2068\u2069'],
     ['characters without width', '\u200B\u200C\u200D\u2060\u2061\u2064\uFEFF\u00AD\u034F\u180E'],
@@ -19,22 +19,22 @@ describe('text from outside is shown as what it is', () => {
     }
   });
 
-  test('in the order in which it stands', () => {
+  test('at their position in the text', () => {
     expect(visibleText('pay 100\u202E001')).toBe('pay 100⟨U+202E⟩001');
   });
 
-  test('with the letters, digits and signs of every script as they are, and lines as lines', () => {
+  test('without changing letters, digits and symbols of any script, or line breaks of a text', () => {
     for (const plain of ['Grüße, 東京　駅 שלום العربية हिन्दी 👍 €–“x”', 'é e\u0301'])
       expect([visibleText(plain), visibleLine(plain)]).toEqual([plain, plain]);
     expect(visibleText('a\r\n\tb\rc')).toBe('a\n\tb⟨U+000D⟩c');
     expect(visibleLine('a\nb\tc')).toBe('a⟨U+000A⟩b⟨U+0009⟩c');
   });
 
-  test('shortly, however many there are', () => {
+  test('with a short mark for any number of characters', () => {
     expect(visibleLine('\u200B'.repeat(100_000)).length).toBeLessThan(100);
   });
 
-  test('once and for all: what was shown is shown the same again', () => {
+  test('so that marking a marked text changes nothing', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary', maxLength: 40 }),

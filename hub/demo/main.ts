@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { createClient } from '../../shared/client/client.ts';
 import type { Client, Run } from '../../shared/client/client.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../shared/launcher/lifetime.js';
 import { demoChat } from './chat.ts';
 import { companionCli, pairCompanion } from './companion.ts';
 import { createToken, ensureHub, hubCommand, say, setUp } from './hub.ts';
@@ -167,7 +167,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const stop = new AbortController();
-  whenAskedToStop({ onStop: () => stop.abort(new DemoError('stopped')) });
+  onStopRequest({ onStop: () => stop.abort(new DemoError('stopped')) });
   const home = resolve(process.env['OUTRIGGER_HOME'] ?? '.outrigger');
   mkdirSync(home, { recursive: true });
   const url = process.env['PUBLIC_URL'] ?? `http://127.0.0.1:${process.env['PORT'] ?? '4400'}`;

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { createClient } from '../../shared/client/client.ts';
-import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../shared/launcher/lifetime.js';
 import { companionCli, pairCompanion } from '../demo/companion.ts';
 import { DemoError, hasEnded, runToEnd, start, waitUntil } from '../demo/processes.ts';
 import type { OwnedProcess } from '../demo/processes.ts';
@@ -109,7 +109,7 @@ async function main(): Promise<void> {
     return;
   }
   const stop = new AbortController();
-  whenAskedToStop({ onStop: () => stop.abort(new DemoError('stopped')) });
+  onStopRequest({ onStop: () => stop.abort(new DemoError('stopped')) });
   const port = process.env['PORT'] ?? '4400';
   const dev: Dev = {
     home: resolve(process.env['OUTRIGGER_HOME'] ?? '.outrigger-dev'),

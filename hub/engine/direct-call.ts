@@ -62,7 +62,7 @@ export async function executeDirect(
       return skill.effect === 'once' ? execute() : throughOutages(signal, execute);
     };
     // The wait for the disk before it is no work either: the more runs wait for that together, the fewer waits there are.
-    const outcome = await (skill.waitsOutside === true ? held.place.outside(reachOut) : reachOut());
+    const outcome = await (skill.waitsForThirdParty === true ? held.place.outside(reachOut) : reachOut());
     const [output, text] = held.working(index, () => {
       const storable = toStorableJson(outcome.output);
       return [storable, JSON.stringify(storable)];

@@ -596,7 +596,7 @@ test('a call that goes out has its intent committed before, for which it holds n
       summary: '',
       requires: [],
       effect,
-      waitsOutside: effect === 'keyed',
+      waitsForThirdParty: effect === 'keyed',
       input: z.strictObject({}),
       output: z.unknown(),
       execute: async () => {

@@ -1,5 +1,5 @@
 import type { QuietHours } from '../../shared/contract/automations/policies.ts';
-import type { RunHold } from '../../shared/contract/automations/run-status.ts';
+import type { QueueReason } from '../../shared/contract/automations/run-status.ts';
 import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
 import { endOfPeriod } from '../platform/calendar/calendar.ts';
 import type { Transaction } from '../platform/db/database.ts';
@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 /** How many runs of a line may begin, and why no more. */
 export interface Room {
   places: number;
-  hold: RunHold;
+  hold: QueueReason;
   /** When there is more; null when that depends on something else than time. */
   moreAt: Date | null;
 }

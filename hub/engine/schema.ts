@@ -1,4 +1,4 @@
-import type { RunHold, RunStatus, StepStatus } from '../../shared/contract/automations/run-status.ts';
+import type { QueueReason, RunStatus, StepStatus } from '../../shared/contract/automations/run-status.ts';
 import type { Step } from '../../shared/contract/automations/steps.ts';
 import type { Trigger } from '../../shared/contract/automations/triggers.ts';
 import type { WorkflowLimits } from '../../shared/contract/automations/workflows.ts';
@@ -233,7 +233,7 @@ export const runs = pgTable(
       .default(sql`0`),
     leaseExpiresAt: instant('lease_expires_at'),
     wakeAt: instant('wake_at'),
-    waitsFor: text('waits_for').$type<RunHold>(),
+    waitsFor: text('waits_for').$type<QueueReason>(),
     /** Raised at each wake-up, so that each has a job id of its own. */
     wakeCount: integer('wake_count').notNull().default(0),
     /** Leases in a row that ran out with their worker, without one step done: a run that kills its workers is ended. */

@@ -87,7 +87,7 @@ export interface DirectSkill<Input extends z.ZodObject = z.ZodObject, Found = un
   /** Of one that only reads. Deny by default: any other needs a person's word where a stranger's words lead to it. */
   reading?: Reading;
   /** Whether it spends its time waiting for an answer from elsewhere, so that a worker can do something else meanwhile. */
-  waitsOutside?: boolean;
+  waitsForThirdParty?: boolean;
   /** How a step that says nothing of its own retries it; not at all when left out. */
   retry?: { maxAttempts: number; backoffSeconds: number; factor: number };
   /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { windowMethods } from '../../shared/companion/app.ts';
 import type { WindowAnswer, WindowMethodName, WindowMethods } from '../../shared/companion/app.ts';
-import { describeIssue } from '../../shared/issue-words.ts';
+import { describeIssue } from '../../shared/issue-messages.ts';
 
 /** Why a wish of the window was not carried out, in words for the person before it. */
 export class AppError extends Error {

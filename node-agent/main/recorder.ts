@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { BrowserWindow, ipcMain, session, systemPreferences } from 'electron';
 import type { WebContents } from 'electron';
 import { recorderAnswer } from '../../shared/companion/recorder.ts';
-import type { RecorderAnswer, RecorderAsk, RecorderRequest } from '../../shared/companion/recorder.ts';
-import { isAllowed, nextEnd } from '../../shared/companion/settings.ts';
+import type { RecorderAnswer, RecorderCapture, RecorderRequest } from '../../shared/companion/recorder.ts';
+import { isAllowed, nextExpiry } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import { AppError } from './call-router.ts';
 import { lockSession } from './guards.ts';
@@ -20,7 +20,7 @@ const screenIdleMs = 10 * 60_000;
 const longestTimerMs = 2 ** 31 - 1;
 
 interface Waiting {
-  kind: RecorderAsk['kind'];
+  kind: RecorderCapture['kind'];
   hear: (answer: RecorderAnswer) => void;
 }
 
@@ -40,7 +40,7 @@ export class Recorder {
   #chosen: string | null = null;
   #isServed = false;
   #closes = 0;
-  #nextEnd: NodeJS.Timeout | undefined;
+  #nextExpiry: NodeJS.Timeout | undefined;
 
   constructor(distFolder: string) {
     this.#distFolder = distFolder;
@@ -83,18 +83,18 @@ export class Recorder {
 
   /** Ends at once what is seen or heard and may not be, by these settings of the owner and whenever what they allow for a time is over. */
   follow(settings: LocalSettings): void {
-    clearTimeout(this.#nextEnd);
+    clearTimeout(this.#nextExpiry);
     const now = Date.now();
-    const mayNot = (kind: RecorderAsk['kind']) => settings.paused || !isAllowed(settings, kind, now);
+    const mayNot = (kind: RecorderCapture['kind']) => settings.paused || !isAllowed(settings, kind, now);
     if (!isAllowed(settings, 'screen', now)) this.#chosen = null;
     const used = [...this.#waiting.values()].map(({ kind }) => kind);
     if ([...used, ...(this.#seesScreen ? (['screen'] as const) : [])].some(mayNot)) this.close();
-    const end = nextEnd(settings, now);
+    const end = nextExpiry(settings, now);
     if (end !== null)
-      this.#nextEnd = setTimeout(() => this.follow(settings), Math.min(end - now, longestTimerMs)).unref();
+      this.#nextExpiry = setTimeout(() => this.follow(settings), Math.min(end - now, longestTimerMs)).unref();
   }
 
-  async #take(asked: RecorderAsk, lastsMs: number): Promise<Buffer | null> {
+  async #take(asked: RecorderCapture, lastsMs: number): Promise<Buffer | null> {
     clearTimeout(this.#idle);
     this.#page ??= this.#open();
     const page = await this.#page;

@@ -1,5 +1,5 @@
 import { Fragment, memo } from 'react';
-import { describeOrigin } from '../../shared/companion/origin-words.ts';
+import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { Badge, Line } from './controls.tsx';
 import { ExactText } from './exact-text.tsx';
 import { PingIcon, SettingsIcon, TickIcon, powerIcons } from './icons.tsx';

@@ -25,7 +25,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     const ask = page.getByRole('switch', { name: 'Ask me before each program' });
     const dialog = page.getByRole('alertdialog', { name: 'Run programs without asking you?' });
     await ask.click();
-    await dialog.getByText('Whoever may approve at the hub has a shell on this machine.').waitFor();
+    await dialog.getByText('Everyone who can approve at the hub can run any program on this machine.').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Keep asking me' }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -49,7 +49,7 @@ describe.skipIf(browser === null)('the window confirms (needs Chromium)', () => 
     await page.getByRole('tab', { name: 'Permissions' }).click();
     const dialog = page.getByRole('alertdialog', { name: 'Share all of this?' });
     await page.getByRole('button', { name: 'Share a folder…' }).click();
-    await dialog.getByText('/home/ann holds all of your files').waitFor();
+    await dialog.getByText('/home/ann contains all of your files').waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });

@@ -1,5 +1,5 @@
 import { Fragment, memo, useCallback, useEffect, useState } from 'react';
-import { describeOrigin } from '../../shared/companion/origin-words.ts';
+import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { programWarnings } from '../../shared/companion/program-warnings.ts';
 import type { Prompt, PromptAnswer } from '../../shared/companion/state.ts';
 import { useAction, useArmed, useNow, useStore } from './companion-context.tsx';

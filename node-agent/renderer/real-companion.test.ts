@@ -24,11 +24,11 @@ const urlOf = (path: string) => JSON.stringify(pathToFileURL(resolve(path)).href
 /** Starts a companion as the app does: it stays when no hub is paired. Answers a client of its control channel. */
 async function startUnpaired(folder: DataFolder): Promise<ControlClient> {
   const program = `
-    import { whenAskedToStop } from ${urlOf('shared/launcher/lifetime.js')};
+    import { onStopRequest } from ${urlOf('shared/launcher/lifetime.js')};
     import { Supervisor } from ${urlOf('node-agent/runtime/supervisor.ts')};
     import { DataFolder } from ${urlOf('node-agent/runtime/data-folder.ts')};
     const stop = new AbortController();
-    whenAskedToStop({ onStop: () => stop.abort() });
+    onStopRequest({ onStop: () => stop.abort() });
     await new Supervisor({
       folder: new DataFolder(${JSON.stringify(folder.path)}),
       host: null,

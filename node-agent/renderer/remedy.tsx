@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import { wideMeaning } from '../../shared/companion/consent-words.ts';
+import { wideShareWarning } from '../../shared/companion/consent-warnings.ts';
 import type { Remedy, SystemPermission } from '../../shared/companion/state.ts';
 import { useAction, useStore } from './companion-context.tsx';
 import { ActionError, Button, Line, Lines } from './controls.tsx';
@@ -39,7 +39,7 @@ export function ShareFolder({ children }: { children: ReactNode }) {
             <code>
               <Line text={widePath} />
             </code>{' '}
-            {wideMeaning}
+            {wideShareWarning}
           </p>
           <p>Better share a folder in it.</p>
           <ActionError action={action} title="It was not shared" />

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { describeOrigin } from '../../shared/companion/origin-words.ts';
-import { inForce, usablePowers } from '../../shared/companion/settings.ts';
-import { whenAskedToStop } from '../../shared/launcher/lifetime.js';
+import { describeOrigin } from '../../shared/companion/origin-labels.ts';
+import { effectiveSettings, usablePowers } from '../../shared/companion/settings.ts';
+import { onStopRequest } from '../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../shared/visible-text.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
@@ -95,7 +95,7 @@ program
         `outrigger-companion: ${sandboxProblem(browser) ?? 'THE BROWSER RUNS WITHOUT ITS SANDBOX, AS ROOT: a page that breaks out of it has the whole machine.'}\n`,
       );
     const stop = new AbortController();
-    whenAskedToStop({ onStop: () => stop.abort() });
+    onStopRequest({ onStop: () => stop.abort() });
     const onEvent = tellOnce((event) =>
       process.stderr.write(
         options.json === true
@@ -123,7 +123,7 @@ program
   .action(async (options: { json?: boolean; check?: boolean }) => {
     const folder = dataFolder();
     const { pairing, settings: own, problem, broken } = readOwnFiles(folder);
-    const [settings, running] = [inForce(own, folder.now()), await askStatus(folder)];
+    const [settings, running] = [effectiveSettings(own, folder.now()), await askStatus(folder)];
     const allowed = usablePowers(settings, Date.now());
     const moved = await Promise.all(settings.sharedFolders.map(isMoved));
     const lines = [

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { endGrants, nextEnd } from '../../shared/companion/settings.ts';
+import { removeExpiredPermissions, nextExpiry } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import type { AuditLine } from './audit.ts';
 import { spreadPeriod } from './backoff.ts';
@@ -106,7 +106,7 @@ export class Companion {
   /** Whether they could not be read at the last look. */
   #isDoubted = false;
   /** When something of them ends by itself, in milliseconds since 1970. */
-  #nextEnd: number | null = null;
+  #nextExpiry: number | null = null;
   /** Whether the log was compared with what the hub knows of it. */
   #isAnchored = false;
   /**
@@ -484,8 +484,8 @@ export class Companion {
     const { folder } = this.#options;
     this.#writeLater();
     const stamp = folder.stampOf('settings.json');
-    const isOver = this.#nextEnd !== null && folder.now() >= this.#nextEnd;
-    if (isOver && folder.held !== undefined) this.#track(this.#endGrants());
+    const isOver = this.#nextExpiry !== null && folder.now() >= this.#nextExpiry;
+    if (isOver && folder.held !== undefined) this.#track(this.#removeExpiredPermissions());
     if (stamp === this.#watched && !isOver && !isTold) return;
     const isFirst = this.#watched === undefined;
     this.#watched = stamp;
@@ -493,7 +493,7 @@ export class Companion {
     let why: [code: string, message: string] = ['paused', 'The owner of this machine paused the companion.'];
     try {
       const read = this.#options.folder.readSettings();
-      this.#nextEnd = nextEnd(read, folder.now());
+      this.#nextExpiry = nextExpiry(read, folder.now());
       ({ paused } = read);
       this.#isDoubted = false;
       if (isFirst) return;
@@ -504,7 +504,7 @@ export class Companion {
         [this.#isDoubted, this.#watched] = [true, isFirst ? undefined : 'doubted'];
         return;
       }
-      this.#nextEnd = null;
+      this.#nextExpiry = null;
       this.#connection.lastError = (error as Error).message;
       why = ['denied_by_device', (error as Error).message];
       if (isFirst) return;
@@ -530,14 +530,14 @@ export class Companion {
   }
 
   /** Turns off for good what was allowed until now, so that a clock that is turned back does not allow it again. */
-  async #endGrants(): Promise<void> {
+  async #removeExpiredPermissions(): Promise<void> {
     const { folder } = this.#options;
     const now = folder.now();
     await folder
       .changeSettings(
-        (settings) => void endGrants(settings, now),
+        (settings) => void removeExpiredPermissions(settings, now),
         (_settings, before) => {
-          const over = endGrants(before, now);
+          const over = removeExpiredPermissions(before, now);
           this.#audit.note('settings.ended', over.length === 0 ? 'a rule' : over.join(', '), settled(folder));
         },
       )

@@ -17,10 +17,10 @@ import {
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { inForce } from '../../shared/companion/settings.ts';
+import { effectiveSettings } from '../../shared/companion/settings.ts';
 import type { LocalSettings } from '../../shared/companion/settings.ts';
 import type { OwnFile } from '../../shared/companion/state.ts';
-import { problemOf } from '../../shared/issue-words.ts';
+import { issueMessage } from '../../shared/issue-messages.ts';
 import type { RecordedPairing } from './audit-line.ts';
 import { recordedPairing, recordedSettingsHash } from './audit.ts';
 import { HeldSettings } from './held-settings.ts';
@@ -324,14 +324,14 @@ export class DataFolder {
       join(this.path, 'settings.json'),
       value === undefined
         ? 'is broken: it is not JSON'
-        : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : problemOf(issue)}`,
+        : `is broken at ${issue?.path.join('.') || 'its top level'}, which ${issue === undefined ? 'is not valid' : issueMessage(issue)}`,
       'until then every command is refused, also without a pause: mend it, or remove it and run outrigger-companion settings accept, which switches everything off.',
     );
   }
 
   /** The settings as they are in force now: what was allowed for a time that is over is off. */
   settingsInForce(): LocalSettings {
-    return inForce(this.readSettings(), this.now());
+    return effectiveSettings(this.readSettings(), this.now());
   }
 
   /** Whether its owner wants pictures that were sent to be kept; not where the settings can't be read. */

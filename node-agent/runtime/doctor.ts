@@ -1,5 +1,5 @@
 import { statfsSync } from 'node:fs';
-import { inForce, isAllowed, usablePowers } from '../../shared/companion/settings.ts';
+import { effectiveSettings, isAllowed, usablePowers } from '../../shared/companion/settings.ts';
 import { AuditLog } from './audit.ts';
 import { lacksSandbox, sandboxProblem } from './commands/browser/sandbox.ts';
 import { findTool, toolHint } from './commands/media-tool.ts';
@@ -110,7 +110,7 @@ export async function examine(folder: DataFolder): Promise<DoctorCheck[]> {
     audit.problem === null ? (audit.unwritten === 0 ? 'ok' : 'warn') : 'fail',
     audit.problem ?? (audit.unwritten === 0 ? folder.audit : `${audit.unwritten} entries wait for room on the disk`),
   );
-  const settings = inForce(own, folder.now());
+  const settings = effectiveSettings(own, folder.now());
   if (running?.edited) add('settings', 'warn', running.edited.detail);
   if (settings.system.allowed && !settings.system.ask) add('programs', 'warn', unattended);
   add(

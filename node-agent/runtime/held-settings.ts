@@ -121,10 +121,10 @@ export class HeldSettings {
 
   /** The settings in force: everything is denied while a pairing waits. @throws BrokenFileError while the file can not be read as settings. */
   read(): LocalSettings {
-    return structuredClone(this.#inForce(this.#look()));
+    return structuredClone(this.#effectiveSettings(this.#look()));
   }
 
-  #inForce(own: LocalSettings): LocalSettings {
+  #effectiveSettings(own: LocalSettings): LocalSettings {
     return this.#pairingChange === null ? own : stricterOf(safestSettings(), own);
   }
 
@@ -148,7 +148,7 @@ export class HeldSettings {
         pairing: this.#pairingChange !== null,
         changes: [
           ...(this.#pairingChange === null ? [] : [this.#pairingChange.text]),
-          ...(this.#own === null || offered === null ? [] : differences(this.#inForce(this.#own), offered)),
+          ...(this.#own === null || offered === null ? [] : differences(this.#effectiveSettings(this.#own), offered)),
         ].slice(0, maxChanges),
         detail: editDetails[this.#pairingChange === null ? this.#source : 'pairing'],
       };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, relative } from 'node:path';
-import { wideMeaning } from '../../shared/companion/consent-words.ts';
+import { wideShareWarning } from '../../shared/companion/consent-warnings.ts';
 import type { OwnerChange } from '../../shared/companion/control.ts';
 import { maxRules, setAllowed } from '../../shared/companion/settings.ts';
 import type { LocalSettings, ProgramRule } from '../../shared/companion/settings.ts';
@@ -60,8 +60,8 @@ function assertNoDataFolder(path: string, folder: DataFolder): void {
 }
 
 /** Records the settings in force, for the entry of the log that notes their change. */
-export function settled(folder: DataFolder, inForce?: LocalSettings): { settings?: string } {
-  const settings = folder.recordSettings(inForce);
+export function settled(folder: DataFolder, effectiveSettings?: LocalSettings): { settings?: string } {
+  const settings = folder.recordSettings(effectiveSettings);
   return settings === undefined ? {} : { settings };
 }
 
@@ -137,7 +137,7 @@ function apply(settings: LocalSettings, change: OwnerChange, now: number, ruleId
       const real = realpathSync(change.path);
       if (isWideFolder(real) && change.isWide !== true)
         throw new CompanionError(
-          `${real} ${wideMeaning} Share a folder in it, or confirm with: outrigger-companion share ${real} --yes`,
+          `${real} ${wideShareWarning} Share a folder in it, or confirm with: outrigger-companion share ${real} --yes`,
         );
       if (!settings.sharedFolders.includes(real)) settings.sharedFolders.push(real);
       if (change.includeHidden === true && !settings.files.hidden.includes(real)) settings.files.hidden.push(real);

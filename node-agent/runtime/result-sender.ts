@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, openAsBlob, readFileSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { CommandResult, UploadFacts } from '../../shared/contract/nodes/command-result.ts';
+import type { CommandResult, UploadMetadata } from '../../shared/contract/nodes/command-result.ts';
 import type { HubClient } from './hub-client.ts';
 import { HubError } from './hub-error.ts';
 import type { FinishedCommand, StoredArtifact } from './journal.ts';
@@ -26,7 +26,7 @@ export interface Delivery {
   wasTried: boolean;
   pieceBytes: number;
   mismatches: number;
-  facts: Map<string, Omit<UploadFacts, 'offset'>>;
+  facts: Map<string, Omit<UploadMetadata, 'offset'>>;
 }
 
 /** The state of a delivery that begins; `wasTried` for one that an earlier process began. */
@@ -192,7 +192,7 @@ export class ResultSender {
 async function factsOf(
   { name, contentType, filePath }: StoredArtifact,
   { facts }: Delivery,
-): Promise<Omit<UploadFacts, 'offset'>> {
+): Promise<Omit<UploadMetadata, 'offset'>> {
   const known = facts.get(name);
   if (known !== undefined) return known;
   const hash = createHash('sha256');

@@ -3,10 +3,10 @@ import type { Bytes, OperationId, Operations } from './operations.ts';
 
 export type * from './operations.ts';
 
-/** `AbortSignal`, where the consumer's runtime has one. */
+/** `AbortSignal`, if the runtime of the consumer has one. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Instance } } ? Instance : unknown;
 
-/** What the client needs of `fetch`, so that it runs wherever there is one. */
+/** The part of `fetch` that the client uses, so that it runs in every runtime with `fetch`. */
 export type Fetch = (
   url: string,
   init: { method: string; headers: Record<string, string>; body?: string; signal?: Signal },
@@ -20,7 +20,7 @@ export interface FetchResponse {
 }
 
 export interface ErrorDetail {
-  /** Where in the request, such as `body.steps[2].input`. */
+  /** Location in the request, such as `body.steps[2].input`. */
   path: string;
   message: string;
 }
@@ -32,14 +32,14 @@ interface ErrorBody {
   details?: ErrorDetail[];
 }
 
-/** An answer that is no success. */
+/** An error response of the hub. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Stable; `unknown` when something before the hub answered. */
+  /** Stable error code; `unknown` if a proxy answered instead of the hub. */
   readonly code: string;
   readonly requestId: string | null;
   readonly details: ErrorDetail[];
-  /** When to try again, if the hub said so. */
+  /** Seconds to wait before the next attempt; null if the response has no `Retry-After`. */
   readonly retryAfterSeconds: number | null;
 
   constructor(status: number, body: ErrorBody, retryAfter: string | null = null) {
@@ -72,9 +72,10 @@ interface AnyInput {
   body?: unknown;
 }
 
-/** The input of an operation, which may be left out where all of it may. */
+/** The input of an operation. */
 export type Input<Id extends OperationId> = Exclude<Operations[Id]['input'], undefined>;
-type Given<Id extends OperationId> = undefined extends Operations[Id]['input']
+/** The arguments of a call. The input is optional if all of its fields are. */
+type CallArguments<Id extends OperationId> = undefined extends Operations[Id]['input']
   ? [input?: Input<Id>, options?: CallOptions]
   : [input: Input<Id>, options?: CallOptions];
 
@@ -82,15 +83,15 @@ export type JsonOperationId = {
   [Id in OperationId]: Operations[Id]['answer'] extends Bytes ? never : Id;
 }[OperationId];
 
-/** Calls every operation of the hub by its id. Answers are typed, not checked: a hub is trusted to answer what it documents. */
+/** Calls operations of the hub by id. Responses are typed but not validated. */
 export interface Client<Answer extends FetchResponse = FetchResponse> {
-  /** @throws ApiError when the hub answers an error. */
-  call<Id extends JsonOperationId>(id: Id, ...given: Given<Id>): Promise<Operations[Id]['answer']>;
-  /** The answer itself, for bytes and streams. @throws ApiError when the hub answers an error. */
-  open<Id extends OperationId>(id: Id, ...given: Given<Id>): Promise<Answer>;
+  /** Returns the parsed JSON. @throws ApiError for an error response. */
+  call<Id extends JsonOperationId>(id: Id, ...args: CallArguments<Id>): Promise<Operations[Id]['answer']>;
+  /** Returns the response, for bytes and streams. @throws ApiError for an error response. */
+  open<Id extends OperationId>(id: Id, ...args: CallArguments<Id>): Promise<Answer>;
 }
 
-/** Where an operation is called, by method and path. */
+/** Method and URL of an operation with its parameters. */
 export function addressOf(
   baseUrl: string,
   id: OperationId,

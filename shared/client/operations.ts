@@ -1,11 +1,11 @@
-// Written by npm run openapi from the contract; change that instead.
+// Generated from the contract by npm run openapi. Do not edit.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** An answer that is no JSON: to be read with `open`. */
+/** A response that is not JSON; read it with `open`. */
 export interface Bytes {
   readonly bytes: unique symbol;
 }
@@ -17,11 +17,11 @@ export interface Agent {
   name: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt: string;
-  /** Profile that says which skills the agent may call; null for none */
+  /** Tool profile with the skills that the agent may call; null for none */
   toolProfileId: string | null;
   /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys: string[];
-  /** Id of a model of the workspace; the failover order when null */
+  /** Id of a model of the workspace; null for the failover order */
   model: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -50,11 +50,11 @@ export interface AgentPage {
 }
 
 export interface AgentPresenceFrame {
-  /** A member came online, went away or went offline */
+  /** The presence of a member changed */
   type: 'presence';
   /** Member whose presence changed */
   userId: string;
-  /** `offline` without a live connection for 30 seconds */
+  /** `offline`: no live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
 }
 
@@ -77,82 +77,82 @@ export interface AgentRemovedFrame {
 }
 
 export interface AgentStep {
-  /** Lets an AI agent work on a prompt */
+  /** Runs an AI agent with a prompt */
   type: 'agent';
-  /** Whose system prompt, model and tools; a plain one when left out */
+  /** AI agent whose system prompt, model and tools are used; defaults when omitted */
   agentId?: string;
-  /** Task for the agent, at most 50,000 characters; may hold templates */
+  /** Task for the agent, at most 50,000 characters; may contain templates */
   prompt: string;
-  /** Which skills it may call; the agent's own profile when left out, and none without either */
+  /** Tool profile with the allowed skills; the agent's own when omitted; without either, no skills are allowed */
   toolProfileId?: string;
-  /** Calls of the model, at most; 1 to 50 */
+  /** Maximum number of model calls, 1 to 50 */
   maxTurns: number;
-  /** Tokens in all, in and out */
+  /** Maximum number of tokens, input and output together */
   maxTokens?: number;
-  /** The session whose transcript it continues; that of the inbound message when left out */
+  /** Session whose transcript the agent continues; that of the inbound message when omitted */
   sessionId?: string;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
 export interface AgentStepInput {
-  /** Lets an AI agent work on a prompt */
+  /** Runs an AI agent with a prompt */
   type: 'agent';
-  /** Whose system prompt, model and tools; a plain one when left out */
+  /** AI agent whose system prompt, model and tools are used; defaults when omitted */
   agentId?: string;
-  /** Task for the agent, at most 50,000 characters; may hold templates */
+  /** Task for the agent, at most 50,000 characters; may contain templates */
   prompt: string;
-  /** Which skills it may call; the agent's own profile when left out, and none without either */
+  /** Tool profile with the allowed skills; the agent's own when omitted; without either, no skills are allowed */
   toolProfileId?: string;
-  /** Calls of the model, at most; 1 to 50 */
+  /** Maximum number of model calls, 1 to 50 */
   maxTurns?: number;
-  /** Tokens in all, in and out */
+  /** Maximum number of tokens, input and output together */
   maxTokens?: number;
-  /** The session whose transcript it continues; that of the inbound message when left out */
+  /** Session whose transcript the agent continues; that of the inbound message when omitted */
   sessionId?: string;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds?: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor?: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
-/** The AI agent suggests a reply; the list of suggestions has it */
+/** The AI agent suggests a reply; get it from the list of suggestions */
 export interface AgentSuggestionFrame {
   /** The AI agent suggests a reply */
   type: 'suggestion';
@@ -162,7 +162,7 @@ export interface AgentSuggestionFrame {
   id: string;
 }
 
-/** Every 15 seconds: the conversations that changed in the last 45 */
+/** Sent every 15 seconds: the conversations that changed in the last 45 seconds */
 export interface AgentSyncFrame {
   /** Regular list of changes, so that the client notices missed frames */
   type: 'sync';
@@ -172,21 +172,21 @@ export interface AgentSyncFrame {
   changed: {
     /** Id of the conversation */
     id: string;
-    /** `position` of what was written last, notes included */
+    /** `position` of the newest message or note */
     lastPosition: number;
     /** Status of the conversation */
     status: string;
     /** ISO 8601, UTC, with milliseconds */
     updatedAt: string;
   }[];
-  /** False where more changed than are named: look at the lists again */
+  /** False if more conversations changed than are listed: reload the lists */
   complete: boolean;
 }
 
 export interface AgentTypingFrame {
-  /** Someone started or stopped typing */
+  /** A participant started or stopped typing */
   type: 'typing';
-  /** Conversation in which they type */
+  /** Conversation of the participant */
   conversationId: string;
   /** `visitor`, `agent` for a member, or `ai` for the AI agent */
   who: 'visitor' | 'agent' | 'ai';
@@ -197,7 +197,7 @@ export interface AgentTypingFrame {
 }
 
 export interface AgentViewersFrame {
-  /** Members began or stopped viewing a conversation */
+  /** Members started or stopped viewing a conversation */
   type: 'viewers';
   /** Conversation that is viewed */
   conversationId: string;
@@ -206,42 +206,42 @@ export interface AgentViewersFrame {
 }
 
 export interface AiBudget {
-  /** Tokens in and out of a day, UTC; null for no limit */
+  /** Input and output tokens per UTC day; null for no limit */
   dailyTokens: number | null;
-  /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
+  /** Cost per UTC day of models with prices in this currency; null for no limit */
   dailyCost: {
     /** Currency code of ISO 4217, such as `USD` */
     currency: string;
-    /** Millionths of the currency */
+    /** Amount in millionths of the currency */
     micros: number;
   } | null;
-  /** Seconds of sound that are transcribed in a day, UTC: the lower of the limits of workspace and hub */
+  /** Seconds of transcribed audio per UTC day: the lower limit of workspace and hub */
   dailySpeechSeconds: number;
-  /** Characters that are spoken in a day, UTC: the lower of the limits of workspace and hub */
+  /** Characters of synthesized speech per UTC day: the lower limit of workspace and hub */
   dailySpeechCharacters: number;
-  /** Today */
+  /** Usage of today */
   used: {
     /** Today, UTC */
     day: string;
-    /** Tokens in and out so far today */
+    /** Input and output tokens so far today */
     tokens: number;
-    /** One for each currency */
+    /** Costs by currency */
     costs: {
       /** Currency code of ISO 4217, such as `USD` */
       currency: string;
-      /** Millionths of the currency */
+      /** Cost in millionths of the currency */
       micros: number;
     }[];
-    /** Used of the limit that is nearer, 1 for all of it; null without one */
+    /** Used share of the limit that is closest to exhaustion, 1 for all; null without limits */
     share: number | null;
-    /** Seconds of sound that were transcribed */
+    /** Seconds of transcribed audio */
     speechSeconds: number;
-    /** Characters that were spoken */
+    /** Characters of synthesized speech */
     speechCharacters: number;
   };
   /** Whether calls are refused until `resetsAt` */
   isUsedUp: boolean;
-  /** Models that `dailyCost` does not bound: without prices, with 0 or in another currency */
+  /** Models that `dailyCost` does not limit: without prices, with price 0, or in another currency */
   modelsWithoutCostLimit: string[];
   /** ISO 8601, UTC, with milliseconds */
   resetsAt: string;
@@ -252,9 +252,9 @@ export interface AiBudget {
 export interface AiRun {
   /** Id of the AI run */
   id: string;
-  /** `failed` when no model answered; see `error` */
+  /** `failed`: no model answered; see `error` */
   status: 'succeeded' | 'failed';
-  /** Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed */
+  /** Answer as Markdown without images and HTML. It contains only URLs that are in the knowledge, the terms or the input. Null when the run failed */
   outputText: string | null;
   /** Input as it was sent */
   input: string;
@@ -264,23 +264,23 @@ export interface AiRun {
   metadata: JsonObject;
   /** Kind of the answer; always `text` */
   mode: 'text';
-  /** Requested language of the answer, by BCP 47; null when none was requested */
+  /** Requested language of the answer (BCP 47); null when none was requested */
   locale: string | null;
-  /** That of the key; a run of a test key asks the same models */
+  /** Environment of the key; runs of test keys call the same models */
   environment: 'live' | 'test';
-  /** The one that answered; null when none did */
+  /** Model that answered; null when none did */
   model: string | null;
-  /** Every call of a model, in their order */
+  /** Calls of models, in order */
   attempts: {
-    /** Id among the models of the workspace; null for the hub's own model */
+    /** Id of a model of the workspace; null for the hub's own model */
     modelId?: string | null;
-    /** As the provider names it */
+    /** Name of the model at the provider */
     model: string;
     /** Duration of the call in milliseconds */
     ms: number;
-    /** What came of it, such as answered, timeout or http_429 */
+    /** Outcome of the call, such as `answered`, `timeout` or `http_429` */
     outcome: string;
-    /** What the provider said about the key, the account or the model, without secrets */
+    /** Error of the provider about the key, the account or the model, without secrets */
     detail?: string;
   }[];
   /** Tokens of all calls of this run */
@@ -292,11 +292,11 @@ export interface AiRun {
   };
   /** Time from the request to the answer, in milliseconds */
   latencyMs: number;
-  /** Whether something was left out before the model, or its answer ended at 1,024 tokens */
+  /** Whether a part of the prompt was omitted, or the answer was cut at 1,024 tokens */
   truncated: boolean;
-  /** What was left out, in words */
+  /** Description of the omitted part; null without one */
   truncation: string | null;
-  /** Ids of the entries of the knowledge that the model was given */
+  /** Ids of the knowledge entries in the prompt */
   sources: string[];
   /** Why the run failed; null when it succeeded */
   error: {
@@ -318,25 +318,25 @@ export interface AiRunPage {
 export interface AiSuggestion {
   /** Id of the suggestion */
   id: string;
-  /** Conversation that it is for */
+  /** Conversation of the suggestion */
   conversationId: string;
-  /** What could be replied; empty where it would hand over or not reply at all */
+  /** Suggested reply; empty if the AI agent would hand over or not reply */
   content: string;
-  /** What the AI agent would do: reply, ask back, hand over to a person, or do nothing */
+  /** Action that the AI agent would take: reply, ask back, hand over to a person, or do nothing */
   action: 'answer' | 'clarify' | 'handoff' | 'ignore';
-  /** Why, in the words of the model */
+  /** Reason, as the model wrote it */
   reason: string;
-  /** Entries of the knowledge that the text is based on */
+  /** Knowledge entries that the text is based on */
   sources: ChatMessageSource[];
-  /** What was called for it, in that order; what acts is not offered */
+  /** Tools that were called, in order; only read-only tools are offered */
   tools: ChatAiToolUse[];
-  /** The newest message that it knows */
+  /** `seq` of the newest message that the suggestion considers */
   seq: number;
-  /** Whether an agent asked for it */
+  /** `asked`: requested by an agent; `shadow`: created automatically */
   origin: 'asked' | 'shadow';
   /** ISO 8601, UTC, with milliseconds */
   acceptedAt: string | null;
-  /** A member */
+  /** Member who accepted it; null if nobody did */
   acceptedBy: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -353,70 +353,70 @@ export interface AiUsage {
   from: string;
   /** Last day of the report, UTC; included */
   to: string;
-  /** By day, the newest first, then by model; days without a call are left out */
+  /** Usage by day, newest first, and model; days without calls are omitted */
   data: {
     /** Day in UTC, `YYYY-MM-DD` */
     day: string;
-    /** Of the models of the workspace; null for the one of the hub */
+    /** Id of a model of the workspace; null for the hub's own model */
     modelId: string | null;
-    /** As its provider names it */
+    /** Name of the model at the provider */
     model: string;
-    /** Calls of models, each try for itself */
+    /** Number of model calls; each attempt counts */
     calls: number;
-    /** Those that brought no answer */
+    /** Number of calls without an answer */
     failedCalls: number;
-    /** Those of which the provider said no tokens, because they were broken off or it counts none */
+    /** Number of calls with estimated tokens, because they were cancelled or the provider reports no tokens */
     estimatedCalls: number;
     /** Tokens that were sent to models */
     inputTokens: number;
     /** Tokens that models wrote */
     outputTokens: number;
-    /** Null where no prices were set */
+    /** Cost; null if no prices were set */
     cost: {
       /** Currency code of ISO 4217, such as `USD` */
       currency: string;
-      /** Millionths of the currency */
+      /** Cost in millionths of the currency */
       micros: number;
     } | null;
   }[];
-  /** Seconds of sound that were transcribed and characters that were spoken, by day, the newest first */
+  /** Speech usage by day, newest first */
   speech: {
     /** Day in UTC, `YYYY-MM-DD` */
     day: string;
-    /** Seconds of sound that were transcribed */
+    /** Seconds of transcribed audio */
     seconds: number;
-    /** Characters that were spoken */
+    /** Characters of synthesized speech */
     characters: number;
   }[];
-  /** Sums over all days and models of the report */
+  /** Totals of the report */
   totals: {
-    /** Calls of models, each try for itself */
+    /** Number of model calls; each attempt counts */
     calls: number;
-    /** Those that brought no answer */
+    /** Number of calls without an answer */
     failedCalls: number;
-    /** Those of which the provider said no tokens, because they were broken off or it counts none */
+    /** Number of calls with estimated tokens, because they were cancelled or the provider reports no tokens */
     estimatedCalls: number;
     /** Tokens that were sent to models */
     inputTokens: number;
     /** Tokens that models wrote */
     outputTokens: number;
-    /** One for each currency */
+    /** Costs by currency */
     costs: {
       /** Currency code of ISO 4217, such as `USD` */
       currency: string;
-      /** Millionths of the currency */
+      /** Cost in millionths of the currency */
       micros: number;
     }[];
   };
 }
 
 export interface AllowedOrigins {
-  /** Origins whose pages may call this workspace from a browser */
+  /** Origins whose pages may call this workspace from a browser, at most 50 */
   origins: string[];
 }
 
 export interface AllowedOriginsInput {
-  /** Origins whose pages may call this workspace from a browser */
+  /** Origins whose pages may call this workspace from a browser, at most 50 */
   origins: string[];
 }
 
@@ -427,13 +427,13 @@ export interface ApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
-  /** What the key may do */
+  /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
-  /** The key without its secret */
+  /** Visible part of the key, without its secret */
   keyHint: string;
-  /** CIDR blocks or addresses that may use the key; every address when empty */
+  /** CIDR blocks or addresses from which the key is accepted; any address when empty */
   ipAllowlist: string[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -462,21 +462,21 @@ export interface Approval {
   title: string;
   /** Details for the approver; may be empty */
   message: string;
-  /** What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit */
+  /** What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout */
   request: JsonValue;
-  /** SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for */
+  /** SHA-256 of the request. Only the approved request runs; a changed one needs a new approval */
   requestHash: string;
   /** `pending` until it is decided or expires */
   status: 'pending' | 'approved' | 'rejected' | 'expired';
-  /** Who alone may decide; empty when every caller with the permission may */
+  /** Email addresses of those who may decide; empty when every caller with the permission may */
   approvers: string[];
-  /** How many of them must agree */
+  /** Number of approvers who must approve */
   required: number;
-  /** Decisions of single approvers, oldest first */
+  /** Decisions of the approvers, oldest first */
   votes: {
     /** Email address of the approver */
     approver: string;
-    /** Who decided on behalf of the approver; null for decisions before this was recorded */
+    /** Who decided for the approver; null for decisions from before this was recorded */
     decider: ApprovalDecider | null;
     /** Decision of this approver */
     decision: 'approved' | 'rejected';
@@ -487,9 +487,9 @@ export interface Approval {
   }[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
-  /** The actor as in the audit log, such as `user:<id>` */
+  /** Actor as in the audit log, such as `user:<id>`; null while pending */
   decidedBy: string | null;
-  /** Null while nothing is decided */
+  /** Who or what decided; null while pending */
   decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
@@ -500,18 +500,18 @@ export interface Approval {
 }
 
 export interface ApprovalDecider {
-  /** A mail link counts as the person it was mailed to */
+  /** How the decision was made; `mail_link` is a decision of the recipient of the link */
   kind: 'user' | 'key' | 'mail_link' | 'time_out' | 'run_end';
-  /** The id of the user or API key, or the address that the link was mailed to */
+  /** Id of the user or API key, or the address that the link was mailed to */
   id: string | null;
-  /** A user's email address or an API key's name, as they were then */
+  /** Email address of the user or name of the API key at that time */
   name: string;
 }
 
 export interface ApprovalEvent {
   /** An approval was requested or decided */
   type: 'approval';
-  /** When it happened */
+  /** Time of the event */
   at: string;
   /** Id of the approval */
   id: string;
@@ -534,40 +534,40 @@ export interface ApprovalPage {
 export interface ApprovalStep {
   /** Waits until a person approves */
   type: 'approval';
-  /** Question for the approver, at most 200 characters; may hold templates */
+  /** Question for the approver, at most 200 characters; may contain templates */
   title: string;
-  /** Details for the approver, at most 10,000 characters; may hold templates */
+  /** Details for the approver, at most 10,000 characters; may contain templates */
   message: string;
-  /** No expiry when left out */
+  /** Seconds until the approval expires; no expiry when omitted */
   expiresInSeconds?: number;
-  /** Decision that is taken when the approval expires */
+  /** Decision when the approval expires */
   onTimeout: 'reject' | 'approve';
-  /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
+  /** Email addresses of the approvers, who decide with their own link or signed in; when omitted, every caller with the permission may decide */
   approvers?: JsonValue[];
-  /** How many of the approvers must agree; one who rejects is enough */
+  /** Number of approvers who must approve; a single rejection rejects */
   required: number;
-  /** From then on those in escalateTo may decide as well */
+  /** Seconds after which the approvers in `escalateTo` may also decide */
   escalateAfterSeconds?: number;
   /** Email addresses of further approvers, 1 to 50, from `escalateAfterSeconds` on */
   escalateTo?: JsonValue[];
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
@@ -576,40 +576,40 @@ export interface ApprovalStep {
 export interface ApprovalStepInput {
   /** Waits until a person approves */
   type: 'approval';
-  /** Question for the approver, at most 200 characters; may hold templates */
+  /** Question for the approver, at most 200 characters; may contain templates */
   title: string;
-  /** Details for the approver, at most 10,000 characters; may hold templates */
+  /** Details for the approver, at most 10,000 characters; may contain templates */
   message?: string;
-  /** No expiry when left out */
+  /** Seconds until the approval expires; no expiry when omitted */
   expiresInSeconds?: number;
-  /** Decision that is taken when the approval expires */
+  /** Decision when the approval expires */
   onTimeout?: 'reject' | 'approve';
-  /** Email addresses of the people who may decide, by a link of their own or signed in; whoever manages automations when left out */
+  /** Email addresses of the approvers, who decide with their own link or signed in; when omitted, every caller with the permission may decide */
   approvers?: string[];
-  /** How many of the approvers must agree; one who rejects is enough */
+  /** Number of approvers who must approve; a single rejection rejects */
   required?: number;
-  /** From then on those in escalateTo may decide as well */
+  /** Seconds after which the approvers in `escalateTo` may also decide */
   escalateAfterSeconds?: number;
   /** Email addresses of further approvers, 1 to 50, from `escalateAfterSeconds` on */
   escalateTo?: string[];
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds?: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor?: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
   /** Without effect, and refused when steps are saved; set expiresInSeconds */
   timeoutSeconds?: number;
@@ -618,15 +618,15 @@ export interface ApprovalStepInput {
 export interface AuditEntry {
   /** Id of the entry */
   id: string;
-  /** Who did it, such as `user:<id>`, `token:<id>` or `operator` */
+  /** Actor, such as `user:<id>`, `token:<id>` or `operator` */
   actor: string;
-  /** What was done, such as `workflow.updated` */
+  /** Action, such as `workflow.updated` */
   action: string;
-  /** Kind of the object, such as `workflow` */
+  /** Type of the target, such as `workflow` */
   targetType: string;
-  /** Id of the object */
+  /** Id of the target */
   targetId: string;
-  /** Facts about the action; the fields depend on `action`. Secrets are never part of it */
+  /** Details of the action; the fields depend on `action`. Never contains secrets */
   details: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -646,22 +646,22 @@ export interface AuditHead {
 }
 
 export interface BulkRunsAnswer {
-  /** One for each run, in the order of `ids`; of a filter, the newest first */
+  /** One entry for each run, in the order of `ids`; with a filter, newest first */
   results: {
     /** Id of the run that was named or selected */
     id: string;
     /** Whether the operation succeeded for this run */
     ok: boolean;
-    /** The run that there is now: the new attempt of a retry, else the run itself */
+    /** Current run: the new run of a retry, otherwise the run itself */
     runId?: string;
-    /** Why not, for programs */
+    /** Error code, for programs */
     code?: string;
-    /** Why not, for people */
+    /** Error message, for people */
     message?: string;
   }[];
-  /** Whether the filter means more runs, which are older */
+  /** Whether the filter matches more runs, which are older */
   more: boolean;
-  /** Give it as `filter.olderThan` to go on */
+  /** Send it as `filter.olderThan` to continue; null at the end */
   next: string | null;
 }
 
@@ -672,15 +672,15 @@ export interface CallConnection {
   provider: 'twilio' | 'telnyx' | 'kamailio';
   /** Label for people, at most 200 characters */
   name: string;
-  /** Where the carrier sends what happens to calls; under PUBLIC_URL */
+  /** URL for the events of the carrier, under `PUBLIC_URL` */
   url: string;
   /** Twilio: SID of the account; null for other carriers and when it is not set */
   accountSid: string | null;
   /** Twilio: base URL of the API; null for other carriers and for the default */
   apiBaseUrl: string | null;
-  /** When the carrier last sent something that was signed well, to within a minute */
+  /** When the last event with a valid signature arrived, accurate to a minute */
   lastEventAt: string | null;
-  /** Up to when calls were compared with the carrier's own list */
+  /** Time up to which calls were compared with the carrier's own list */
   reconciledAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -701,21 +701,21 @@ export interface CallConnectionWithSecret {
   provider: 'twilio' | 'telnyx' | 'kamailio';
   /** Label for people, at most 200 characters */
   name: string;
-  /** Where the carrier sends what happens to calls; under PUBLIC_URL */
+  /** URL for the events of the carrier, under `PUBLIC_URL` */
   url: string;
   /** Twilio: SID of the account; null for other carriers and when it is not set */
   accountSid: string | null;
   /** Twilio: base URL of the API; null for other carriers and for the default */
   apiBaseUrl: string | null;
-  /** When the carrier last sent something that was signed well, to within a minute */
+  /** When the last event with a valid signature arrived, accurate to a minute */
   lastEventAt: string | null;
-  /** Up to when calls were compared with the carrier's own list */
+  /** Time up to which calls were compared with the carrier's own list */
   reconciledAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
-  /** Kamailio: the secret with which it signs, shown only now: 32 bytes as base64url */
+  /** Kamailio: signing secret, returned only once: 32 bytes as base64url */
   secret?: string;
 }
 
@@ -730,35 +730,35 @@ export interface CallEvent {
 }
 
 export interface CallList {
-  /** Calls, the newest first */
+  /** Calls, newest first */
   items: CallRecord[];
   /** Send it as `cursor` to read the next page; null on the last page */
   nextCursor: string | null;
 }
 
-/** One call, as its carrier reported it */
+/** A call, as its carrier reported it */
 export interface CallRecord {
   /** Id of the record */
   id: string;
   /** Carrier that reported the call, or `sip_trunk` for the trunk of the workspace */
   provider: 'twilio' | 'telnyx' | 'kamailio' | 'sip_trunk';
-  /** What the carrier calls it; unique for a workspace and carrier */
+  /** Id of the call at the carrier; unique for a workspace and carrier */
   callSid: string;
-  /** Null until the carrier has said it */
+  /** Direction of the call; null until the carrier reports it */
   direction: CallDirection | null;
-  /** Who called: a number or a SIP address, as the carrier wrote it */
+  /** Caller: a number or a SIP address, as the carrier reported it */
   fromId: string | null;
-  /** Who was called */
+  /** Callee: a number or a SIP address, as the carrier reported it */
   toId: string | null;
-  /** Display name, or email address, of the member who called from their softphone; null for others */
+  /** Display name or email address of the member who called from a softphone; null for others */
   fromName: string | null;
-  /** The same of the member who was called */
+  /** Display name or email address of the member who was called; null for others */
   toName: string | null;
   /** Progress of the call; `ended` is final */
   state: 'queued' | 'ringing' | 'in_progress' | 'ended';
-  /** `answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended */
+  /** `answered`; `missed`: inbound and not answered; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound and cancelled by the caller. Null until the call ended */
   result: CallResult | null;
-  /** In the words of the carrier, or `no_final_event` where it never said that the call ended */
+  /** Reason as the carrier reported it, or `no_final_event` if the carrier never reported the end */
   reason: string | null;
   /** ISO 8601, UTC, with milliseconds */
   startedAt: string;
@@ -766,15 +766,15 @@ export interface CallRecord {
   answeredAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   endedAt: string | null;
-  /** Talk time; 0 unless answered */
+  /** Talk time in seconds; 0 unless answered */
   durationSecs: number;
-  /** From its start until it was answered or ended; null while it rings */
+  /** Seconds from the start until the call was answered or ended; null while it rings */
   ringSecs: number | null;
-  /** Who ended it, where the carrier says so */
+  /** Side that ended the call; null if not reported */
   hangupBy: 'caller' | 'callee' | null;
-  /** The final SIP status, where the carrier says so */
+  /** Final SIP status; null if not reported */
   sipCode: number | null;
-  /** How well it sounded, 1 to 5; of several measurements the worst; null unless measured */
+  /** Audio quality (MOS), 1 to 5, the worst of several measurements; null if not measured */
   mosScore: number | null;
 }
 
@@ -787,20 +787,20 @@ export interface CallRecordPage {
 export type CallResult = 'answered' | 'missed' | 'busy' | 'failed' | 'voicemail' | 'cancelled';
 
 export interface CallSummary {
-  /** Whole, half up, of the answered calls that began today in UTC */
+  /** Minutes of answered calls that started today (UTC), rounded */
   minutesToday: number;
-  /** Of the inbound calls that ended, of today and the 6 days before in UTC: how many were answered, 0 to 1; null without any */
+  /** Share of answered calls among ended inbound calls of the last 7 days including today (UTC), 0 to 1; null without any */
   answeredRate7d: number | null;
-  /** Calls that began today, ended or not */
+  /** Calls that started today, including calls in progress */
   callsToday: number;
-  /** Inbound calls of these 7 days that ended */
+  /** Ended inbound calls of these 7 days */
   inbound7d: number;
-  /** Those of them that were answered */
+  /** Answered inbound calls of these 7 days */
   answered7d: number;
 }
 
 export interface CallsEndEvent {
-  /** The stream ends; the caller may not follow it any more */
+  /** The stream ends because the caller lost access */
   type: 'end';
   /** Stable reason, such as `token_revoked` */
   code: string;
@@ -809,7 +809,7 @@ export interface CallsEndEvent {
 }
 
 export interface CallsReadyEvent {
-  /** The stream is open; events from now on are sent */
+  /** The stream is open; later events are sent */
   type: 'ready';
   /** ISO 8601, UTC, with milliseconds */
   at: string;
@@ -831,7 +831,7 @@ export interface Campaign {
   name: string;
   /** List of the recipients */
   listId: string;
-  /** Subject of the mail, at most 500 characters; may hold templates */
+  /** Subject of the mail, at most 500 characters; may contain templates */
   subject: string;
   /** HTML body, at most 500,000 characters; null without one */
   html: string | null;
@@ -845,7 +845,7 @@ export interface Campaign {
     simulated: number;
     /** Mails that the mail server refused */
     failed: number;
-    /** Under way, or cut off in the middle: nobody knows, so they are not sent again */
+    /** Mails in progress or interrupted. Their outcome is unknown, so they are not sent again */
     unknown: number;
   };
   /** ISO 8601, UTC, with milliseconds */
@@ -865,18 +865,18 @@ export interface CancelRuns {
   ids?: string[];
   /** Selects the newest runs that match; give either `ids` or `filter` */
   filter?: {
-    /** Only runs of this workflow; runs of every workflow when left out */
+    /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Any of these when left out */
+    /** Only runs in this status; any of these when omitted */
     status?: 'queued' | 'running' | 'waiting_approval';
     /** Queued at this time or later */
     from?: string;
     /** Queued before this time */
     to?: string;
-    /** `next` of the answer before */
+    /** `next` of the previous response */
     olderThan?: string;
   };
-  /** Of a filter: runs that are taken on at once, the newest first */
+  /** With a filter: maximum number of runs in this request, the newest first */
   limit?: number;
 }
 
@@ -905,7 +905,7 @@ export interface CarrierEventReceived {
 }
 
 export interface ChangePassword {
-  /** The password that is valid now */
+  /** Current password */
   currentPassword: string;
   /** At least 12 characters */
   newPassword: string;
@@ -918,15 +918,15 @@ export interface Channel {
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   /** Label for people, at most 200 characters */
   name: string;
-  /** Without its secrets */
+  /** Configuration without secrets */
   config: JsonObject;
-  /** Which secrets are set */
+  /** Names of the secrets that are set */
   secretsSet: string[];
   /** Whether the channel accepts and sends messages */
   active: boolean;
   /** Whether inbound messages open Live Chat conversations */
   conversations: boolean;
-  /** Where the provider sends its messages to, under the address of the hub */
+  /** Path to which the provider sends messages, relative to the URL of the hub */
   inboundPath: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -945,11 +945,11 @@ export interface ChannelTrigger {
   schemaVersion: 1;
   /** Starts when a message arrives on a channel */
   type: 'channel';
-  /** Which channels start it; every one when left out */
+  /** Channels that start the workflow; every channel when omitted */
   channel: {
-    /** Only this channel; every channel of the provider when left out */
+    /** Only this channel; every channel of the provider when omitted */
     channelId?: string;
-    /** Only channels of this provider; every provider when left out */
+    /** Only channels of this provider; every provider when omitted */
     provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   };
 }
@@ -959,11 +959,11 @@ export interface ChannelTriggerInput {
   schemaVersion?: 1;
   /** Starts when a message arrives on a channel */
   type: 'channel';
-  /** Which channels start it; every one when left out */
+  /** Channels that start the workflow; every channel when omitted */
   channel?: {
-    /** Only this channel; every channel of the provider when left out */
+    /** Only this channel; every channel of the provider when omitted */
     channelId?: string;
-    /** Only channels of this provider; every provider when left out */
+    /** Only channels of this provider; every provider when omitted */
     provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   };
 }
@@ -973,11 +973,11 @@ export interface ChatAgent {
   userId: string;
   /** Email address with which the member signs in; visitors never see it */
   email: string;
-  /** What visitors see of the agent; null shows a neutral word */
+  /** Name that visitors see; with null, visitors see a neutral word */
   displayName: string | null;
-  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  /** Path of the picture, relative to the URL of this hub; requires no credentials. Null without a picture. A new picture has a new path. */
   picture: string | null;
-  /** `offline` without a live connection for 30 seconds */
+  /** `offline`: no live connection for 30 seconds */
   presence: 'online' | 'away' | 'offline';
   /** Open conversations that are assigned to the agent */
   openConversations: number;
@@ -989,43 +989,43 @@ export interface ChatAgents {
 }
 
 export interface ChatAiSettings {
-  /** Needs the entitlement `ai_agent` */
+  /** Whether the AI agent is enabled; requires the entitlement `ai_agent` */
   enabled: boolean;
-  /** `when_no_agent_online`: answers while nobody of the workspace is there; `always`: also then, and conversations go to nobody before a hand-over; `shadow`: suggests to agents, and writes to no visitor */
+  /** `when_no_agent_online`: answers while no agent is online. `always`: also answers while agents are online; conversations are not assigned before a handoff. `shadow`: suggests replies to agents and sends nothing to visitors */
   mode: 'when_no_agent_online' | 'always' | 'off' | 'shadow';
-  /** What the agent is told of the business */
+  /** Description of the business, for the agent */
   businessProfile: string;
-  /** How it writes, such as friendly and brief */
+  /** Style of the answers, such as `friendly and brief` */
   tone: string;
-  /** `auto` answers in the language of the visitor */
+  /** Language of the answers; `auto`: the language of the visitor */
   language: string;
-  /** Shown to the visitor while it answers; empty for the page's own words that this is an assistant */
+  /** Notice to the visitor that an AI agent answers; the page's own text when empty */
   disclosure: string;
-  /** A message with one of them, as whole words in any script and case, goes to a person at once */
+  /** A message with one of these whole words, in any case, is handed over to a person immediately */
   handoffKeywords: string[];
-  /** What the visitor is told then; empty for the hub's own words */
+  /** Message to the visitor at a handoff; the hub's own text when empty */
   handoffMessage: string;
-  /** Counted since a person last wrote in the conversation; the next message goes to a person */
+  /** Maximum number of replies since a person last wrote in the conversation; the next message is handed over to a person */
   maxRepliesPerConversation: number;
-  /** Replies and suggestions by itself in a day, UTC; beyond it messages go to a person */
+  /** Maximum number of replies and automatic suggestions per UTC day; further messages are handed over to a person */
   dailyReplyBudget: number;
-  /** It waits so long for more after the last message of the visitor */
+  /** Milliseconds to wait for more after the last message of the visitor */
   debounceMs: number;
-  /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
+  /** Minimum score of the best knowledge source of an answer; below it the conversation is handed over to a person. 0 allows answers without sources */
   minConfidence: number;
-  /** What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called */
+  /** Tools that the agent may call, at most 5 calls and 20 seconds in total for each answer. The agent can call nothing else. Output of the skills is quoted to the model */
   tools: ChatAiTool[];
-  /** Without it nothing is answered, whatever `enabled` says */
+  /** Whether the workspace has the entitlement; without it the agent does not answer */
   entitlementActive: boolean;
-  /** Of today */
+  /** Usage of today */
   usage: {
     /** Today, UTC */
     day: string;
     /** Replies that the AI agent sent */
     replies: number;
-    /** Made by itself, in the mode `shadow` */
+    /** Automatic suggestions in the mode `shadow` */
     suggestions: number;
-    /** Conversations that it handed over to people */
+    /** Conversations that the AI agent handed over to people */
     handOvers: number;
     /** Tokens that were sent to models */
     inputTokens: number;
@@ -1037,66 +1037,66 @@ export interface ChatAiSettings {
 }
 
 export interface ChatAiSettingsPatch {
-  /** Needs the entitlement `ai_agent` */
+  /** Whether the AI agent is enabled; requires the entitlement `ai_agent` */
   enabled?: boolean;
-  /** `when_no_agent_online`: answers while nobody of the workspace is there; `always`: also then, and conversations go to nobody before a hand-over; `shadow`: suggests to agents, and writes to no visitor */
+  /** `when_no_agent_online`: answers while no agent is online. `always`: also answers while agents are online; conversations are not assigned before a handoff. `shadow`: suggests replies to agents and sends nothing to visitors */
   mode?: 'when_no_agent_online' | 'always' | 'off' | 'shadow';
-  /** What the agent is told of the business */
+  /** Description of the business, for the agent */
   businessProfile?: string;
-  /** How it writes, such as friendly and brief */
+  /** Style of the answers, such as `friendly and brief` */
   tone?: string;
-  /** `auto` answers in the language of the visitor */
+  /** Language of the answers; `auto`: the language of the visitor */
   language?: string;
-  /** Shown to the visitor while it answers; empty for the page's own words that this is an assistant */
+  /** Notice to the visitor that an AI agent answers; the page's own text when empty */
   disclosure?: string;
-  /** A message with one of them, as whole words in any script and case, goes to a person at once */
+  /** A message with one of these whole words, in any case, is handed over to a person immediately */
   handoffKeywords?: string[];
-  /** What the visitor is told then; empty for the hub's own words */
+  /** Message to the visitor at a handoff; the hub's own text when empty */
   handoffMessage?: string;
-  /** Counted since a person last wrote in the conversation; the next message goes to a person */
+  /** Maximum number of replies since a person last wrote in the conversation; the next message is handed over to a person */
   maxRepliesPerConversation?: number;
-  /** Replies and suggestions by itself in a day, UTC; beyond it messages go to a person */
+  /** Maximum number of replies and automatic suggestions per UTC day; further messages are handed over to a person */
   dailyReplyBudget?: number;
-  /** It waits so long for more after the last message of the visitor */
+  /** Milliseconds to wait for more after the last message of the visitor */
   debounceMs?: number;
-  /** An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any */
+  /** Minimum score of the best knowledge source of an answer; below it the conversation is handed over to a person. 0 allows answers without sources */
   minConfidence?: number;
-  /** What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called */
+  /** Tools that the agent may call, at most 5 calls and 20 seconds in total for each answer. The agent can call nothing else. Output of the skills is quoted to the model */
   tools?: ChatAiToolInput[];
 }
 
 export interface ChatAiTool {
-  /** How the agent calls it; unique among the tools */
+  /** Name of the tool for the agent; unique among the tools */
   name: string;
-  /** Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed */
+  /** Id of the skill in the catalog. A read-only skill is called while the agent answers; any other skill creates an approval and runs after a person approves */
   skillId: string;
-  /** What the agent is told that it is for; empty for the skill's own words */
+  /** Purpose of the tool, for the agent; the skill's own summary when empty */
   description: string;
-  /** Fields of the skill's input that the agent can not set. Their texts may name `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; where the visitor has no such id, there is no such tool */
+  /** Fields of the skill's input that the agent cannot set. Texts may contain `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; if the visitor lacks that id, the tool is not available */
   fixed: JsonObject;
-  /** Whether an answer may name addresses that it finds; only where nobody but the workspace writes them */
+  /** Whether answers may contain URLs from the output of the tool; enable it only if the workspace controls them */
   links: boolean;
 }
 
 export interface ChatAiToolInput {
-  /** How the agent calls it; unique among the tools */
+  /** Name of the tool for the agent; unique among the tools */
   name: string;
-  /** Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed */
+  /** Id of the skill in the catalog. A read-only skill is called while the agent answers; any other skill creates an approval and runs after a person approves */
   skillId: string;
-  /** What the agent is told that it is for; empty for the skill's own words */
+  /** Purpose of the tool, for the agent; the skill's own summary when empty */
   description?: string;
-  /** Fields of the skill's input that the agent can not set. Their texts may name `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; where the visitor has no such id, there is no such tool */
+  /** Fields of the skill's input that the agent cannot set. Texts may contain `{{visitor.externalId}}`, `{{visitor.id}}`, `{{conversation.id}}`; if the visitor lacks that id, the tool is not available */
   fixed?: Record<string, unknown>;
-  /** Whether an answer may name addresses that it finds; only where nobody but the workspace writes them */
+  /** Whether answers may contain URLs from the output of the tool; enable it only if the workspace controls them */
   links?: boolean;
 }
 
 export interface ChatAiToolUse {
-  /** As in the settings; empty for one that there is not */
+  /** Name of the tool, as in the settings; empty for an unknown tool */
   name: string;
   /** Duration of the call, in milliseconds */
   ms: number;
-  /** `approval_asked`: a person decides, under approvals */
+  /** Result of the call; `approval_asked`: a person must approve */
   outcome: 'answered' | 'approval_asked' | 'invalid_input' | 'failed' | 'timeout' | 'unknown_tool';
 }
 
@@ -1105,7 +1105,7 @@ export interface ChatAttachment {
   id: string;
   /** File name, at most 200 characters */
   name: string;
-  /** By what the file holds, not by its name */
+  /** Media type, detected from the content */
   contentType: string;
   /** Size in bytes, at most 10,485,760 */
   bytes: number;
@@ -1135,21 +1135,21 @@ export interface ChatMessage {
   id: string;
   /** Conversation of the message */
   conversationId: string;
-  /** Counts the messages of a conversation, without a gap */
+  /** Number of the message in its conversation, without gaps */
   seq: number;
-  /** Text as it was written, at most 10,000 characters; empty when only files were sent */
+  /** Text of the message, at most 10,000 characters; empty if only files were sent */
   content: string;
-  /** `visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub */
+  /** `visitor` and `agent` are people, `api` is an API key or a workflow, `ai` the AI agent, `system` the hub */
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   /** Id of the visitor, member or API key; null for other senders */
   senderId: string | null;
-  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
+  /** Display name of the agent who wrote it; null for other senders, without a display name, and for a former member */
   senderName: string | null;
-  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; requires no credentials. Null for other senders and without a picture. */
   senderPicture: string | null;
   /** Files of the message, at most 5 */
   attachments: ChatAttachment[];
-  /** The sender's own id of the message; the same id is stored once. Null without one */
+  /** The sender's own id of the message; a repeated id is stored once. Null without one */
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1162,7 +1162,7 @@ export interface ChatMessagePage {
 }
 
 export interface ChatMessageSource {
-  /** Of an entry of the knowledge */
+  /** Id of the knowledge entry */
   id: string;
   /** Page on which visitors can read more; null without one */
   url: string | null;
@@ -1172,13 +1172,13 @@ export interface ChatMessageSource {
 export interface ChatPageSettings {
   /** Title of the chat */
   title: string;
-  /** Null: the page's own, in the visitor's language */
+  /** Greeting; null: the page's own, in the visitor's language */
   greeting: string | null;
-  /** Brand colour, `#rrggbb` */
+  /** Brand color, `#rrggbb` */
   colour: string;
-  /** Language of the page; null: that of the visitor */
+  /** Language of the page; null: the language of the visitor */
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
-  /** Whether visitors without a token may begin a conversation */
+  /** Whether visitors without a token may start a conversation */
   allowAnonymous: boolean;
   /** Which fields the page requests from a visitor without a token */
   preChat: {
@@ -1189,16 +1189,16 @@ export interface ChatPageSettings {
   };
   /** Whether visitors are asked for a rating after a conversation is closed */
   ratings: boolean;
-  /** Whether these are business hours */
+  /** Whether the chat is open now, by its business hours */
   open: boolean;
-  /** Empty while it is open */
+  /** Text outside the business hours; empty while the chat is open */
   awayMessage: string;
 }
 
 export interface ChatRating {
-  /** 1 (worst) to 5 (best) */
+  /** Score from 1 (worst) to 5 (best) */
   score: number;
-  /** At most 2,000 characters; empty without one */
+  /** Comment, at most 2,000 characters; may be empty */
   comment: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1207,13 +1207,13 @@ export interface ChatRating {
 }
 
 export interface ChatSession {
-  /** Open conversation of the visitor; made when there was none */
+  /** Open conversation of the visitor; created if there was none */
   conversationId: string;
   /** URL of the hosted chat page, which opens the conversation; valid until `expiresAt` */
   chatUrl: string;
   /** External id of the visitor, as it was sent */
   externalId: string;
-  /** Token for `boot` of the widget; it opens this conversation alone */
+  /** Token for `boot` of the widget; opens only this conversation */
   visitorToken: string;
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string;
@@ -1222,26 +1222,26 @@ export interface ChatSession {
 }
 
 export interface ChatSettings {
-  /** What the page and the widget are headed with. Pages translate the default */
+  /** Title of the page and the widget. Pages translate the default title */
   title: string;
-  /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
+  /** Text above the messages; null: `How can we help?` in the visitor's language; empty: no greeting */
   greeting: string | null;
-  /** Of the launcher and of what the visitor wrote */
+  /** Color of the launcher and of the messages of the visitor */
   colour: string;
-  /** Null for the visitor's own language where the page speaks it, else English */
+  /** Language of the page; null: the visitor's language if supported, otherwise English */
   locale: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
-  /** Sites that may show the widget; none when empty */
+  /** Origins that may show the widget; none when empty */
   allowedOrigins: string[];
-  /** Whether visitors without a token may begin a conversation */
+  /** Whether visitors without a token may start a conversation */
   allowAnonymous: boolean;
-  /** What the page asks of a visitor without a token; it identifies nobody */
+  /** Fields that the page requests from a visitor without a token; they do not identify the visitor */
   preChat: {
-    /** Whether the page asks for it: `off`, `optional` or `required` */
+    /** Whether the page requests the field */
     name: 'off' | 'optional' | 'required';
-    /** Whether the page asks for it: `off`, `optional` or `required` */
+    /** Whether the page requests the field */
     email: 'off' | 'optional' | 'required';
   };
-  /** Null when somebody is there around the clock */
+  /** Business hours; null for a chat that is always open */
   businessHours: {
     /** IANA time zone of the periods, such as `Europe/Berlin` */
     timeZone: string;
@@ -1249,7 +1249,7 @@ export interface ChatSettings {
     periods: {
       /** Day of the week */
       day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
-      /** Local time at which the period begins, `HH:MM` */
+      /** Local time at which the period starts, `HH:MM` */
       from: string;
       /** Local time at which the period ends, `HH:MM`; `24:00` for the end of the day */
       to: string;
@@ -1257,50 +1257,50 @@ export interface ChatSettings {
     /** Shown outside the periods, at most 500 characters; may be empty */
     awayMessage: string;
   } | null;
-  /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
+  /** Assigns new and reopened conversations to the online agent with the fewest open ones, then the longest idle */
   autoAssignment: {
     /** Whether conversations are assigned automatically */
     enabled: boolean;
-    /** Open conversations that one agent gets at most by it */
+    /** Maximum number of open conversations that one agent gets automatically */
     capacity: number;
-    /** Whether the open conversations of an agent who is away go to others */
+    /** Whether open conversations of an agent who is away are reassigned */
     returnToPool: boolean;
   };
-  /** Whether visitors are asked how it was */
+  /** Whether visitors are asked for a rating */
   ratings: boolean;
-  /** Resolved and closed conversations are erased so many days after their last message; null keeps them */
+  /** Days after the last message until resolved and closed conversations are erased; null keeps them */
   retentionDays: number | null;
-  /** Whether visitors' addresses are kept whole; else without their last part */
+  /** Whether whole IP addresses of visitors are stored; otherwise the last part is removed */
   keepAddresses: boolean;
   /** Site key of the workspace, `wgt_…`, for the script tag */
   siteKey: string;
-  /** To put on the sites that are allowed */
+  /** Script tag for the allowed sites */
   snippet: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string | null;
 }
 
 export interface ChatSettingsPatch {
-  /** What the page and the widget are headed with. Pages translate the default */
+  /** Title of the page and the widget. Pages translate the default title */
   title?: string;
-  /** Shown above what is written; null for `How can we help?` in the visitor's language, empty for none */
+  /** Text above the messages; null: `How can we help?` in the visitor's language; empty: no greeting */
   greeting?: string | null;
-  /** Of the launcher and of what the visitor wrote */
+  /** Color of the launcher and of the messages of the visitor */
   colour?: string;
-  /** Null for the visitor's own language where the page speaks it, else English */
+  /** Language of the page; null: the visitor's language if supported, otherwise English */
   locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja' | null;
-  /** Sites that may show the widget; none when empty */
+  /** Origins that may show the widget; none when empty */
   allowedOrigins?: string[];
-  /** Whether visitors without a token may begin a conversation */
+  /** Whether visitors without a token may start a conversation */
   allowAnonymous?: boolean;
-  /** What the page asks of a visitor without a token; it identifies nobody */
+  /** Fields that the page requests from a visitor without a token; they do not identify the visitor */
   preChat?: {
-    /** Whether the page asks for it: `off`, `optional` or `required` */
+    /** Whether the page requests the field */
     name: 'off' | 'optional' | 'required';
-    /** Whether the page asks for it: `off`, `optional` or `required` */
+    /** Whether the page requests the field */
     email: 'off' | 'optional' | 'required';
   };
-  /** Null when somebody is there around the clock */
+  /** Business hours; null for a chat that is always open */
   businessHours?: {
     /** IANA time zone of the periods, such as `Europe/Berlin` */
     timeZone: string;
@@ -1308,7 +1308,7 @@ export interface ChatSettingsPatch {
     periods: {
       /** Day of the week */
       day: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
-      /** Local time at which the period begins, `HH:MM` */
+      /** Local time at which the period starts, `HH:MM` */
       from: string;
       /** Local time at which the period ends, `HH:MM`; `24:00` for the end of the day */
       to: string;
@@ -1316,25 +1316,25 @@ export interface ChatSettingsPatch {
     /** Shown outside the periods, at most 500 characters; may be empty */
     awayMessage: string;
   } | null;
-  /** New and reopened conversations go to the agent online with the fewest open ones, then the longest idle */
+  /** Assigns new and reopened conversations to the online agent with the fewest open ones, then the longest idle */
   autoAssignment?: {
     /** Whether conversations are assigned automatically */
     enabled: boolean;
-    /** Open conversations that one agent gets at most by it */
+    /** Maximum number of open conversations that one agent gets automatically */
     capacity: number;
-    /** Whether the open conversations of an agent who is away go to others */
+    /** Whether open conversations of an agent who is away are reassigned */
     returnToPool: boolean;
   };
-  /** Whether visitors are asked how it was */
+  /** Whether visitors are asked for a rating */
   ratings?: boolean;
-  /** Resolved and closed conversations are erased so many days after their last message; null keeps them */
+  /** Days after the last message until resolved and closed conversations are erased; null keeps them */
   retentionDays?: number | null;
-  /** Whether visitors' addresses are kept whole; else without their last part */
+  /** Whether whole IP addresses of visitors are stored; otherwise the last part is removed */
   keepAddresses?: boolean;
 }
 
 export interface ChatVisitors {
-  /** Visitors, the newest first */
+  /** Visitors, newest first */
   data: Visitor[];
   /** Position of this page in the list */
   meta?: {
@@ -1352,11 +1352,11 @@ export interface Command {
   type: string;
   /** Input of the command; its fields depend on `type` */
   input: JsonObject;
-  /** After this the hub no longer wants the answer */
+  /** After this time the hub ignores the result */
   expiresAt: string;
-  /** Milliseconds from now in which the device must end the command, whatever its own clock says; at the latest `expiresAt` */
+  /** Milliseconds from now until the device must end the command, independent of its clock; at the latest `expiresAt` */
   endsInMs: number;
-  /** Seconds until the command is handed out again unless a heartbeat extends the lease */
+  /** Seconds until the lease expires unless a heartbeat renews it */
   leaseSeconds: number;
   approval?: CommandApproval;
   origin?: CommandOrigin;
@@ -1368,13 +1368,13 @@ export interface CommandApproval {
   id: string;
   /** SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs */
   requestHash: string;
-  /** Who approved, as in the audit log */
+  /** Actor who approved, as in the audit log */
   approvedBy: string;
   /** ISO 8601, UTC, with milliseconds */
   approvedAt: string;
 }
 
-/** Why the hub sends a command. Its texts come from users of the hub: show them as text only */
+/** Origin of a command. Its texts come from users of the hub: show them as text only */
 export interface CommandOrigin {
   /** Workspace that sends the command */
   workspace: {
@@ -1383,7 +1383,7 @@ export interface CommandOrigin {
     /** Name of the workspace */
     name: string;
   };
-  /** Missing for a direct run of a skill */
+  /** Workflow of the run; missing for a direct run of a skill */
   workflow?: {
     /** Id of the workflow */
     id: string;
@@ -1404,36 +1404,36 @@ export interface CommandOrigin {
   };
   /** Who or what started the run */
   startedBy?: {
-    /** One of user, key, hook, schedule, event, channel, device, run, other; a newer hub may send other words */
+    /** One of user, key, hook, schedule, event, channel, device, run, other; newer hubs can send other values */
     kind: string;
-    /** The id of the user, API key, channel or parent run */
+    /** Id of the user, API key, channel or parent run */
     id?: string;
-    /** A user's email address, an API key's name, or words that name the trigger */
+    /** Email address of the user, name of the API key, or name of the trigger */
     name: string;
   };
-  /** Missing when the command needed no approval */
+  /** Approver; missing when the command required no approval */
   approvedBy?: {
-    /** A decision by a mailed link counts as the user it was mailed to */
+    /** Kind of the approver; a decision by a mailed link counts as the user */
     kind: 'user' | 'key';
-    /** The id of the user or API key; an email address for approvers outside the workspace */
+    /** Id of the user or API key; the email address of an approver outside the workspace */
     id: string;
-    /** A user's email address or an API key's name */
+    /** Email address of the user or name of the API key */
     name: string;
     /** ISO 8601, UTC, with milliseconds */
     at: string;
   };
-  /** The approver's note, else the title of the approval, else the name of the step */
+  /** Note of the approver, otherwise the title of the approval or the name of the step */
   reason?: string;
 }
 
 export interface CommandResult {
-  /** Whether the command was carried out */
+  /** Whether the command succeeded */
   status: 'succeeded' | 'failed';
-  /** The output of the command, as the catalog of skills describes it. Where the catalog has `artifactId`, the device sends `artifact` instead: the name of a file of this result. The other fields, such as `contentType` and `bytes`, are required as in the catalog. The hub replaces `artifact` by `artifactId` */
+  /** Output of the command, as the catalog of skills describes it. Instead of `artifactId`, the device sends `artifact`, the name of a file of this result; the hub replaces it. Other fields, such as `contentType` and `bytes`, are required as in the catalog */
   output?: unknown;
   /** Why the command failed; only with `failed` */
   error?: {
-    /** Such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, interrupted, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
+    /** Error code, such as denied_by_device, denied_by_policy, outside_shared_folders, downloads_not_received, hub_unreachable, tool_missing, permission_needed, timeout, paused, audit_unavailable, protected_path, not_begun, interrupted, approval_mismatch, invalid_input, not_found, target_not_found, too_large, navigation_failed, page_closed, page_of_another_run, too_many_pages, evaluation_failed, withdrawn, outcome_unknown, unknown_command, failed, node_offline, node_revoked, invalid_reply */
     code: string;
     /** What went wrong, for people; at most 4,000 characters */
     message: string;
@@ -1447,7 +1447,7 @@ export interface CommandResult {
     /** Bytes of the file, as base64 */
     base64: string;
   }[];
-  /** Names of artefacts that were uploaded before the result */
+  /** Names of artifacts that were uploaded before the result */
   uploads?: string[];
 }
 
@@ -1458,7 +1458,7 @@ export interface Contact {
   email: string;
   /** Name of the person; null when it is not known */
   name: string | null;
-  /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
+  /** Your own fields, for use in campaign templates; at most 50 keys and 16 KiB in total */
   attributes: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   unsubscribedAt: string | null;
@@ -1471,9 +1471,9 @@ export interface ContactList {
   id: string;
   /** Label for people, at most 200 characters */
   name: string;
-  /** Number of contacts, those who unsubscribed included */
+  /** Number of contacts, including unsubscribed ones */
   contacts: number;
-  /** Number of contacts who unsubscribed */
+  /** Number of unsubscribed contacts */
   unsubscribed: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1498,17 +1498,17 @@ export interface Conversation {
   id: string;
   /** Title for agents, at most 200 characters */
   name: string;
-  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
+  /** Source of the conversation, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
   /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
   /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
-  /** Member who is responsible; null while nobody is */
+  /** Assigned member; null without one */
   assignedUserId: string | null;
   /** Visitor of the conversation; null without one */
   visitorId: string | null;
-  /** The visitor's messages that no agent has read */
+  /** Number of visitor messages that no agent has read */
   unreadCount: number;
   /** ISO 8601, UTC, with milliseconds */
   lastMessageAt: string | null;
@@ -1529,7 +1529,7 @@ export interface CreateAgent {
   name: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
-  /** Profile that says which skills the agent may call; null for none */
+  /** Tool profile with the skills that the agent may call; null for none */
   toolProfileId?: string | null;
   /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys?: string[];
@@ -1538,15 +1538,15 @@ export interface CreateAgent {
 }
 
 export interface CreateAiRun {
-  /** The question of a person, in code points */
+  /** Question, 1 to 4,000 code points */
   input: string;
-  /** Facts for the answer, in code points. They are quoted as data: orders in them are not followed */
+  /** Facts for the answer, at most 24,000 code points. They are quoted as data: the model does not follow instructions in them */
   context?: string;
-  /** For you to find it again: at most 50 keys of 40 characters, with texts of 500. No model sees it, and nothing is fetched by it */
+  /** Your own data for finding the run: at most 50 keys of 40 characters, with texts of 500. It is not sent to models */
   metadata?: Record<string, string>;
   /** Kind of the answer; `text` is the only one and the default */
   mode?: 'text';
-  /** The language of the answer, by BCP 47; that of the input when left out */
+  /** Language of the answer (BCP 47); the language of the input when omitted */
   locale?: string;
 }
 
@@ -1555,28 +1555,28 @@ export interface CreateApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
   environment?: 'live' | 'test';
-  /** What the key may do, 1 to 10 of the permissions of the product */
+  /** Permissions of the key, 1 to 10 of those of the product */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
-  /** Time from which the key is refused; it never expires when left out */
+  /** When the key expires; never when omitted */
   expiresAt?: string;
-  /** CIDR blocks or addresses, IPv4 and IPv6 */
+  /** CIDR blocks or addresses, IPv4 and IPv6; any address when omitted */
   ipAllowlist?: string[];
 }
 
 export interface CreateCallConnection {
-  /** Carrier that sends the events; can not be changed later */
+  /** Carrier that sends the events; cannot be changed later */
   provider: 'twilio' | 'telnyx' | 'kamailio';
   /** Label for people, 1 to 200 characters */
   name: string;
-  /** Twilio: the account's auth token, which signs what Twilio sends; write only */
+  /** Twilio: auth token of the account, which signs the events; write-only */
   authToken?: string;
-  /** Telnyx: the public key of the account, as base64; write only */
+  /** Telnyx: public key of the account, as base64; write-only */
   publicKey?: string;
-  /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
+  /** Twilio: SID of the account. With it, missing calls are imported from Twilio's own list every night */
   accountSid?: string;
-  /** Twilio: where its API answers, https; `https://api.twilio.com` unless said. The auth token goes only where it was set for: with another address it must be given anew */
+  /** Twilio: base URL of the API, https; default `https://api.twilio.com`. With a new URL, `authToken` must be sent again */
   apiBaseUrl?: string;
 }
 
@@ -1590,14 +1590,14 @@ export interface CreateSequence {
 export interface CreateWorkflow {
   /** Label for people, 1 to 200 characters */
   name: string;
-  /** Whether the trigger starts runs from the beginning */
+  /** Whether the trigger starts runs immediately */
   active?: boolean;
   triggerJson?: TriggerInput;
   /** Steps in the order in which they run, 1 to 200 */
   stepsJson: StepInput[];
-  /** Limits on its runs; none when left out or null */
+  /** Limits on its runs; none when omitted or null */
   limits?: WorkflowLimitsInput | null;
-  /** Which payload its runs take; any when left out or null */
+  /** Schema of the payload of its runs; any payload when omitted or null */
   inputs?: WorkflowInputs | null;
 }
 
@@ -1608,13 +1608,13 @@ export interface CreatedApiToken {
   name: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
-  /** What the key may do */
+  /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
-  /** The key without its secret */
+  /** Visible part of the key, without its secret */
   keyHint: string;
-  /** CIDR blocks or addresses that may use the key; every address when empty */
+  /** CIDR blocks or addresses from which the key is accepted; any address when empty */
   ipAllowlist: string[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -1624,7 +1624,7 @@ export interface CreatedApiToken {
   createdAt: string;
   /** Id of the workspace */
   tenantId: string;
-  /** The whole key, shown only in this answer */
+  /** The whole key, returned only once */
   key: string;
 }
 
@@ -1633,15 +1633,15 @@ export interface CronSchedule {
   kind: 'cron';
   /** Five fields: minute, hour, day of the month, month, day of the week */
   cron: string;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
 }
 
@@ -1650,29 +1650,29 @@ export interface CronScheduleInput {
   kind: 'cron';
   /** Five fields: minute, hour, day of the month, month, day of the week */
   cron: string;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
 }
 
 export interface DecideApproval {
-  /** `approved` lets the run go on, `rejected` fails the step */
+  /** `approved` continues the run, `rejected` fails the step */
   decision: 'approved' | 'rejected';
   /** Reason, at most 2,000 characters; shown in the run and in the audit log */
   note?: string;
 }
 
 export interface Deleted {
-  /** Id of what was deleted */
+  /** Id of the deleted resource */
   id: string;
-  /** Always true; a failure is an error answer */
+  /** Always true; a failure is an error response */
   deleted: true;
 }
 
@@ -1681,36 +1681,36 @@ export interface DeliverStep {
   type: 'deliver';
   /** Provider of the channel */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
-  /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
+  /** Channel of the provider; its only active channel when omitted. Email without a channel is sent with `email.send` */
   channelId?: string;
-  /** Recipient as the provider names it: an email address, phone number or chat id; may hold templates */
+  /** Recipient at the provider: an email address, phone number or chat id; may contain templates */
   to: string;
-  /** For email */
+  /** Subject, for email */
   subject?: string;
-  /** Text of the message, at most 20,000 characters; may hold templates */
+  /** Text of the message, at most 20,000 characters; may contain templates */
   text: string;
-  /** URL of a file that is sent with the text, where the provider supports it */
+  /** URL of a file to send with the text, if the provider supports it */
   mediaUrl?: string;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
@@ -1719,40 +1719,40 @@ export interface DeliverStepInput {
   type: 'deliver';
   /** Provider of the channel */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
-  /** Which channel of the provider; its only active one when left out. email without a channel goes out by email.send */
+  /** Channel of the provider; its only active channel when omitted. Email without a channel is sent with `email.send` */
   channelId?: string;
-  /** Recipient as the provider names it: an email address, phone number or chat id; may hold templates */
+  /** Recipient at the provider: an email address, phone number or chat id; may contain templates */
   to: string;
-  /** For email */
+  /** Subject, for email */
   subject?: string;
-  /** Text of the message, at most 20,000 characters; may hold templates */
+  /** Text of the message, at most 20,000 characters; may contain templates */
   text: string;
-  /** URL of a file that is sent with the text, where the provider supports it */
+  /** URL of a file to send with the text, if the provider supports it */
   mediaUrl?: string;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds?: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor?: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
-/** Facts of a heartbeat; each one may be missing */
+/** Facts of a heartbeat; each is optional */
 export interface DeviceFacts {
   /** Processor; missing when it is not known */
   cpu?: {
@@ -1788,13 +1788,13 @@ export interface DeviceFacts {
   } | null;
   /** Displays, at most 16 */
   displays?: {
-    /** Number of the display, from 0, as `screen` commands take it */
+    /** Index of the display, from 0, as used in `screen` commands */
     index: number;
     /** Name of the display; may be empty */
     name: string;
-    /** In pixels */
+    /** Width in pixels */
     width: number;
-    /** In pixels */
+    /** Height in pixels */
     height: number;
   }[];
   /** Seconds since the device started */
@@ -1805,7 +1805,7 @@ export interface DeviceFacts {
 export interface DeviceInfo {
   /** Host name of the device */
   name: string;
-  /** As Node.js names it: linux, darwin, win32 */
+  /** Platform as Node.js names it: `linux`, `darwin` or `win32` */
   platform: string;
   /** Processor architecture as Node.js names it, such as `x64` or `arm64` */
   arch: string;
@@ -1813,14 +1813,14 @@ export interface DeviceInfo {
   osVersion: string;
   /** Version of the companion */
   appVersion: string;
-  /** Command types that this device can carry out now */
+  /** Command types that the device can execute now */
   capabilities: string[];
 }
 
 export interface DryRun {
   /** Always true: no run was started */
   dryRun: true;
-  /** Whether every step could run as far as can be told now */
+  /** Whether no problem is known that would make a step fail */
   runnable: boolean;
   /** One entry for each step, in the order of the workflow */
   steps: {
@@ -1832,23 +1832,23 @@ export interface DryRun {
     type: string;
     /** Skill that the step would call; null for other types of steps */
     skillId: string | null;
-    /** What `when` says; unknown when it depends on what earlier steps bring */
+    /** Result of `when`; `unknown` when it depends on the output of earlier steps */
     willRun: 'yes' | 'no' | 'unknown';
-    /** With every template resolved whose value is known; the others stand as they are */
+    /** Input of the step. Templates with known values are resolved; others are unchanged */
     input: JsonValue;
-    /** References whose value only the run will know */
+    /** References whose values are known only during the run */
     unresolved: string[];
-    /** What the step would do to the world, in a sentence */
+    /** Effect of the step, in one sentence */
     effect: string;
-    /** Whether a person must approve before the step runs */
+    /** Whether the step requires an approval */
     needsApproval: boolean;
-    /** What would make the step fail; empty when nothing is known */
+    /** Known problems that would make the step fail; may be empty */
     problems: string[];
   }[];
 }
 
 export interface EndEvent {
-  /** The stream ends; the caller may not follow it any more */
+  /** The stream ends because the caller lost access */
   type: 'end';
   /** Stable reason, such as `token_revoked` */
   code: string;
@@ -1857,11 +1857,11 @@ export interface EndEvent {
 }
 
 export interface Entitlements {
-  /** Live Chat: widget, inbox and its API */
+  /** Live Chat: widget, inbox and API */
   conversations_suite: boolean;
   /** AI answers, suggestions and AI runs */
   ai_agent: boolean;
-  /** Workflows, companion nodes and everything else of Automations */
+  /** Workflows, companion nodes and everything else in Automations */
   automations: boolean;
   /** Call records and SIP */
   business_calling: boolean;
@@ -1869,24 +1869,24 @@ export interface Entitlements {
   business_email: boolean;
   /** Contact lists and campaigns */
   marketing: boolean;
-  /** Voice conversations with the AI agent; needs `ai_agent` as well */
+  /** Voice conversations with the AI agent; also requires `ai_agent` */
   business_phone: boolean;
 }
 
 export interface Error {
   /** HTTP status, 400 to 599 */
   statusCode: number;
-  /** The reason phrase of the status */
+  /** Reason phrase of the status */
   error: string;
-  /** For people: what is wrong and what to do */
+  /** What is wrong and what to do, for people */
   message: string;
   /** Id of the request, as in `X-Request-ID` and in the log of the hub */
   requestId: string;
-  /** For programs: stable */
+  /** Stable error code, for programs */
   code: string;
-  /** The run that failed, where it is kept */
+  /** Id of the failed run, if the run is stored */
   runId?: string;
-  /** With `assignment_conflict`: the user who has the conversation now; null for no one */
+  /** With `assignment_conflict`: user to whom the conversation is assigned now; null for none */
   assignedUserId?: string | null;
   /** One entry for each invalid field; missing for errors without a field */
   details?: {
@@ -1906,7 +1906,7 @@ export interface EventTrigger {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
+    /** Payload fields by path, each with the required value or a list of at most 1,000 accepted values */
     filter?: JsonObject;
   };
 }
@@ -1920,7 +1920,7 @@ export interface EventTriggerInput {
   event: {
     /** Type of the event, such as `message.created` */
     type: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-    /** Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one */
+    /** Payload fields by path, each with the required value or a list of at most 1,000 accepted values */
     filter?: Record<string, unknown>;
   };
 }
@@ -1939,9 +1939,9 @@ export interface Flow {
   id: string;
   /** Workflow of its runs */
   workflowId: string;
-  /** Number of attempts so far, from 1; each retry adds one */
+  /** Number of runs so far, from 1; each retry increments it */
   revision: number;
-  /** That of the latest run */
+  /** Status of the latest run */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -1960,15 +1960,15 @@ export interface FlowWithRuns {
   id: string;
   /** Workflow of its runs */
   workflowId: string;
-  /** Number of attempts so far, from 1; each retry adds one */
+  /** Number of runs so far, from 1; each retry increments it */
   revision: number;
-  /** That of the latest run */
+  /** Status of the latest run */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
-  /** First attempt first */
+  /** Runs of the flow, oldest first */
   runs: RunSummary[];
 }
 
@@ -1993,25 +1993,25 @@ export interface HeartbeatTriggerInput {
 export interface HostedSip {
   /** Whether the workspace opted in */
   enabled: boolean;
-  /** Whether phones of the workspace can be served; `reason` says why not */
+  /** Whether phones of the workspace can connect; otherwise see `reason` */
   ready: boolean;
-  /** `sip_server_not_configured`: the operator has no SIP server for this hub (SIP_DOMAIN); `credentials_outdated`: the workspace opted in before the server was there, or at another domain; opt in again for credentials that count */
+  /** `sip_server_not_configured`: the operator has not configured a SIP server (`SIP_DOMAIN`). `credentials_outdated`: the workspace opted in before there was a server, or with another domain; opt in again for new credentials */
   reason?: 'sip_server_not_configured' | 'credentials_outdated';
-  /** Whether the workspace may have it; where it may not any more, `enabled` stays as it was */
+  /** Whether the workspace has the entitlement; losing it does not change `enabled` */
   entitled: boolean;
-  /** Of the SIP server; null where there is none */
+  /** Domain of the SIP server; null without one */
   domain: string | null;
-  /** The SIP user that you are at `domain`; null unless the workspace opted in and there is a server */
+  /** Your SIP user at `domain`; null unless the workspace opted in and there is a server */
   username: string | null;
-  /** Where softphones of people who are signed in connect; null where that is not offered */
+  /** WebSocket URL for softphones of signed-in users; null if not offered */
   wsUrl: string | null;
-  /** For one phone that registers at `domain` itself, with MD5. Only in the answer to the opt-in that made them: opt out and in again for others */
+  /** Credentials for a phone that registers at `domain` itself, with MD5. Returned only by the opt-in that created them; opt out and in again for new ones */
   credentials?: SipCredentials;
 }
 
 /** How often the device should call the hub */
 export interface HubPace {
-  /** Seconds for which the device should hold a poll open */
+  /** Seconds for which the device should keep a poll open */
   pollSeconds: number;
   /** Seconds between two heartbeats */
   heartbeatSeconds: number;
@@ -2032,11 +2032,11 @@ export interface HubPack {
     name: string;
     /** Three numbers such as `1.0.0` */
     version: string;
-    /** Who publishes the pack, at most 200 characters */
+    /** Publisher of the pack, at most 200 characters */
     publisher: string;
     /** What the pack does, for people */
     summary: string;
-    /** What a workflow of the pack must be given: a part of JSON Schema */
+    /** Inputs of a workflow of the pack, as a subset of JSON Schema */
     inputsSchema: {
       /** Always `object` */
       type: 'object';
@@ -2045,25 +2045,25 @@ export interface HubPack {
       /** Names of the inputs that must be given, at most 50 */
       required: string[];
     };
-    /** Every skill that its graph uses */
+    /** Every skill that the graph uses */
     skills: string[];
-    /** Hosts that it calls or opens: a name, with its port unless that is its scheme's own, or `inputs.<name>` for the host of an input of format uri */
+    /** Hosts that the pack calls or opens: a name, with a port unless it is the default port, or `inputs.<name>` for the host of an input of format `uri` */
     hosts: string[];
-    /** Names of inputs that hold a secret */
+    /** Names of inputs that contain a secret */
     secrets: string[];
-    /** What it does on a companion node */
+    /** What the pack does on companion nodes */
     nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
-    /** Trigger and steps of the workflow that the pack makes */
+    /** Trigger and steps of workflows of the pack */
     graph: {
-      /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
+      /** As `triggerJson` of a workflow; `{{inputs.<name>}}` inserts an input */
       trigger: JsonObject;
-      /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
+      /** As `stepsJson` of a workflow; a step with `ifInput` is omitted when that input is empty */
       steps: JsonObject[];
     };
   };
   /** When the version was published */
   createdAt: string;
-  /** Since then workspaces can no longer install this version; null while they can */
+  /** When the version was withdrawn, so that workspaces cannot install it any more; null if it was not */
   withdrawnAt: string | null;
 }
 
@@ -2081,13 +2081,13 @@ export interface InboxActivity {
 export interface InboxBulk {
   /** Conversations to change, 1 to 100 */
   ids: string[];
-  /** New status; unchanged when left out */
+  /** New status; unchanged when omitted */
   status?: 'open' | 'pending' | 'resolved' | 'closed';
-  /** New priority; unchanged when left out */
+  /** New priority; unchanged when omitted */
   priority?: 'low' | 'normal' | 'high' | 'urgent';
-  /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
+  /** End of the snooze; until then the views of open work omit it. A visitor message or null ends the snooze */
   snoozedUntil?: string | null;
-  /** A member of the workspace; null for nobody */
+  /** Id of a member; null for no assignee */
   assignedUserId?: string | null;
 }
 
@@ -2111,17 +2111,17 @@ export interface InboxConversation {
   id: string;
   /** Title for agents, at most 200 characters */
   name: string;
-  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
+  /** Source of the conversation, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
   /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
   /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
-  /** Member who is responsible; null while nobody is */
+  /** Assigned member; null without one */
   assignedUserId: string | null;
   /** Visitor of the conversation; null without one */
   visitorId: string | null;
-  /** The visitor's messages that no agent has read */
+  /** Number of visitor messages that no agent has read */
   unreadCount: number;
   /** ISO 8601, UTC, with milliseconds */
   lastMessageAt: string | null;
@@ -2131,30 +2131,30 @@ export interface InboxConversation {
   updatedAt: string;
   /** Environment of the visitor */
   environment: 'live' | 'test';
-  /** Who takes care of it: the AI agent, or people; null while nobody has it */
+  /** Who answers: the AI agent or people; null while unowned */
   owner: 'ai' | 'person' | null;
   /** ISO 8601, UTC, with milliseconds */
   snoozedUntil: string | null;
-  /** Of its newest message */
+  /** `seq` of the newest message */
   lastSeq: number;
-  /** Of what was written last, notes included */
+  /** `position` of the newest message or note */
   lastPosition: number;
   /** Newest message; null without messages */
   lastMessage: {
-    /** The first 200 characters */
+    /** First 200 characters of the text */
     content: string;
-    /** Kind of its sender, as in messages */
+    /** Type of the sender, as in messages */
     senderType: string;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
   } | null;
   /** Display name, email address or external id of the visitor; null for an anonymous one */
   visitorName: string | null;
-  /** Whether a token of the workspace said who it is; an e-mail never does */
+  /** Whether a token of the workspace identified the visitor; an email address does not */
   visitorVerified: boolean;
-  /** Up to which message the visitor has read */
+  /** `seq` up to which the visitor has read */
   visitorReadSeq: number;
-  /** Up to which message an agent has read */
+  /** `seq` up to which an agent has read */
   agentReadSeq: number;
 }
 
@@ -2163,17 +2163,17 @@ export interface InboxConversationDetail {
   id: string;
   /** Title for agents, at most 200 characters */
   name: string;
-  /** Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters */
+  /** Source of the conversation, such as `api` or `Mobile App`; at most 100 characters */
   source: string;
   /** A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed */
   status: 'open' | 'pending' | 'resolved' | 'closed';
   /** Urgency, as set by agents, keys or workflows */
   priority: 'low' | 'normal' | 'high' | 'urgent';
-  /** Member who is responsible; null while nobody is */
+  /** Assigned member; null without one */
   assignedUserId: string | null;
   /** Visitor of the conversation; null without one */
   visitorId: string | null;
-  /** The visitor's messages that no agent has read */
+  /** Number of visitor messages that no agent has read */
   unreadCount: number;
   /** ISO 8601, UTC, with milliseconds */
   lastMessageAt: string | null;
@@ -2183,38 +2183,38 @@ export interface InboxConversationDetail {
   updatedAt: string;
   /** Environment of the visitor */
   environment: 'live' | 'test';
-  /** Who takes care of it: the AI agent, or people; null while nobody has it */
+  /** Who answers: the AI agent or people; null while unowned */
   owner: 'ai' | 'person' | null;
   /** ISO 8601, UTC, with milliseconds */
   snoozedUntil: string | null;
-  /** Of its newest message */
+  /** `seq` of the newest message */
   lastSeq: number;
-  /** Of what was written last, notes included */
+  /** `position` of the newest message or note */
   lastPosition: number;
   /** Newest message; null without messages */
   lastMessage: {
-    /** The first 200 characters */
+    /** First 200 characters of the text */
     content: string;
-    /** Kind of its sender, as in messages */
+    /** Type of the sender, as in messages */
     senderType: string;
     /** ISO 8601, UTC, with milliseconds */
     createdAt: string;
   } | null;
   /** Display name, email address or external id of the visitor; null for an anonymous one */
   visitorName: string | null;
-  /** Whether a token of the workspace said who it is; an e-mail never does */
+  /** Whether a token of the workspace identified the visitor; an email address does not */
   visitorVerified: boolean;
-  /** Up to which message the visitor has read */
+  /** `seq` up to which the visitor has read */
   visitorReadSeq: number;
-  /** Up to which message an agent has read */
+  /** `seq` up to which an agent has read */
   agentReadSeq: number;
   /** Visitor of the conversation; null without one */
   visitor: InboxVisitor | null;
-  /** Your own */
+  /** Your draft; null without one */
   draft: ChatDraft | null;
-  /** Of the last closing */
+  /** Rating after the last closing; null without one */
   rating: ChatRating | null;
-  /** Users who look at it now */
+  /** Ids of the members who view the conversation now */
   viewers: string[];
 }
 
@@ -2241,7 +2241,7 @@ export interface InboxCounts {
   resolved: number;
   /** Closed conversations */
   closed: number;
-  /** Conversations, of whatever view, with messages that no agent has read */
+  /** Conversations with messages that no agent has read */
   unread: number;
 }
 
@@ -2249,11 +2249,11 @@ export interface InboxHit {
   message: InboxMessage;
   /** Title of the conversation */
   conversationName: string;
-  /** Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts */
+  /** Matches in `message.content`, at most the first 100, in UTF-16 units */
   highlights: {
-    /** First unit of the word, from 0 */
+    /** Index of the first UTF-16 unit, from 0 */
     start: number;
-    /** Unit after the word */
+    /** Index after the last UTF-16 unit */
     end: number;
   }[];
 }
@@ -2270,31 +2270,31 @@ export interface InboxMessage {
   id: string;
   /** Conversation of the message */
   conversationId: string;
-  /** Null for a private note */
+  /** Number of the message in the conversation; null for a private note */
   seq: number | null;
-  /** Text as it was written, at most 10,000 characters; empty when only files were sent */
+  /** Text of the message, at most 10,000 characters; empty if only files were sent */
   content: string;
-  /** `visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub */
+  /** `visitor` and `agent` are people, `api` is an API key or a workflow, `ai` the AI agent, `system` the hub */
   senderType: 'visitor' | 'agent' | 'api' | 'ai' | 'system';
   /** Id of the visitor, member or API key; null for other senders */
   senderId: string | null;
-  /** Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more */
+  /** Display name of the agent who wrote it; null for other senders, without a display name, and for a former member */
   senderName: string | null;
-  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture. */
+  /** Path of the picture of the agent who wrote it, relative to the URL of this hub; requires no credentials. Null for other senders and without a picture. */
   senderPicture: string | null;
   /** Files of the message, at most 5 */
   attachments: ChatAttachment[];
-  /** The sender's own id of the message; the same id is stored once. Null without one */
+  /** The sender's own id of the message; a repeated id is stored once. Null without one */
   clientId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
-  /** Counts all that is written in a conversation, notes included */
+  /** Position in the conversation, counting messages and notes */
   position: number;
   /** Whether it is a private note, which visitors never see */
   private: boolean;
-  /** Of an answer of the AI agent: the entries of the knowledge that it used */
+  /** Knowledge entries that the AI agent used for its answer */
   sources: ChatMessageSource[];
-  /** Of an answer of the AI agent: what it called, in that order */
+  /** Tools that the AI agent called for its answer, in order */
   tools: ChatAiToolUse[];
 }
 
@@ -2309,9 +2309,9 @@ export interface InboxRating {
   id: string;
   /** Conversation that was rated */
   conversationId: string;
-  /** 1 (worst) to 5 (best) */
+  /** Score from 1 (worst) to 5 (best) */
   score: number;
-  /** At most 2,000 characters; empty without one */
+  /** Comment, at most 2,000 characters; may be empty */
   comment: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -2334,7 +2334,7 @@ export interface InboxVisitor {
   email: string | null;
   /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
-  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
+  /** Your own stable id of the visitor, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
   /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
@@ -2344,9 +2344,9 @@ export interface InboxVisitor {
   last_seen_at: string | null;
   /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** When an agent blocked the visitor; null while they are not blocked */
+  /** When an agent blocked the visitor; null while not blocked */
   blocked_at: string | null;
-  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  /** IP address of the last visit; the last part is removed unless `keepAddresses` is set */
   last_address: string | null;
 }
 
@@ -2359,7 +2359,7 @@ export interface InboxVisitorDetail {
   email: string | null;
   /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
-  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
+  /** Your own stable id of the visitor, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
   /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
@@ -2369,11 +2369,11 @@ export interface InboxVisitorDetail {
   last_seen_at: string | null;
   /** Whether a token of your server named the visitor (`external_id`) */
   verified: boolean;
-  /** When an agent blocked the visitor; null while they are not blocked */
+  /** When an agent blocked the visitor; null while not blocked */
   blocked_at: string | null;
-  /** IP address of the last visit, without its last part unless the settings keep it whole */
+  /** IP address of the last visit; the last part is removed unless `keepAddresses` is set */
   last_address: string | null;
-  /** The newest 20 */
+  /** Newest 20 conversations */
   conversations: InboxConversation[];
 }
 
@@ -2388,15 +2388,15 @@ export interface IntervalSchedule {
   kind: 'interval';
   /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
 }
 
@@ -2405,28 +2405,28 @@ export interface IntervalScheduleInput {
   kind: 'interval';
   /** Seconds from one fire to the next, 1 to 31,536,000 (one year) */
   everySeconds: number;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
 }
 
 export interface Knowledge {
-  /** In the order of their ids */
+  /** Entries, sorted by id */
   entries: KnowledgeEntry[];
   /** Text that is part of every prompt, at most 20,000 characters; may be empty */
   terms: string;
-  /** Vectors by which entries are found besides their words */
+  /** Embeddings, which complement the search by words */
   embeddings: {
-    /** `off` where the hub has no model for embeddings; `failing` while that one does not answer: it is asked again */
+    /** `off`: the hub has no embedding model; `failing`: the embedding model does not respond and is retried */
     state: 'off' | 'pending' | 'ready' | 'failing';
-    /** Entries that have one */
+    /** Number of entries with an embedding */
     done: number;
     /** Number of entries */
     total: number;
@@ -2459,16 +2459,16 @@ export interface KnowledgePassage {
   url: string | null;
   /** Language code of the entry; null for any language */
   locale: string | null;
-  /** From 0 to 1: how much of what was asked for is found in it */
+  /** Relevance to the question, 0 to 1 */
   score: number;
 }
 
 export interface KnowledgePassages {
-  /** Entries that match, the best first; at most `limit` */
+  /** Matching entries, best first; at most `limit` */
   passages: KnowledgePassage[];
 }
 
-/** Milliseconds, to within 10 %; null without a run */
+/** Percentiles in milliseconds, accurate to 10 %; null without values */
 export interface Latency {
   /** Median */
   p50: number | null;
@@ -2504,74 +2504,74 @@ export interface LogLinePage {
 export interface LogStep {
   /** Writes a line to the log of the run */
   type: 'log';
-  /** Text of the line, at most 10,000 characters; may hold `{{…}}` templates */
+  /** Text of the line, at most 10,000 characters; may contain `{{…}}` templates */
   message: string;
   /** Severity of the line */
   level: 'debug' | 'info' | 'warn' | 'error';
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
 export interface LogStepInput {
   /** Writes a line to the log of the run */
   type: 'log';
-  /** Text of the line, at most 10,000 characters; may hold `{{…}}` templates */
+  /** Text of the line, at most 10,000 characters; may contain `{{…}}` templates */
   message: string;
   /** Severity of the line */
   level?: 'debug' | 'info' | 'warn' | 'error';
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds?: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor?: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
 export interface ManualTrigger {
   /** Version of the trigger format; 1 is the only one */
   schemaVersion: 1;
-  /** Starts only through the API, the dashboard or another run */
+  /** Starts only by the API, the dashboard or another run */
   type: 'manual';
 }
 
 export interface ManualTriggerInput {
   /** Version of the trigger format; 1 is the only one */
   schemaVersion?: 1;
-  /** Starts only through the API, the dashboard or another run */
+  /** Starts only by the API, the dashboard or another run */
   type: 'manual';
 }
 
@@ -2582,13 +2582,13 @@ export interface Member {
   email: string;
   /** `admin` manages the workspace; `agent` works in it */
   role: 'admin' | 'agent';
-  /** What visitors see of the member; null shows a neutral word */
+  /** Name that visitors see; with null, visitors see a neutral word */
   displayName: string | null;
-  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  /** Path of the picture, relative to the URL of this hub; requires no credentials. Null without a picture. A new picture has a new path. */
   picture: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
-  /** For admins only. Null where no sign-in is remembered: within half a year, or since the password was set. */
+  /** Last sign-in; for admins only. Null when there was none in the last six months or since the password was set. */
   lastSignInAt?: string | null;
 }
 
@@ -2599,17 +2599,17 @@ export interface MemberPage {
 }
 
 export interface MemberPicture {
-  /** The member whom the picture shows */
+  /** Id of the member */
   userId: string;
-  /** Path of the picture, relative to the URL of this hub; needs no credentials */
+  /** Path of the picture, relative to the URL of this hub; requires no credentials */
   picture: string;
   /** `image/png`, `image/jpeg` or `image/webp` */
   contentType: string;
   /** Size of the stored picture, in bytes */
   bytes: number;
-  /** In pixels */
+  /** Width in pixels */
   width: number;
-  /** In pixels */
+  /** Height in pixels */
   height: number;
 }
 
@@ -2621,9 +2621,9 @@ export interface MemberProfile {
   email: string;
   /** `admin` manages the workspace; `agent` works in it */
   role: 'admin' | 'agent';
-  /** What visitors see of you; null shows a neutral word */
+  /** Name that visitors see; with null, visitors see a neutral word */
   displayName: string | null;
-  /** Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path. */
+  /** Path of the picture, relative to the URL of this hub; requires no credentials. Null without a picture. A new picture has a new path. */
   picture: string | null;
 }
 
@@ -2647,18 +2647,18 @@ export interface MemoryEntryPage {
 }
 
 export interface ModelPrices {
-  /** Of a million tokens in, in millionths of the currency: 1250000 for 1.25 */
+  /** Price of one million input tokens, in millionths of the currency: 1250000 for 1.25 */
   inputMicros: number;
-  /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
+  /** Price of one million output tokens, in millionths of the currency: 1250000 for 1.25 */
   outputMicros: number;
   /** Currency code of ISO 4217, such as `USD` */
   currency: string;
 }
 
 export interface ModelPricesInput {
-  /** Of a million tokens in, in millionths of the currency: 1250000 for 1.25 */
+  /** Price of one million input tokens, in millionths of the currency: 1250000 for 1.25 */
   inputMicros: number;
-  /** Of a million tokens out, in millionths of the currency: 1250000 for 1.25 */
+  /** Price of one million output tokens, in millionths of the currency: 1250000 for 1.25 */
   outputMicros: number;
   /** Currency code of ISO 4217, such as `USD` */
   currency: string;
@@ -2671,18 +2671,18 @@ export interface Models {
     id: string;
     /** Protocol of the provider */
     provider: 'openai-compatible' | 'openai' | 'anthropic';
-    /** As the provider names it */
+    /** Name of the model at the provider */
     model: string;
     /** URL of the API; null for the default URL of the provider */
     baseUrl: string | null;
-    /** Whether an API key is stored; the key itself is never shown */
+    /** Whether an API key is stored; the key is never returned */
     apiKeySet: boolean;
     /** Prices of its tokens; null when none are set */
     prices: ModelPrices | null;
   }[];
-  /** Ids of models in the order in which they are tried */
+  /** Ids of models in failover order */
   order: string[];
-  /** The model of the hub, used while `order` is empty; null when it is not used */
+  /** The hub's own model, used while `order` is empty; null when not used */
   fallback: {
     /** Name of the model at its provider */
     model: string;
@@ -2696,9 +2696,9 @@ export interface Models {
 export interface Node {
   /** Id of the node */
   id: string;
-  /** Unique among the paired nodes of the workspace: steps may select the node by it */
+  /** Name, unique among the paired nodes of the workspace; steps can select the node by name */
   name: string;
-  /** `pending` until the companion connects for the first time, also after it was paired */
+  /** `pending` until the companion connects for the first time after pairing */
   status: 'pending' | 'online' | 'offline' | 'revoked';
   /** Whether the workspace allows `system.*` commands on the node */
   allowSystem: boolean;
@@ -2708,15 +2708,15 @@ export interface Node {
   device: DeviceInfo | null;
   /** Facts of the last heartbeat; null before the first */
   facts: DeviceFacts | null;
-  /** Switched on by the owner of the device: it refuses every command */
+  /** Whether the owner of the device paused it, so that it refuses every command */
   paused: boolean;
   /** The last entry of the device's own log; null until the device reports one */
   audit: {
     /** Number of entries in the log */
     entries: number;
-    /** SHA-256 of the last entry, which holds the hash of the entry before */
+    /** SHA-256 of the last entry, which includes the hash of the previous entry */
     hash: string;
-    /** When the device first reported a log that was cut, changed or begun anew; null while it never did. It stays for the lifetime of the node: a later report cannot prove that nothing was removed */
+    /** When the device first reported a truncated, changed or restarted log; null if never. It is never cleared: a later report cannot prove that nothing was removed */
     brokenAt: string | null;
   } | null;
   /** ISO 8601, UTC, with milliseconds */
@@ -2734,13 +2734,13 @@ export interface NodeCommand {
   id: string;
   /** Type of the command, such as `node.ping` */
   type: string;
-  /** `leased` while the device has it; `withdrawn` when the run no longer wanted it */
+  /** `leased`: the device has it; `withdrawn`: the run no longer needs it */
   status: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
   /** Run that sent the command */
   runId: string;
   /** Index of the step that sent it, from 0 */
   stepIndex: number;
-  /** Try of the step that sent it, from 1 */
+  /** Attempt of the step that sent it, from 1 */
   attempt: number;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -2766,7 +2766,7 @@ export interface NodeCommandPage {
 export interface NodeEvent {
   /** A companion node changed */
   type: 'node';
-  /** When it happened */
+  /** Time of the event */
   at: string;
   /** Id of the node */
   id: string;
@@ -2774,19 +2774,19 @@ export interface NodeEvent {
   name: string;
   /** Status of the node after the change */
   status: 'online' | 'offline' | 'pending' | 'revoked';
-  /** What happened to it */
+  /** Kind of the change */
   change: 'created' | 'paired' | 'online' | 'offline' | 'renamed' | 'revoked';
 }
 
-/** What a node reported about itself from one time on */
+/** What a node reported, from one time on */
 export interface NodeFacts {
   /** What the device reported about itself; null before it was paired */
   device: DeviceInfo | null;
   /** Whether the owner of the device had paused it */
   paused: boolean;
-  /** As the workspace had it then */
+  /** Whether the workspace allowed `system.*` commands */
   allowSystem: boolean;
-  /** As the workspace had it then */
+  /** Whether the workspace allowed `browser.*` commands */
   allowBrowser: boolean;
   /** Processor; null when it was not known */
   cpu: {
@@ -2818,13 +2818,13 @@ export interface NodeFacts {
   } | null;
   /** Displays */
   displays: {
-    /** Number of the display, from 0 */
+    /** Index of the display, from 0 */
     index: number;
     /** Name of the display; may be empty */
     name: string;
-    /** In pixels */
+    /** Width in pixels */
     width: number;
-    /** In pixels */
+    /** Height in pixels */
     height: number;
   }[];
 }
@@ -2852,17 +2852,17 @@ export interface NodePage {
 export interface Onboarding {
   /** Whether every step is done */
   complete: boolean;
-  /** What a workspace needs, in the recommended order */
+  /** Setup steps, in the recommended order */
   steps: {
     /** Stable name of the step */
     id: string;
     /** What to do, in a few words */
     title: string;
-    /** Whether the workspace has it */
+    /** Whether the step is done */
     done: boolean;
-    /** What the step is good for */
+    /** Why the step is useful */
     why: string;
-    /** What does it */
+    /** Request that does the step */
     request: {
       /** HTTP method */
       method: string;
@@ -2872,9 +2872,9 @@ export interface Onboarding {
       body: JsonObject | null;
     };
   }[];
-  /** Id of the first step that is not done */
+  /** Id of the first step that is not done; null when all are done */
   next: string | null;
-  /** What the workspace has */
+  /** Resources of the workspace */
   counts: {
     /** Number of workflows */
     workflows: number;
@@ -2900,15 +2900,15 @@ export interface OnceSchedule {
   kind: 'at';
   /** Time of the only fire */
   at: string;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds: number;
 }
 
@@ -2917,15 +2917,15 @@ export interface OnceScheduleInput {
   kind: 'at';
   /** Time of the only fire */
   at: string;
-  /** IANA time zone in which the schedule is read, such as `Europe/Berlin` */
+  /** IANA time zone of the schedule, such as `Europe/Berlin` */
   timezone?: string;
-  /** What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs */
+  /** Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs */
   onMissed?: 'skip' | 'last' | 'all';
-  /** With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late */
+  /** With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late */
   maxCatchUp?: number;
-  /** What a fire does while a run of the workflow is under way */
+  /** Handling of a fire while a run of the workflow is in progress */
   overlap?: 'allow' | 'skip' | 'queue';
-  /** Each run begins up to so many seconds after its time */
+  /** Maximum random delay of each run, in seconds */
   jitterSeconds?: number;
 }
 
@@ -2938,13 +2938,13 @@ export interface OutgoingMessage {
   workflowId: string | null;
   /** Index of the step that sent it, from 0; null when no run sent it */
   stepIndex: number | null;
-  /** webhook, email, campaign or the provider of a channel */
+  /** `webhook`, `email`, `campaign` or the provider of a channel */
   channel: string;
   /** URL, email address or id at the provider */
   recipient: string;
-  /** `simulated` in the test environment, where nothing leaves */
+  /** `simulated`: not sent, because the run is a test run */
   status: 'delivered' | 'simulated' | 'failed';
-  /** Facts about the message, such as its subject; the fields depend on `channel` */
+  /** Details of the message, such as its subject; the fields depend on `channel` */
   summary: JsonObject;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -2965,9 +2965,9 @@ export interface OwnToken {
   tokenId: string;
   /** Product whose API the key can call */
   product: 'chat' | 'ai' | 'automations' | 'voice';
-  /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
+  /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
   environment: 'live' | 'test';
-  /** What the key may do */
+  /** Permissions of the key */
   permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
   /** ISO 8601, UTC, with milliseconds */
   expiresAt: string | null;
@@ -2976,31 +2976,31 @@ export interface OwnToken {
 export interface OwnTrunk {
   /** Always `own`: a trunk of the workspace */
   mode: 'own';
-  /** `registering`: on its way; `registered`; `rejected`: the carrier said no, `lastCode` and `lastReason` are its words; `unreachable`: no SIP answer came; `stopped`: the carrier refused this password three times, and is not asked again before `POST /sip/register` */
+  /** `registering`: in progress. `registered`: the carrier accepted. `rejected`: the carrier refused, see `lastCode` and `lastReason`. `unreachable`: no SIP response. `stopped`: the carrier refused this password three times; the hub tries again only after `POST /sip/register` */
   state: 'registering' | 'registered' | 'rejected' | 'unreachable' | 'stopped';
-  /** Of the carrier, such as `sip.example.com`, or its address */
+  /** Host name of the carrier, such as `sip.example.com`, or its IP address */
   host: string;
-  /** Null where the DNS of the host says it */
+  /** Port; null if DNS determines it */
   port: number | null;
-  /** The account at the carrier */
+  /** Account at the carrier */
   username: string;
   /** Transport of SIP to the carrier; `tls` also checks the certificate */
   transport: 'udp' | 'tcp' | 'tls';
-  /** Whether the carrier sends calls here now */
+  /** Whether the registration is active */
   registered: boolean;
-  /** The SIP status that the last attempt ended with; null where no SIP answer came */
+  /** SIP status of the last attempt; null without a SIP response */
   lastCode: number | null;
-  /** The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer; `registration_not_kept` where the carrier took it for no time */
+  /** Reason phrase of the carrier. Without a SIP response: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` (the host resolves to a private address). When stopped: `credentials_rejected`, or `password_unreadable` (the password was encrypted with another SECRET_KEY). `challenge_not_supported` and `nonce_always_stale`: the challenge cannot be answered. `registration_not_kept`: the carrier accepted with an expiry of 0 */
   lastReason: string | null;
-  /** Until when the carrier keeps the registration, unless it is renewed */
+  /** When the registration expires unless it is renewed */
   expiresAt: string | null;
-  /** Null when there will be none */
+  /** Time of the next attempt; null when none is planned */
   nextAttemptAt: string | null;
   /** When the last attempt ended */
   checkedAt: string | null;
 }
 
-/** A pack of the catalogue */
+/** A pack of the catalog */
 export interface Pack {
   /** Lower-case words joined by hyphens, at most 100 characters */
   id: string;
@@ -3008,11 +3008,11 @@ export interface Pack {
   name: string;
   /** Three numbers such as `1.0.0` */
   version: string;
-  /** Who publishes the pack, at most 200 characters */
+  /** Publisher of the pack, at most 200 characters */
   publisher: string;
   /** What the pack does, for people */
   summary: string;
-  /** What a workflow of the pack must be given: a part of JSON Schema */
+  /** Inputs of a workflow of the pack, as a subset of JSON Schema */
   inputsSchema: {
     /** Always `object` */
     type: 'object';
@@ -3021,22 +3021,22 @@ export interface Pack {
     /** Names of the inputs that must be given, at most 50 */
     required: string[];
   };
-  /** Every skill that its graph uses */
+  /** Every skill that the graph uses */
   skills: string[];
-  /** Hosts that it calls or opens: a name, with its port unless that is its scheme's own, or `inputs.<name>` for the host of an input of format uri */
+  /** Hosts that the pack calls or opens: a name, with a port unless it is the default port, or `inputs.<name>` for the host of an input of format `uri` */
   hosts: string[];
-  /** Names of inputs that hold a secret */
+  /** Names of inputs that contain a secret */
   secrets: string[];
-  /** What it does on a companion node */
+  /** What the pack does on companion nodes */
   nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
-  /** Trigger and steps of the workflow that the pack makes */
+  /** Trigger and steps of workflows of the pack */
   graph: {
-    /** As triggerJson of a workflow; {{inputs.<name>}} stands for an input */
+    /** As `triggerJson` of a workflow; `{{inputs.<name>}}` inserts an input */
     trigger: JsonObject;
-    /** As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty */
+    /** As `stepsJson` of a workflow; a step with `ifInput` is omitted when that input is empty */
     steps: JsonObject[];
   };
-  /** `shipped` with the hub, `hub` for one that the operator published for all workspaces, or `published` by this workspace */
+  /** `shipped`: part of the hub; `hub`: published by the operator for all workspaces; `published`: published by this workspace */
   source: 'shipped' | 'hub' | 'published';
   /** Version that this workspace has installed; null when it is not installed */
   installedVersion: string | null;
@@ -3046,20 +3046,20 @@ export interface Pack {
 export interface PackGrants {
   /** Skills that the pack calls */
   skills: {
-    /** Id in the catalogue of skills */
+    /** Id of the skill in the catalog */
     id: string;
     /** Title of the skill, for people */
     title: string;
-    /** What the skill does to the world, for people */
+    /** Effect of the skill, for people */
     effect: string;
   }[];
   /** Hosts that the pack calls or opens */
   hosts: string[];
-  /** Names of inputs that hold a secret */
+  /** Names of inputs that contain a secret */
   secrets: string[];
   /** What the pack does on companion nodes */
   nodePowers: ('ping' | 'screen' | 'camera' | 'audio' | 'files' | 'browser' | 'system')[];
-  /** Whether a person approves something in each run */
+  /** Whether each run requires an approval */
   approvals: boolean;
 }
 
@@ -3088,76 +3088,76 @@ export interface PasswordResetRequested {
 }
 
 export interface Policy {
-  /** Reaches every agent's prompt */
+  /** Instructions that are added to the prompt of every agent */
   standingOrders: string;
-  /** No run begins within them; it waits for their end */
+  /** Runs do not start within quiet hours; they wait for the end */
   quietHours: QuietHours | null;
-  /** Further runs wait */
+  /** Maximum number of runs that start per hour; further runs wait; null for no limit */
   maxRunsPerHour: number | null;
-  /** Skills before which somebody must approve; `*` stands for any part of a name */
+  /** Skills that require an approval; `*` matches any part of a name */
   approvalsRequiredFor: string[];
-  /** Email addresses of the members who alone decide approvals whose step names no approvers, those of `system.run` included. Each must be a member of the workspace, also when they decide. Applies to approvals requested from now on */
+  /** Email addresses of the approvers for steps that name none, including `system.run`. Each must be a member of the workspace, also at the time of the decision. Applies to new approvals */
   defaultApprovers: JsonValue[];
-  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user, or by a key that carries `approvals:decide` itself; never by a starter of the run or an author of what it does */
+  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide */
   stepApprovalsNeedPerson: boolean;
-  /** While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key */
+  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
   soleMemberMayDecideOwnRuns: boolean;
-  /** Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing */
+  /** Workflow that runs when another run fails; null for none. Its payload is `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`; steps read `{{payload.run.id}}`. A failed run of the error workflow itself starts no other run */
   errorWorkflowId: string | null;
-  /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
+  /** Retention of ended runs; null for the retention of the installation */
   retention: Retention | null;
-  /** Null until it is first set */
+  /** Null until the policy is first set */
   updatedAt: string | null;
 }
 
 export interface PutAiBudget {
-  /** Tokens in and out of a day, UTC; null for no limit */
+  /** Input and output tokens per UTC day; null for no limit */
   dailyTokens: number | null;
-  /** Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit */
+  /** Cost per UTC day of models with prices in this currency; null for no limit */
   dailyCost: {
     /** Currency code of ISO 4217, such as `USD` */
     currency: string;
-    /** Millionths of the currency */
+    /** Amount in millionths of the currency */
     micros: number;
   } | null;
-  /** Seconds of sound that are transcribed in a day, UTC; null for the limit of the hub, which also bounds a higher one; unchanged when left out */
+  /** Seconds of transcribed audio per UTC day; null for the limit of the hub, which is also the maximum; unchanged when omitted */
   dailySpeechSeconds?: number | null;
-  /** Characters that are spoken in a day, UTC; null for the limit of the hub, which also bounds a higher one; unchanged when left out */
+  /** Characters of synthesized speech per UTC day; null for the limit of the hub, which is also the maximum; unchanged when omitted */
   dailySpeechCharacters?: number | null;
 }
 
 export interface PutChannel {
-  /** Changes this channel; a new one when left out */
+  /** Updates this channel; creates a new one when omitted */
   id?: string;
-  /** Service that carries the messages; can not be changed later */
+  /** Service that carries the messages; cannot be changed later */
   provider: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
   /** Label for people, 1 to 200 characters */
   name: string;
-  /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, a config that is left out is kept. In one that is given, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url */
+  /** By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. An update without config keeps it. In a given config, an omitted apiBaseUrl or secret keeps its value, with two exceptions: with a new apiBaseUrl, the token must be sent again; without url, its signingSecret is removed */
   config?: Record<string, unknown>;
-  /** Another name of config; send one of the two */
+  /** Alias of config; send one of the two */
   config_json?: Record<string, unknown>;
-  /** Whether the channel accepts and sends messages. True for a new channel; a change keeps the value when left out */
+  /** Whether the channel accepts and sends messages. When omitted, true for a new channel, unchanged in an update */
   active?: boolean;
-  /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out */
+  /** With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. When omitted, false for a new channel, unchanged in an update */
   conversations?: boolean;
 }
 
 export interface PutKnowledge {
   /** Replaces all entries; at most 5,000 */
   entries: {
-    /** Unique among the entries; answers name it as their source */
+    /** Id of the entry, unique; answers list it as a source */
     id: string;
     /** Question that the entry answers, 1 to 1,000 characters */
     question: string;
     /** Answer, 1 to 20,000 characters */
     answer: string;
-    /** Where visitors can read more */
+    /** Page on which visitors can read more */
     url?: string | null;
     /** Language code, such as de or pt-BR */
     locale?: string | null;
   }[];
-  /** What holds for every answer, such as the terms of business; part of each prompt */
+  /** Text that is part of every prompt, such as terms of business */
   terms: string;
 }
 
@@ -3168,99 +3168,99 @@ export interface PutModels {
     id: string;
     /** Protocol of the provider */
     provider: 'openai-compatible' | 'openai' | 'anthropic';
-    /** As the provider names it */
+    /** Name of the model at the provider */
     model: string;
-    /** Needed for openai-compatible */
+    /** Base URL of the API; required for `openai-compatible` */
     baseUrl?: string;
-    /** Write only; the one that was set before for the same provider and baseUrl is kept when left out */
+    /** API key; write-only. When omitted, the stored key of the same provider and baseUrl is kept */
     apiKey?: string;
-    /** What its tokens cost; without them they are counted, and nothing else */
+    /** Prices of its tokens; without prices, tokens are counted but no cost */
     prices?: ModelPricesInput;
   }[];
-  /** Ids in the order in which they are tried */
+  /** Ids of models in failover order */
   order: string[];
 }
 
 export interface PutPolicy {
-  /** Reaches every agent's prompt */
+  /** Instructions that are added to the prompt of every agent */
   standingOrders?: string;
-  /** No run begins within them; it waits for their end */
+  /** Runs do not start within quiet hours; they wait for the end */
   quietHours?: QuietHoursInput | null;
-  /** Further runs wait */
+  /** Maximum number of runs that start per hour; further runs wait; null for no limit */
   maxRunsPerHour?: number | null;
-  /** Skills before which somebody must approve; `*` stands for any part of a name */
+  /** Skills that require an approval; `*` matches any part of a name */
   approvalsRequiredFor?: string[];
-  /** Email addresses of the members who alone decide approvals whose step names no approvers, those of `system.run` included. Each must be a member of the workspace, also when they decide. Applies to approvals requested from now on */
+  /** Email addresses of the approvers for steps that name none, including `system.run`. Each must be a member of the workspace, also at the time of the decision. Applies to new approvals */
   defaultApprovers?: string[];
-  /** Step approvals without named approvers are decided as those of `system.run`: by a signed-in user, or by a key that carries `approvals:decide` itself; never by a starter of the run or an author of what it does */
+  /** Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide */
   stepApprovalsNeedPerson?: boolean;
-  /** While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key */
+  /** Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key */
   soleMemberMayDecideOwnRuns?: boolean;
-  /** Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing */
+  /** Workflow that runs when another run fails; null for none. Its payload is `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`; steps read `{{payload.run.id}}`. A failed run of the error workflow itself starts no other run */
   errorWorkflowId?: string | null;
-  /** Ended runs beyond it are removed; when null, those older than this installation keeps them */
+  /** Retention of ended runs; null for the retention of the installation */
   retention?: RetentionInput | null;
 }
 
 export interface PutToolProfile {
-  /** Changes this profile; a new one when left out */
+  /** Updates this profile; creates a new one when omitted */
   id?: string;
   /** Label for people, 1 to 200 characters */
   name: string;
-  /** Skills that may be called; `*` stands for any part of a name */
+  /** Ids or patterns of skills that may be called; `*` matches any part of a name */
   allow: string[];
-  /** Wins over allow */
+  /** Ids or patterns of skills that may not be called; takes precedence over `allow` */
   deny?: string[];
 }
 
 export interface QuietHours {
-  /** Local time at which they begin, `HH:MM` */
+  /** Local time of the start, `HH:MM` */
   from: string;
-  /** Earlier than `from` when it lies on the next day */
+  /** Local time of the end, `HH:MM`; on the next day when earlier than `from` */
   to: string;
   /** IANA time zone of `from` and `to`, such as `Europe/Berlin` */
   timezone: string;
-  /** Days of the week on which they begin, 0 for Sunday; every day when left out */
+  /** Days of the week on which quiet hours start, 0 for Sunday; every day when omitted */
   days?: number[];
 }
 
 export interface QuietHoursInput {
-  /** Local time at which they begin, `HH:MM` */
+  /** Local time of the start, `HH:MM` */
   from: string;
-  /** Earlier than `from` when it lies on the next day */
+  /** Local time of the end, `HH:MM`; on the next day when earlier than `from` */
   to: string;
   /** IANA time zone of `from` and `to`, such as `Europe/Berlin` */
   timezone?: string;
-  /** Days of the week on which they begin, 0 for Sunday; every day when left out */
+  /** Days of the week on which quiet hours start, 0 for Sunday; every day when omitted */
   days?: number[];
 }
 
 export interface ReadyEvent {
-  /** The stream is open; events from now on are sent */
+  /** The stream is open; later events are sent */
   type: 'ready';
-  /** When it happened */
+  /** Time of the event */
   at: string;
 }
 
 export interface RegisterOwnTrunk {
   /** Host name or IP address of the carrier, without a port; at most 253 characters */
   host: string;
-  /** Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls */
+  /** Port; when omitted, from SRV records of the host, otherwise 5060, or 5061 for `tls` */
   port?: number;
   /** Account at the carrier, at most 128 characters of printable ASCII */
   username: string;
-  /** Write only. May be left out while `host` and `username` stay as they are, and `tls` is not given up */
+  /** Password; write-only. Optional if `host` and `username` do not change and `tls` is not disabled */
   password?: string;
-  /** `tls` checks the certificate and its name */
+  /** Transport of SIP; `tls` verifies the certificate and its name */
   transport?: 'udp' | 'tcp' | 'tls';
 }
 
 export interface RemovedMember {
-  /** Id of what was deleted */
+  /** Id of the deleted resource */
   id: string;
-  /** Always true; a failure is an error answer */
+  /** Always true; a failure is an error response */
   deleted: true;
-  /** Keys that they made and that worked */
+  /** Valid keys that the member created */
   keys: {
     /** Id of the key */
     id: string;
@@ -3268,13 +3268,13 @@ export interface RemovedMember {
     name: string;
     /** Product whose API the key can call */
     product: 'chat' | 'ai' | 'automations' | 'voice';
-    /** `test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments */
+    /** Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments */
     environment: 'live' | 'test';
-    /** What the key may do */
+    /** Permissions of the key */
     permissions: ('chat:write' | 'chat:read' | 'visitors:read' | 'webhooks:manage' | 'ai:invoke' | 'ai:speak' | 'ai:voice' | 'knowledge:manage' | 'usage:read' | 'automations:manage' | 'automations:read' | 'automations:run' | 'approvals:decide' | 'voice:read' | 'voice:export' | 'connections:manage')[];
-    /** The key without its secret */
+    /** Visible part of the key, without its secret */
     keyHint: string;
-    /** CIDR blocks or addresses that may use the key; every address when empty */
+    /** CIDR blocks or addresses from which the key is accepted; any address when empty */
     ipAllowlist: string[];
     /** ISO 8601, UTC, with milliseconds */
     expiresAt: string | null;
@@ -3288,14 +3288,14 @@ export interface RemovedMember {
 }
 
 export interface RequestPasswordReset {
-  /** The address with which the user signs in */
+  /** Email address with which the user signs in */
   email: string;
 }
 
 export interface ResetEvent {
   /** Events are missing; read the lists again */
   type: 'reset';
-  /** When it happened */
+  /** Time of the event */
   at: string;
   /** Why events are missing, for people */
   message: string;
@@ -3309,16 +3309,16 @@ export interface ResetPassword {
 }
 
 export interface Retention {
-  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when left out */
+  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when omitted */
   maxAgeDays?: number;
-  /** Number of ended runs that are kept, the newest; no limit by number when left out */
+  /** Number of ended runs to keep, the newest; no limit by number when omitted */
   maxRuns?: number;
 }
 
 export interface RetentionInput {
-  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when left out */
+  /** Days for which ended runs are kept, 1 to 3,650; no limit by age when omitted */
   maxAgeDays?: number;
-  /** Number of ended runs that are kept, the newest; no limit by number when left out */
+  /** Number of ended runs to keep, the newest; no limit by number when omitted */
   maxRuns?: number;
 }
 
@@ -3327,18 +3327,18 @@ export interface RetryRuns {
   ids?: string[];
   /** Selects the newest runs that match; give either `ids` or `filter` */
   filter?: {
-    /** Only runs of this workflow; runs of every workflow when left out */
+    /** Only runs of this workflow; runs of every workflow when omitted */
     workflowId?: string;
-    /** Any of these when left out */
+    /** Only runs in this status; any of these when omitted */
     status?: 'failed' | 'cancelled';
     /** Queued at this time or later */
     from?: string;
     /** Queued before this time */
     to?: string;
-    /** `next` of the answer before */
+    /** `next` of the previous response */
     olderThan?: string;
   };
-  /** Of a filter: runs that are taken on at once, the newest first */
+  /** With a filter: maximum number of runs in this request, the newest first */
   limit?: number;
 }
 
@@ -3352,7 +3352,7 @@ export interface Run {
   id: string;
   /** Workflow that the run executes */
   workflowId: string;
-  /** What its workflow is called now */
+  /** Current name of the workflow */
   workflowName: string;
   /** Version of the workflow that the run executes, from 1 */
   workflowVersion: number;
@@ -3360,7 +3360,7 @@ export interface Run {
   flowId: string;
   /** `waiting_approval` until a person decides; `succeeded`, `failed` and `cancelled` are final unless the run is retried */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-  /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
+  /** Why the run waits; null while a worker executes it or is about to, and after it has ended */
   waitsFor: RunWait | null;
   /** What started the run; fields besides `type` depend on the type */
   trigger: {
@@ -3369,11 +3369,11 @@ export interface Run {
   };
   /** Number of the attempt within its flow, from 1; each retry adds one */
   attempt: number;
-  /** Environment of the key or trigger that started the run; in `test` nothing leaves the platform */
+  /** Environment of the key or trigger that started the run; `test` runs send no messages */
   environment: 'live' | 'test';
-  /** The run whose step waits for this one */
+  /** Run whose step started this run and waits for it; null without one */
   parentRunId: string | null;
-  /** How many runs, each started by the one before, led to this one */
+  /** Number of ancestor runs: each was started by the one before */
   depth: number;
   /** Why the run failed; null unless it failed */
   error: Failure | null;
@@ -3394,7 +3394,7 @@ export interface Run {
 export interface RunEvent {
   /** A run changed */
   type: 'run';
-  /** When it happened */
+  /** Time of the event */
   at: string;
   /** Id of the run */
   id: string;
@@ -3402,7 +3402,7 @@ export interface RunEvent {
   workflowId: string;
   /** Status of the run after the change */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-  /** The `code` of its `error` */
+  /** `code` of the error; null without one */
   errorCode: string | null;
   /** ISO 8601, UTC, with milliseconds */
   startedAt: string | null;
@@ -3422,7 +3422,7 @@ export interface RunSummary {
   id: string;
   /** Workflow that the run executes */
   workflowId: string;
-  /** What its workflow is called now */
+  /** Current name of the workflow */
   workflowName: string;
   /** Version of the workflow that the run executes, from 1 */
   workflowVersion: number;
@@ -3430,7 +3430,7 @@ export interface RunSummary {
   flowId: string;
   /** `waiting_approval` until a person decides; `succeeded`, `failed` and `cancelled` are final unless the run is retried */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-  /** Why it does not go on now; null while a worker has it or is about to, and once it has ended */
+  /** Why the run waits; null while a worker executes it or is about to, and after it has ended */
   waitsFor: RunWait | null;
   /** What started the run; fields besides `type` depend on the type */
   trigger: {
@@ -3439,11 +3439,11 @@ export interface RunSummary {
   };
   /** Number of the attempt within its flow, from 1; each retry adds one */
   attempt: number;
-  /** Environment of the key or trigger that started the run; in `test` nothing leaves the platform */
+  /** Environment of the key or trigger that started the run; `test` runs send no messages */
   environment: 'live' | 'test';
-  /** The run whose step waits for this one */
+  /** Run whose step started this run and waits for it; null without one */
   parentRunId: string | null;
-  /** How many runs, each started by the one before, led to this one */
+  /** Number of ancestor runs: each was started by the one before */
   depth: number;
   /** Why the run failed; null unless it failed */
   error: Failure | null;
@@ -3466,18 +3466,18 @@ export type RunWait = RunWaitForLimit | RunWaitForQuietHours | RunWaitForJitter 
 export interface RunWaitForApproval {
   /** A step waits for a decision */
   kind: 'approval';
-  /** The step that waits */
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
   /** Approval that must be decided */
   approvalId: string;
-  /** When it expires; null without an end */
+  /** When the approval expires; null if it does not */
   until: string | null;
 }
 
 export interface RunWaitForDelay {
   /** A step waits for its `delaySeconds` */
   kind: 'delay';
-  /** The step that waits */
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
   /** ISO 8601, UTC, with milliseconds */
   until: string;
@@ -3486,49 +3486,49 @@ export interface RunWaitForDelay {
 export interface RunWaitForJitter {
   /** The run waits for the random delay of its schedule */
   kind: 'jitter';
-  /** When it begins, by the jitter of its schedule */
+  /** When the run starts */
   until: string;
 }
 
 export interface RunWaitForLimit {
   /** The run waits for a concurrency or rate limit */
   kind: 'limit';
-  /** The limit that has no room; `earlier_runs`: it stands in line behind another run of its workflow */
+  /** Limit that is reached; `earlier_runs`: the run is queued behind another run of its workflow */
   limit: 'earlier_runs' | 'max_concurrent_runs' | 'max_runs_per_minute' | 'max_runs_per_hour';
-  /** When there will be room; null when that depends on other runs */
+  /** When the limit allows the run; null when that depends on other runs */
   until: string | null;
 }
 
 export interface RunWaitForNode {
   /** A step waits for a companion node */
   kind: 'node_command';
-  /** The step that waits */
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
-  /** Command that the node must answer */
+  /** Command that the node must complete */
   commandId: string;
   /** Node that the command is for */
   nodeId: string;
   /** Current name of the node */
   nodeName: string;
-  /** Whether the node can be reached now */
+  /** Whether the node is online */
   nodeOnline: boolean;
-  /** Whether the node has the command; otherwise it waits to be fetched */
+  /** Whether the node has leased the command; otherwise the command is pending */
   handedOut: boolean;
-  /** The end of its time: to be fetched, or on the device once it was */
+  /** Deadline for the node to lease the command, or, once leased, to complete it */
   until: string;
 }
 
 export interface RunWaitForQuietHours {
   /** The run waits for the end of the quiet hours of the policy */
   kind: 'quiet_hours';
-  /** The end of them; null when an earlier run of its workflow is first */
+  /** End of the quiet hours; null when an earlier run of the workflow goes first */
   until: string | null;
 }
 
 export interface RunWaitForRetry {
-  /** A step waits before its next try */
+  /** A step waits before its next attempt */
   kind: 'retry';
-  /** The step that waits */
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
   /** ISO 8601, UTC, with milliseconds */
   until: string;
@@ -3537,7 +3537,7 @@ export interface RunWaitForRetry {
 export interface RunWaitForRun {
   /** A step waits for a run that it started */
   kind: 'run';
-  /** The step that waits */
+  /** Index of the step that waits, from 0 */
   stepIndex: number;
   /** Run that the step waits for */
   runId: string;
@@ -3570,9 +3570,9 @@ export interface Sequence {
   id: string;
   /** Label for people, at most 200 characters */
   name: string;
-  /** Each may wait `delaySeconds` before it begins */
+  /** Steps in the order in which they run; each can wait `delaySeconds` before it starts */
   steps: Step[];
-  /** The workflow that running it made; null before its first run */
+  /** Workflow that executes the sequence; null before its first run */
   workflowId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -3589,13 +3589,13 @@ export interface SequencePage {
 export interface Session {
   /** Id of the session */
   id: string;
-  /** What the session is about: a person, a group, a run, a channel or the workspace */
+  /** Subject of the session: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
   /** Unique together with `scope`, at most 200 characters */
   key: string;
   /** Label for people, at most 200 characters; may be empty */
   title: string;
-  /** What is remembered of the older part of the transcript */
+  /** Summary of the older part of the transcript */
   memorySummary: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -3606,11 +3606,11 @@ export interface Session {
 export interface SessionMessage {
   /** Id of the message */
   id: string;
-  /** Who wrote it, in the terms of language models */
+  /** Author of the message, as in model APIs */
   role: 'user' | 'assistant' | 'system';
   /** Text of the message, at most 20,000 characters */
   content: string;
-  /** Run that wrote it; null for other writers */
+  /** Run that wrote the message; null for other authors */
   runId: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -3625,13 +3625,13 @@ export interface SessionPage {
 export interface SessionWithTranscript {
   /** Id of the session */
   id: string;
-  /** What the session is about: a person, a group, a run, a channel or the workspace */
+  /** Subject of the session: a person, a group, a run, a channel or the workspace */
   scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
   /** Unique together with `scope`, at most 200 characters */
   key: string;
   /** Label for people, at most 200 characters; may be empty */
   title: string;
-  /** What is remembered of the older part of the transcript */
+  /** Summary of the older part of the transcript */
   memorySummary: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
@@ -3639,7 +3639,7 @@ export interface SessionWithTranscript {
   updatedAt: string;
   /** One page of the messages */
   transcript: {
-    /** Oldest first */
+    /** Messages, oldest first */
     data: SessionMessage[];
     meta: PageMeta;
   };
@@ -3664,94 +3664,94 @@ export interface SignedIn {
 }
 
 export interface SipCredentials {
-  /** The account of the workspace at `domain` */
+  /** SIP account of the workspace at `domain` */
   username: string;
-  /** Shown this once */
+  /** Password, returned only once */
   password: string;
 }
 
 export interface Skill {
-  /** Stable id, which steps name as `skillId` */
+  /** Stable id, used as `skillId` in steps */
   id: string;
   /** Title, for people */
   title: string;
-  /** What it does and what it needs, for people */
+  /** What the skill does and requires, for people */
   summary: string;
-  /** What the workspace must be entitled to */
+  /** Entitlements that the workspace must have */
   requires: string[];
-  /** What it does to the world, for people */
+  /** Effect of the skill, for people */
   effect: string;
-  /** Whether a person approves each use in this workspace: always, or by its policy as it is now */
+  /** Whether each use requires an approval in this workspace: always, or by its current policy */
   needsApproval: boolean;
   /** JSON Schema of its input */
   input: JsonObject;
-  /** JSON Schema of its output; a later version may add to it */
+  /** JSON Schema of its output; later versions may add fields */
   output: JsonObject;
 }
 
 export interface SkillStep {
   /** Calls a skill */
   type: 'skill';
-  /** Id in the catalogue of skills, such as `memory.write` */
+  /** Id of the skill in the catalog, such as `memory.write` */
   skillId: string;
-  /** Input of the skill; texts may hold `{{…}}` templates */
+  /** Input of the skill; texts may contain `{{…}}` templates */
   input: JsonObject;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
 export interface SkillStepInput {
   /** Calls a skill */
   type: 'skill';
-  /** Id in the catalogue of skills, such as `memory.write` */
+  /** Id of the skill in the catalog, such as `memory.write` */
   skillId: string;
-  /** Input of the skill; texts may hold `{{…}}` templates */
+  /** Input of the skill; texts may contain `{{…}}` templates */
   input?: Record<string, unknown>;
-  /** Later steps refer to it as {{steps.<id>.output}} */
+  /** Id of the step; later steps refer to it as `{{steps.<id>.output}}` */
   id?: string;
   /** Label for people, at most 200 characters */
   name?: string;
-  /** A template; the step is skipped unless it renders to something truthy */
+  /** Template; the step is skipped unless it renders to a truthy value */
   when?: string;
-  /** Whether the run goes on when the step fails after all tries; default false */
+  /** Whether the run continues when the step fails after all attempts; default false */
   continueOnError?: boolean;
-  /** How failed tries are repeated; the retry policy of the skill when left out */
+  /** Retry policy; that of the skill when omitted */
   retry?: {
-    /** Tries in all */
+    /** Attempts in total, 1 to 10 */
     maxAttempts: number;
-    /** Before the second try */
+    /** Seconds before the second attempt */
     backoffSeconds?: number;
-    /** By which each further wait grows */
+    /** Multiplier of each further wait */
     factor?: number;
   };
-  /** Waits so long before the step begins; no worker is held */
+  /** Seconds to wait before the step starts; the wait occupies no worker */
   delaySeconds?: number;
-  /** For each try */
+  /** Timeout of each attempt, in seconds */
   timeoutSeconds?: number;
 }
 
-/** How runs, nodes, deliveries and models did in a window */
+/** Metrics of runs, nodes, deliveries and models in a window */
 export interface Slo {
-  /** Length of the window that ends now */
+  /** Length of the window, which ends now */
   window: '1h' | '24h' | '7d' | '30d';
   /** ISO 8601, UTC, with milliseconds */
   from: string;
@@ -3761,13 +3761,13 @@ export interface Slo {
   runs: {
     /** Runs that ended in the window */
     total: number;
-    /** Runs that ended with success */
+    /** Runs that succeeded */
     succeeded: number;
-    /** Runs that ended with a failure */
+    /** Runs that failed */
     failed: number;
     /** Runs that were cancelled */
     cancelled: number;
-    /** Succeeded of those that succeeded or failed, 0 to 1 */
+    /** Share of succeeded among succeeded and failed runs, 0 to 1; null without any */
     successRate: number | null;
   };
   /** Durations of runs, in milliseconds */
@@ -3783,7 +3783,7 @@ export interface Slo {
     online: number;
     /** Paired nodes */
     total: number;
-    /** From handing a command out to its result */
+    /** From the lease of a command to its result */
     commandLatencyMs: Latency;
   };
   /** Messages that runs sent to URLs in the window */
@@ -3793,49 +3793,49 @@ export interface Slo {
     /** Messages that were not delivered */
     failed: number;
   };
-  /** Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole */
+  /** Models that were called, most used first, at most 50. Counted by full hours, including the whole first hour of the window */
   models: {
-    /** Of the models of the workspace; null for the one of the hub */
+    /** Id of a model of the workspace; null for the hub's own model */
     modelId: string | null;
     /** Name of the model at its provider */
     model: string;
-    /** Each try for itself */
+    /** Number of calls; each attempt counts */
     calls: number;
-    /** How many ended how: answered, timeout, http_429, aborted and the like */
+    /** Number of calls by outcome, such as `answered`, `timeout`, `http_429` and `aborted` */
     outcomes: JsonObject;
-    /** Of answered calls, to the end of the answer */
+    /** Latency of answered calls, to the end of the answer */
     latencyMs: Latency;
     /** Tokens that were sent to the model */
     inputTokens: number;
     /** Tokens that the model wrote */
     outputTokens: number;
-    /** In millionths of each currency, where prices are set */
+    /** Costs by currency, if prices are set */
     costs: {
       /** Currency code of ISO 4217, such as `USD` */
       currency: string;
       /** Cost in millionths of the currency */
       micros: number;
     }[];
-    /** Now: an open one has the model left alone, because it failed too often */
+    /** Current state of the circuit breaker; `open`: the model is not called, because it failed too often */
     breaker: 'closed' | 'open' | 'half_open';
   }[];
 }
 
 export interface Speak {
-  /** What was said, in code points; empty asks for a greeting */
+  /** Words of the caller, at most 4,000 code points; empty for a greeting */
   text?: string;
-  /** The language of the answer, by BCP 47; that of the text when left out */
+  /** Language of the answer (BCP 47); the language of the text when omitted */
   locale?: string;
-  /** Whether nobody of the business listens in */
+  /** Whether no person of the business is listening */
   automaticAgent?: boolean;
-  /** Facts for the answer, in code points; quoted as data */
+  /** Facts for the answer, at most 24,000 code points; quoted as data */
   context?: string;
-  /** Taken, and used for nothing */
+  /** Accepted and ignored */
   sessionId?: string;
 }
 
 export interface Spoken {
-  /** Answer to be spoken */
+  /** Text of the answer, for speech output */
   text: string;
   /** Always true: the answer is complete */
   done: true;
@@ -3844,7 +3844,7 @@ export interface Spoken {
 export interface StartedRun {
   /** Id of the run that was started */
   runId: string;
-  /** Status of the run when the answer was written */
+  /** Status of the run at the time of the response */
   status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
 }
 
@@ -3859,14 +3859,14 @@ export interface StepApproval {
   decider: ApprovalDecider | null;
   /** ISO 8601, UTC, with milliseconds */
   decidedAt: string | null;
-  /** Reason that the decider gave; null without one */
+  /** Reason given with the decision; null without one */
   note: string | null;
 }
 
 export interface StepEvent {
   /** A step of a run changed */
   type: 'step';
-  /** When it happened */
+  /** Time of the event */
   at: string;
   /** Run of the step */
   runId: string;
@@ -3874,9 +3874,9 @@ export interface StepEvent {
   index: number;
   /** Status of the step after the change */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
-  /** Tries so far, the first included */
+  /** Attempts so far, including the first */
   attempts: number;
-  /** The `code` of its `error` */
+  /** `code` of the error; null without one */
   errorCode: string | null;
 }
 
@@ -3893,25 +3893,25 @@ export interface StepResult {
   skillId: string | null;
   /** `skipped` when its `when` was false; `waiting_approval` until a person decides */
   status: 'pending' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'waiting_approval';
-  /** Tries so far, the first included */
+  /** Attempts so far, including the first */
   attempts: number;
   /** ISO 8601, UTC, with milliseconds */
   startedAt: string | null;
   /** ISO 8601, UTC, with milliseconds */
   finishedAt: string | null;
-  /** What it was called with, its templates filled in: the input of its skill, the title and message of an approval, the prompt of an agent; of several tries the last. Null before it was called, and where `inputOmitted` says so */
+  /** Input of the last attempt, with templates resolved: the input of the skill, the title and message of an approval, or the prompt of an agent. Null before the first attempt and when `inputOmitted` is true */
   input: JsonObject | null;
-  /** Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply */
+  /** Whether `input` is omitted because it exceeds 65,536 bytes as JSON or nests too deeply */
   inputOmitted: boolean;
   /** Output of the step as JSON; null until it has one */
   output: JsonObject | null;
-  /** The output as text; null until there is one */
+  /** Output of the step as text; null until it has one */
   outputText: string | null;
-  /** Why the last try failed; null otherwise */
+  /** Why the last attempt failed; null otherwise */
   error: Failure | null;
-  /** The latest approval that the step asked for in this run */
+  /** Latest approval that the step requested in this run; null without one */
   approval: StepApproval | null;
-  /** Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run */
+  /** Artifacts of its node commands, oldest first, including those of failed attempts and of an earlier run whose result is kept; the newest 1,000 of a run */
   artifactIds: string[];
 }
 
@@ -3945,9 +3945,9 @@ export type TriggerInput = ManualTriggerInput | ScheduleTriggerInput | Heartbeat
 export interface UnansweredQuestion {
   /** Id of the question */
   id: string;
-  /** As it was asked last */
+  /** Question, as last asked */
   question: string;
-  /** How often it was asked, without regard to case, marks and punctuation */
+  /** How often it was asked, ignoring case, accents and punctuation */
   count: number;
   /** ISO 8601, UTC, with milliseconds */
   firstAskedAt: string;
@@ -3966,7 +3966,7 @@ export interface UpdateAgent {
   name?: string;
   /** Instructions for the model, at most 50,000 characters */
   systemPrompt?: string;
-  /** Profile that says which skills the agent may call; null for none */
+  /** Tool profile with the skills that the agent may call; null for none */
   toolProfileId?: string | null;
   /** Keys that route inbound messages to this agent, at most 50 */
   routeKeys?: string[];
@@ -3984,11 +3984,11 @@ export interface UpdateSequence {
 export interface UploadState {
   /** Name of the artifact, unique in its command */
   name: string;
-  /** Bytes that the hub has: where the next piece begins */
+  /** Bytes that the hub has received: the offset of the next part */
   received: number;
-  /** Size of the whole artefact; null before the first piece */
+  /** Size of the whole artifact; null before the first part */
   bytes: number | null;
-  /** All bytes are there and have the checksum; a result may name the artefact in `uploads` */
+  /** Whether all bytes arrived and match the checksum, so that a result can list the artifact in `uploads` */
   complete: boolean;
 }
 
@@ -4001,7 +4001,7 @@ export interface UsageEvent {
   subjectId: string;
   /** Environment of the API key that was used */
   environment: 'live' | 'test';
-  /** When the use was recorded */
+  /** When the event was recorded */
   createdAt: string;
 }
 
@@ -4020,7 +4020,7 @@ export interface Visitor {
   email: string | null;
   /** Phone number, at most 40 characters; null when it is not known */
   phone: string | null;
-  /** Your own stable id of this person, at most 200 characters; null for an anonymous visitor */
+  /** Your own stable id of the visitor, at most 200 characters; null for an anonymous visitor */
   external_id: string | null;
   /** Your own fields; at most 50 keys and 16 KiB */
   attributes: JsonObject;
@@ -4042,24 +4042,24 @@ export interface VisitorConversation {
   visitorReadSeq: number;
   /** `seq` up to which an agent has read */
   agentReadSeq: number;
-  /** Display name of the assigned agent; null where nobody is assigned or the agent has none */
+  /** Display name of the assigned agent; null without an assignee or a display name */
   agentName: string | null;
   /** Path of the picture of the assigned agent, relative to the URL of this hub; null without one */
   agentPicture: string | null;
-  /** Whether somebody of the workspace is there */
+  /** Whether at least one agent is online */
   agentOnline: boolean;
-  /** Where an AI agent answers; POST /widget/v1/handoff asks for a person */
+  /** Set while the AI agent answers; `POST /widget/v1/handoff` requests a person */
   assistant: {
-    /** What the workspace says of it; may be empty */
+    /** Notice of the workspace about the AI agent; may be empty */
     disclosure: string;
   } | null;
-  /** When it was closed last; null if it never was */
+  /** When the conversation was last closed; null if never */
   closedAt: string | null;
-  /** Whether this conversation is closed and the visitor has another one that is not: POST /widget/v1/conversations opens it */
+  /** Whether this conversation is closed and the visitor has another that is not; `POST /widget/v1/conversations` opens it */
   isContinued: boolean;
-  /** Of the last closing */
+  /** Rating after the last closing; null without one */
   rating: ChatRating | null;
-  /** Whether it can be given or changed now */
+  /** Whether a rating can be given or changed now */
   ratingOffered: boolean;
 }
 
@@ -4069,17 +4069,17 @@ export interface VisitorConversationFrame {
   conversation: VisitorConversation;
 }
 
-/** Of an answer that is being written; the message takes its place */
+/** A part of an answer in progress; the final message replaces it */
 export interface VisitorDeltaFrame {
   /** A part of an answer that the AI agent is writing */
   type: 'delta';
-  /** That the message will have */
+  /** Id of the future message */
   id: string;
-  /** How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost */
+  /** Length of the text before this part, in UTF-16 units. If the client has less, a frame was lost */
   at: number;
-  /** Text that follows the parts before */
+  /** Text of this part */
   text: string;
-  /** Whether there will be no such message */
+  /** Whether the answer was discarded; no message follows */
   dropped: boolean;
 }
 
@@ -4113,7 +4113,7 @@ export interface VisitorReadFrame {
 }
 
 export interface VisitorSession {
-  /** Sent as `Authorization: Bearer` */
+  /** Session token, to send as `Authorization: Bearer` */
   token: string;
   /** When the session ends unless it is renewed */
   expiresAt: string;
@@ -4145,7 +4145,7 @@ export interface VisitorTyping {
 }
 
 export interface VisitorTypingFrame {
-  /** Someone started or stopped typing */
+  /** An agent started or stopped typing */
   type: 'typing';
   /** `agent` for a person, `ai` for the AI agent */
   who: 'agent' | 'ai';
@@ -4156,22 +4156,22 @@ export interface VisitorTypingFrame {
 }
 
 export interface VoiceAnswer {
-  /** The answer */
+  /** Text of the answer */
   text: string;
-  /** The answer as PCM, signed, 16 bits, little-endian, mono, of `sampleRate` */
+  /** Speech of the answer: PCM, signed, 16 bits, little-endian, mono, of `sampleRate` */
   audioBase64: string;
   /** Always true: the answer is complete */
   done: true;
 }
 
 export interface VoiceRequest {
-  /** What was said, in code points. Where there is audio too, this comes before what is said in it */
+  /** Words of the caller, at most 4,000 code points. They precede the words in the audio */
   text?: string;
-  /** PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths count for nothing. At most 300 seconds */
+  /** PCM, signed, 16 bits, little-endian, mono; or a WAV, whose declared lengths are ignored. At most 300 seconds */
   audioBase64?: string;
-  /** Samples a second of the PCM that comes and of that which is answered. A WAV that comes says its own */
+  /** Sample rate of the PCM in request and response, in Hz. A WAV in the request declares its own */
   sampleRate?: number;
-  /** The language that is spoken and answered in, by BCP 47; that of what was said when left out */
+  /** Language of the caller and the answer (BCP 47); detected when omitted */
   locale?: string;
 }
 
@@ -4186,32 +4186,32 @@ export interface Webhook {
   description: string;
   /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
-  /** Only events of this environment are sent */
+  /** Environment of the events that are sent */
   environment: 'live' | 'test';
-  /** Private notes never leave */
+  /** Always false: private notes are never sent */
   includePrivate: false;
-  /** The end of the secret */
+  /** Last characters of the secret */
   secretHint: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
-  /** Why the hub switched it off; null when it did not */
+  /** Why the hub deactivated the webhook; null if it did not */
   disabledReason: string | null;
 }
 
 export interface WebhookDelivery {
   /** Id of the delivery */
   id: string;
-  /** The same at each try */
+  /** Id of the event; the same for every attempt */
   eventId: string;
   /** Type of the event */
   event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-  /** `failed` is tried again, `exhausted` is not */
+  /** `failed`: will be retried; `exhausted`: will not be retried */
   status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
   /** Attempts so far */
   attempts: number;
-  /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
+  /** Time of the next attempt; null when none is planned, during an attempt, and while an earlier event is pending */
   nextAttemptAt: string | null;
   /** HTTP status of the last response; null when there was none */
   responseStatus: number | null;
@@ -4226,15 +4226,15 @@ export interface WebhookDelivery {
 export interface WebhookDeliveryDetail {
   /** Id of the delivery */
   id: string;
-  /** The same at each try */
+  /** Id of the event; the same for every attempt */
   eventId: string;
   /** Type of the event */
   event: 'message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created';
-  /** `failed` is tried again, `exhausted` is not */
+  /** `failed`: will be retried; `exhausted`: will not be retried */
   status: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
   /** Attempts so far */
   attempts: number;
-  /** Null when none is planned, while one is under way, and while the event before it is still to be tried */
+  /** Time of the next attempt; null when none is planned, during an attempt, and while an earlier event is pending */
   nextAttemptAt: string | null;
   /** HTTP status of the last response; null when there was none */
   responseStatus: number | null;
@@ -4244,7 +4244,7 @@ export interface WebhookDeliveryDetail {
   lastError: string | null;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
-  /** What is sent, byte for byte; empty once the conversation is erased */
+  /** Exact request body; empty after the conversation was erased */
   body: string;
   /** Attempts, oldest first */
   history: {
@@ -4258,7 +4258,7 @@ export interface WebhookDeliveryDetail {
     responseMs: number;
     /** Why the attempt failed; null when it did not */
     error: string | null;
-    /** The first 2 KiB of the answer */
+    /** First 2 KiB of the response */
     response: string;
   }[];
 }
@@ -4287,9 +4287,9 @@ export interface WebhookTrigger {
   type: 'webhook';
   /** Which calls of the inbound hook start the workflow */
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    /** Token that callers of the inbound hook send as `X-Service-Automation-Token`. It starts the workflow: use at least 16 random bytes. When omitted, an update keeps the token and a new trigger gets a random one. A token starts at most 100 workflows of a workspace. Responses contain it for users with the role `admin` and for keys with `automations:manage`; other callers get it only in the response to the request that sets it */
     token?: string;
-    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event` */
+    /** Events that start the workflow when a hook call has an `event` and no `workflowId`; every event when omitted. A call with `workflowId` starts the workflow whatever its `event` */
     events?: string[];
   };
 }
@@ -4301,9 +4301,9 @@ export interface WebhookTriggerInput {
   type: 'webhook';
   /** Which calls of the inbound hook start the workflow */
   webhook: {
-    /** Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it */
+    /** Token that callers of the inbound hook send as `X-Service-Automation-Token`. It starts the workflow: use at least 16 random bytes. When omitted, an update keeps the token and a new trigger gets a random one. A token starts at most 100 workflows of a workspace. Responses contain it for users with the role `admin` and for keys with `automations:manage`; other callers get it only in the response to the request that sets it */
     token?: string;
-    /** Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event` */
+    /** Events that start the workflow when a hook call has an `event` and no `workflowId`; every event when omitted. A call with `workflowId` starts the workflow whatever its `event` */
     events?: string[];
   };
 }
@@ -4319,19 +4319,19 @@ export interface WebhookWithSecret {
   description: string;
   /** Whether events are sent; while it is false, no new events are recorded */
   active: boolean;
-  /** Only events of this environment are sent */
+  /** Environment of the events that are sent */
   environment: 'live' | 'test';
-  /** Private notes never leave */
+  /** Always false: private notes are never sent */
   includePrivate: false;
-  /** The end of the secret */
+  /** Last characters of the secret */
   secretHint: string;
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
-  /** Why the hub switched it off; null when it did not */
+  /** Why the hub deactivated the webhook; null if it did not */
   disabledReason: string | null;
-  /** The secret that signs, shown only now: `whsec_` and 32 bytes as base64 */
+  /** Signing secret, returned only once: `whsec_` and 32 bytes as base64 */
   secret: string;
 }
 
@@ -4340,45 +4340,45 @@ export interface Workflow {
   id: string;
   /** Label for people, at most 200 characters */
   name: string;
-  /** Whether its trigger starts runs; an inactive workflow can not be started */
+  /** Whether its trigger starts runs; an inactive workflow cannot be started */
   active: boolean;
   triggerJson: Trigger;
   /** Steps in the order in which they run, 1 to 200 */
   stepsJson: Step[];
-  /** Version, from 1; each change of steps, trigger or limits adds one */
+  /** Version, from 1; each change of steps, trigger or limits increments it */
   version: number;
   /** Limits on its runs; null for none */
   limits: WorkflowLimits | null;
-  /** Which payload its runs take; null for any */
+  /** Schema of the payload of its runs; null for any payload */
   inputs: WorkflowInputs | null;
-  /** `test` for a workflow that an API key of environment `test` created: all its runs are test runs until a live key or a user saves it. A test key cannot change or delete a live workflow */
+  /** `test` for a workflow created by an API key of environment `test`: all its runs are test runs until a live key or a user saves it. A test key cannot change or delete a live workflow */
   environment: 'live' | 'test';
   /** ISO 8601, UTC, with milliseconds */
   createdAt: string;
   /** ISO 8601, UTC, with milliseconds */
   updatedAt: string;
-  /** When its schedule fires next; null without one */
+  /** Next time at which its schedule fires; null without a schedule */
   nextRunAt: string | null;
 }
 
-/** JSON Schema of the payload that a run takes, of type `object`. Known are `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`, `items`, `minItems`, `maxItems`, `properties`, `required` and `additionalProperties` (true or false). At most 64 KiB, 500 schemas and 8 levels; a `pattern` has neither back references nor looks around. Whatever a caller starts a run with is checked by it (by hand, a dry run, a sequence, the inbound hook, `subagent.spawn`); what schedules, channels and events bring is not. Defaults are filled in for all of them. */
+/** JSON Schema of the payload of a run, of type `object`. Supported keywords: `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`, `minimum`, `maximum`, `minLength`, `maxLength`, `pattern`, `items`, `minItems`, `maxItems`, `properties`, `required` and `additionalProperties` (true or false). At most 64 KiB, 500 schemas and 8 levels; a `pattern` cannot contain back references or lookarounds. Payloads of callers are validated (API, dry run, sequence, inbound hook, `subagent.spawn`); payloads of schedules, channels and events are not. Defaults are applied to all of them. */
 export type WorkflowInputs = JsonObject;
 
 export interface WorkflowLimits {
-  /** Runs in progress at the same time, 1 to 1,000; no limit when left out */
+  /** Runs in progress at the same time, 1 to 1,000; no limit when omitted */
   maxConcurrentRuns?: number;
-  /** Runs that begin within any minute */
+  /** Runs that start within any minute, 1 to 100,000; no limit when omitted */
   maxRunsPerMinute?: number;
-  /** `queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way */
+  /** `queue`: the run waits. `drop`: the run is refused (409 `workflow_limit_reached`). `replace`: the runs in progress are cancelled */
   onLimit: 'queue' | 'drop' | 'replace';
 }
 
 export interface WorkflowLimitsInput {
-  /** Runs in progress at the same time, 1 to 1,000; no limit when left out */
+  /** Runs in progress at the same time, 1 to 1,000; no limit when omitted */
   maxConcurrentRuns?: number;
-  /** Runs that begin within any minute */
+  /** Runs that start within any minute, 1 to 100,000; no limit when omitted */
   maxRunsPerMinute?: number;
-  /** `queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way */
+  /** `queue`: the run waits. `drop`: the run is refused (409 `workflow_limit_reached`). `replace`: the runs in progress are cancelled */
   onLimit?: 'queue' | 'drop' | 'replace';
 }
 
@@ -4397,7 +4397,7 @@ export interface WorkflowVersion {
   createdAt: string;
   /** Steps of this version, in the order in which they run */
   stepsJson: Step[];
-  /** Which payload runs of this version take; null for any */
+  /** Schema of the payload of runs of this version; null for any payload */
   inputs: WorkflowInputs | null;
 }
 
@@ -4418,23 +4418,23 @@ export interface WorkflowVersionSummaryPage {
 
 export type WorkspaceEvent = RunEvent | StepEvent | ApprovalEvent | NodeEvent | CallEvent | ReadyEvent | ResetEvent | EndEvent;
 
-/** What each operation takes and answers. */
+/** Input and answer of each operation. */
 export interface Operations {
-  /** Mint a hosted chat link for a person */
+  /** Create a hosted chat link for a visitor */
   createChatSession: {
     input: {
       body: {
-        /** Your own stable id of this person */
+        /** Your own stable id of the visitor */
         externalId: string;
-        /** Shown to agents */
+        /** Name of the visitor, shown to agents */
         displayName?: string;
         /** Email address of the visitor; it is not verified */
         email?: string;
-        /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+        /** Merged one level deep into the visitor's attributes; null deletes a key. At most 50 keys and 16 KiB in total */
         attributes?: Record<string, unknown>;
-        /** Title of a conversation that is made; display name, email or external id when left out */
+        /** Title of a new conversation; display name, email or external id when omitted */
         name?: string;
-        /** Where the conversation comes from, such as api or Mobile App */
+        /** Source of the conversation, such as `api` or `Mobile App` */
         source?: string;
       };
     };
@@ -4445,11 +4445,11 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'open' | 'pending' | 'resolved' | 'closed';
-        /** Compared exactly, including upper and lower case */
+        /** Only conversations of this source; case-sensitive */
         source?: string;
       };
     };
@@ -4463,17 +4463,17 @@ export interface Operations {
         name: string;
         /** Urgency of the conversation */
         priority?: 'low' | 'normal' | 'high' | 'urgent';
-        /** Where the conversation comes from, such as api or Mobile App */
+        /** Source of the conversation, such as `api` or `Mobile App` */
         source?: string;
         /** Visitor of the conversation; without it, the conversation has none */
         visitor?: {
-          /** The same id is the same visitor. Without it, a new visitor is created each time */
+          /** Identifies the visitor. Without it, each request creates a new visitor */
           externalId?: string;
-          /** Shown to agents */
+          /** Name of the visitor, shown to agents */
           displayName?: string;
           /** Email address of the visitor; it is not verified */
           email?: string;
-          /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+          /** Merged one level deep into the visitor's attributes; null deletes a key. At most 50 keys and 16 KiB in total */
           attributes?: Record<string, unknown>;
         };
       };
@@ -4489,7 +4489,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before, or the `seq` of a message: only later ones */
+        /** `meta.nextCursor` of the previous page, or a `seq`: only later messages */
         after?: string;
       };
     };
@@ -4505,20 +4505,20 @@ export interface Operations {
       body: {
         /** Text of the message, 1 to 10,000 characters */
         content: string;
-        /** Your own id of this message: the same one again is the same message */
+        /** Your own id of the message; a repeated id is not stored again */
         clientId?: string;
       };
     };
     answer: ChatMessage;
   };
-  /** List visitors, or look one up */
+  /** List or look up visitors */
   listChatVisitors: {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
-        /** Your own stable id of this person */
+        /** Your own stable id of the visitor */
         externalId?: string;
       };
     };
@@ -4533,13 +4533,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only the conversations of this view of the inbox */
         view?: 'all' | 'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'resolved' | 'closed' | 'unread' | 'assigned' | 'visitor';
-        /** With the view `assigned`: whose */
+        /** Id of the assignee, for the view `assigned` */
         userId?: string;
-        /** With the view `visitor`: whose */
+        /** Id of the visitor, for the view `visitor` */
         visitorId?: string;
       };
     };
@@ -4557,7 +4557,7 @@ export interface Operations {
         visitorId: string;
         /** Text of the first message, 1 to 10,000 characters */
         content: string;
-        /** Where the conversation comes from, such as api or Mobile App */
+        /** Source of the conversation, such as `api` or `Mobile App` */
         source?: string;
       };
     };
@@ -4573,7 +4573,7 @@ export interface Operations {
     };
     answer: InboxCounts;
   };
-  /** Change up to 100 conversations */
+  /** Update up to 100 conversations */
   changeInboxConversations: {
     input: {
       params: {
@@ -4584,7 +4584,7 @@ export interface Operations {
     };
     answer: InboxBulkAnswer;
   };
-  /** Show a conversation */
+  /** Get a conversation */
   getInboxConversation: {
     input: {
       params: {
@@ -4596,7 +4596,7 @@ export interface Operations {
     };
     answer: InboxConversationDetail;
   };
-  /** Change status, priority, name or snooze */
+  /** Update a conversation */
   updateInboxConversation: {
     input: {
       params: {
@@ -4606,11 +4606,11 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** New status; unchanged when left out */
+        /** New status; unchanged when omitted */
         status?: 'open' | 'pending' | 'resolved' | 'closed';
-        /** New priority; unchanged when left out */
+        /** New priority; unchanged when omitted */
         priority?: 'low' | 'normal' | 'high' | 'urgent';
-        /** Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now */
+        /** End of the snooze; until then the views of open work omit it. A visitor message or null ends the snooze */
         snoozedUntil?: string | null;
         /** Title for agents, 1 to 200 characters */
         name?: string;
@@ -4618,7 +4618,7 @@ export interface Operations {
     };
     answer: InboxConversation;
   };
-  /** Assign a conversation, or take it back */
+  /** Assign or unassign a conversation */
   assignInboxConversation: {
     input: {
       params: {
@@ -4628,15 +4628,15 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** A member of the workspace; null for nobody */
+        /** Id of a member; null for no assignee */
         userId: string | null;
-        /** A member of the workspace; null for nobody */
+        /** Id of a member; null for no assignee */
         from?: string | null;
       };
     };
     answer: InboxConversation;
   };
-  /** List what was written in a conversation, private notes included */
+  /** List messages and private notes of a conversation */
   listInboxMessages: {
     input: {
       params: {
@@ -4655,7 +4655,7 @@ export interface Operations {
     };
     answer: InboxMessagePage;
   };
-  /** Reply, or leave a private note */
+  /** Send a reply or a private note */
   sendInboxMessage: {
     input: {
       params: {
@@ -4669,11 +4669,11 @@ export interface Operations {
         content: string;
         /** Whether it is a private note, which visitors never see */
         private?: boolean;
-        /** Your own id of this message: the same one again is the same message */
+        /** Your own id of the message; a repeated id is not stored again */
         clientId?: string;
-        /** Files that were sent for this conversation and are in no message yet */
+        /** Ids of uploaded files of this conversation that no message contains yet */
         attachmentIds?: string[];
-        /** `seq` of the newest message that you saw. The reply is refused whenever a colleague has written a newer one */
+        /** `seq` of the newest message that you saw. The reply is refused if a colleague has written a newer one */
         lastSeenSeq?: number;
       };
     };
@@ -4689,13 +4689,13 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Up to this message */
+        /** `seq` up to which messages are read */
         seq: number;
       };
     };
     answer: InboxConversation;
   };
-  /** Say that you look at a conversation, and whether you type */
+  /** Update viewing and typing status */
   showInboxActivity: {
     input: {
       params: {
@@ -4713,7 +4713,7 @@ export interface Operations {
     };
     answer: InboxActivity;
   };
-  /** Keep a draft of yours; an empty one is removed */
+  /** Save your draft */
   putInboxDraft: {
     input: {
       params: {
@@ -4731,7 +4731,7 @@ export interface Operations {
     };
     answer: ChatDraft;
   };
-  /** End all links and visitor sessions of a conversation */
+  /** Revoke all links and visitor sessions of a conversation */
   revokeInboxLinks: {
     input: {
       params: {
@@ -4743,7 +4743,7 @@ export interface Operations {
     };
     answer: RevokedLinks;
   };
-  /** List canned replies, or look for some */
+  /** List or search canned replies */
   listCannedReplies: {
     input: {
       params: {
@@ -4752,11 +4752,11 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
-        /** In shortcut or content */
+        /** Only replies with this text in the shortcut or the content */
         q?: string;
-        /** Fills in the variables from this conversation */
+        /** Resolves the variables with the values of this conversation */
         conversationId?: string;
       };
     };
@@ -4770,7 +4770,7 @@ export interface Operations {
         tenantId: string;
       };
       body: {
-        /** Unique in the workspace */
+        /** Unique in the workspace, 1 to 40 characters of a-z, 0-9, `_` and `-` */
         shortcut: string;
         /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content: string;
@@ -4778,7 +4778,7 @@ export interface Operations {
     };
     answer: CannedReply;
   };
-  /** Change a canned reply */
+  /** Update a canned reply */
   updateCannedReply: {
     input: {
       params: {
@@ -4788,7 +4788,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Unique in the workspace */
+        /** Unique in the workspace, 1 to 40 characters of a-z, 0-9, `_` and `-` */
         shortcut?: string;
         /** Text with variables such as `{{visitor.name|there}}`, 1 to 10,000 characters */
         content?: string;
@@ -4808,7 +4808,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** List the members, with who is there */
+  /** List members with their presence */
   listChatAgents: {
     input: {
       params: {
@@ -4818,7 +4818,7 @@ export interface Operations {
     };
     answer: ChatAgents;
   };
-  /** Say whether you take conversations */
+  /** Set your presence */
   setChatPresence: {
     input: {
       params: {
@@ -4832,7 +4832,7 @@ export interface Operations {
     };
     answer: ChatAgent;
   };
-  /** Send a file, for a message to come */
+  /** Upload a file for a message */
   uploadInboxFile: {
     input: {
       params: {
@@ -4860,7 +4860,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Send a file, for a message to come */
+  /** Upload a file for a message as the visitor */
   uploadVisitorFile: {
     input: {
       query: {
@@ -4880,7 +4880,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Search what was written, in any script */
+  /** Search messages and notes */
   searchInbox: {
     input: {
       params: {
@@ -4889,9 +4889,9 @@ export interface Operations {
       };
       query: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
-        /** The words to search for */
+        /** Words to search for */
         q: string;
         /** `true` returns only notes, `false` only messages */
         private?: 'true' | 'false';
@@ -4908,7 +4908,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** `true` returns only blocked visitors, `false` only others */
         blocked?: 'true' | 'false';
@@ -4916,7 +4916,7 @@ export interface Operations {
     };
     answer: InboxVisitorPage;
   };
-  /** Show a visitor with their newest conversations */
+  /** Get a visitor with their newest conversations */
   getInboxVisitor: {
     input: {
       params: {
@@ -4928,7 +4928,7 @@ export interface Operations {
     };
     answer: InboxVisitorDetail;
   };
-  /** Change what is known of a visitor */
+  /** Update a visitor */
   updateInboxVisitor: {
     input: {
       params: {
@@ -4944,13 +4944,13 @@ export interface Operations {
         email?: string | null;
         /** Phone number, 1 to 40 characters; null deletes it */
         phone?: string | null;
-        /** Merged one level deep into the visitor's attributes, null deletes a key; at most 50 keys and 16 KiB in all */
+        /** Merged one level deep into the visitor's attributes; null deletes a key. At most 50 keys and 16 KiB in total */
         attributes?: Record<string, unknown>;
       };
     };
     answer: InboxVisitor;
   };
-  /** Erase a visitor with conversations, messages and files */
+  /** Erase a visitor and their data */
   eraseInboxVisitor: {
     input: {
       params: {
@@ -4962,7 +4962,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Block a visitor: nothing lets them read or write any more */
+  /** Block a visitor */
   blockInboxVisitor: {
     input: {
       params: {
@@ -4974,7 +4974,7 @@ export interface Operations {
     };
     answer: InboxVisitor;
   };
-  /** Let a blocked visitor read and write again */
+  /** Unblock a visitor */
   unblockInboxVisitor: {
     input: {
       params: {
@@ -4986,7 +4986,7 @@ export interface Operations {
     };
     answer: InboxVisitor;
   };
-  /** Export what Live Chat keeps of a visitor */
+  /** Export the Live Chat data of a visitor */
   exportInboxVisitor: {
     input: {
       params: {
@@ -4998,7 +4998,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** List how conversations were rated */
+  /** List ratings */
   listChatRatings: {
     input: {
       params: {
@@ -5007,13 +5007,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: InboxRatingPage;
   };
-  /** Show the settings of Live Chat */
+  /** Get the settings of Live Chat */
   getChatSettings: {
     input: {
       params: {
@@ -5023,7 +5023,7 @@ export interface Operations {
     };
     answer: ChatSettings;
   };
-  /** Change the settings of Live Chat */
+  /** Update the settings of Live Chat */
   putChatSettings: {
     input: {
       params: {
@@ -5034,12 +5034,12 @@ export interface Operations {
     };
     answer: ChatSettings;
   };
-  /** Set your own picture */
+  /** Set your picture */
   putMyPicture: {
     input?: Record<string, never>;
     answer: MemberPicture;
   };
-  /** Delete your own picture */
+  /** Delete your picture */
   deleteMyPicture: {
     input?: Record<string, never>;
     answer: Deleted;
@@ -5072,13 +5072,13 @@ export interface Operations {
   getMemberPicture: {
     input: {
       params: {
-        /** Id of the picture, from the path that other answers contain */
+        /** Id of the picture, from the path in other responses */
         id: string;
       };
     };
     answer: Bytes;
   };
-  /** Show how the AI agent answers in chats, and what it did today */
+  /** Get the AI settings of Live Chat */
   getChatAiSettings: {
     input: {
       params: {
@@ -5088,7 +5088,7 @@ export interface Operations {
     };
     answer: ChatAiSettings;
   };
-  /** Change how the AI agent answers in chats */
+  /** Update the AI settings of Live Chat */
   putChatAiSettings: {
     input: {
       params: {
@@ -5099,30 +5099,30 @@ export interface Operations {
     };
     answer: ChatAiSettings;
   };
-  /** List what was suggested for a conversation */
+  /** List AI suggestions of a conversation */
   listAiSuggestions: {
     input: {
       params: {
         /** Id of the workspace */
         tenantId: string;
-        /** The conversation */
+        /** Id of the conversation */
         channelId: string;
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: AiSuggestionPage;
   };
-  /** Have a reply suggested */
+  /** Create an AI suggestion */
   createAiSuggestion: {
     input: {
       params: {
         /** Id of the workspace */
         tenantId: string;
-        /** The conversation */
+        /** Id of the conversation */
         channelId: string;
       };
     };
@@ -5134,7 +5134,7 @@ export interface Operations {
       params: {
         /** Id of the workspace */
         tenantId: string;
-        /** The conversation */
+        /** Id of the conversation */
         channelId: string;
         /** Id of the suggestion */
         id: string;
@@ -5142,7 +5142,7 @@ export interface Operations {
     };
     answer: AiSuggestion;
   };
-  /** What the page of a site key looks like */
+  /** Get the page settings of a site key */
   getChatPage: {
     input: {
       query: {
@@ -5152,25 +5152,25 @@ export interface Operations {
     };
     answer: ChatPageSettings;
   };
-  /** Exchange a link token for a session token, or begin as nobody */
+  /** Open a visitor session */
   openVisitorSession: {
     input: {
       body: {
         /** Site key of the workspace, `wgt_...` */
         siteKey: string;
-        /** Of the link, or of `boot` */
+        /** Token of the link, or of `boot` */
         token?: string;
         /** Session token of the anonymous visitor who now signs in with `token` */
         anonymousSession?: string;
-        /** What an anonymous visitor calls themselves */
+        /** Name that an anonymous visitor enters */
         name?: string;
-        /** Email address that an anonymous visitor gives; it is not verified */
+        /** Email address that an anonymous visitor enters; it is not verified */
         email?: string;
       };
     };
     answer: VisitorSession;
   };
-  /** Renew a session token while the visitor is there */
+  /** Renew a session token */
   renewVisitorSession: {
     input?: Record<string, never>;
     answer: VisitorSession;
@@ -5180,12 +5180,12 @@ export interface Operations {
     input?: Record<string, never>;
     answer: VisitorSessionEnded;
   };
-  /** Show the conversation of a session */
+  /** Get the conversation of a session */
   getVisitorConversation: {
     input?: Record<string, never>;
     answer: VisitorConversation;
   };
-  /** Begin a new conversation after the old one was closed */
+  /** Start a new conversation after the last one was closed */
   beginVisitorConversation: {
     input?: Record<string, never>;
     answer: VisitorSession;
@@ -5209,9 +5209,9 @@ export interface Operations {
       body: {
         /** Text, at most 10,000 characters; may be empty when files are sent */
         content: string;
-        /** Your own id of this message: the same one again is the same message */
+        /** Your own id of the message; a repeated id is not stored again */
         clientId: string;
-        /** Files that were sent for this conversation and are in no message yet */
+        /** Ids of uploaded files of this conversation that no message contains yet */
         attachmentIds?: string[];
       };
     };
@@ -5227,7 +5227,7 @@ export interface Operations {
     };
     answer: VisitorRead;
   };
-  /** Say whether the visitor types */
+  /** Update the typing status of the visitor */
   showVisitorTyping: {
     input: {
       body: {
@@ -5237,29 +5237,29 @@ export interface Operations {
     };
     answer: VisitorTyping;
   };
-  /** Ask for a person where the AI agent answers */
+  /** Request a person instead of the AI agent */
   askForPerson: {
     input?: {
       query?: {
-        /** Language of the page: the message is written in it */
+        /** Language of the page and of the handoff message */
         locale?: 'en' | 'de' | 'fr' | 'es' | 'ar' | 'ja';
       };
     };
     answer: VisitorConversation;
   };
-  /** Say how the conversation was */
+  /** Rate the conversation */
   rateVisitorConversation: {
     input: {
       body: {
-        /** 1 (worst) to 5 (best) */
+        /** Score from 1 (worst) to 5 (best) */
         score: number;
-        /** At most 2,000 characters */
+        /** Comment, at most 2,000 characters */
         comment?: string;
       };
     };
     answer: ChatRating;
   };
-  /** Follow a conversation as server-sent events, where WebSockets are blocked */
+  /** Stream a conversation as server-sent events */
   streamVisitorEvents: {
     input?: {
       query?: {
@@ -5269,7 +5269,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Follow the inbox as server-sent events, where WebSockets are blocked */
+  /** Stream the inbox as server-sent events */
   streamInboxEvents: {
     input: {
       params: {
@@ -5288,7 +5288,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -5302,23 +5302,23 @@ export interface Operations {
         tenantId: string;
       };
       body: {
-        /** https, without user name and password */
+        /** https URL that receives the events, without user name and password */
         url: string;
-        /** What is sent; `visitor.created` is accepted and not emitted yet */
+        /** Types of events to send; `visitor.created` is accepted but not emitted yet */
         events: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
         /** Label for people, at most 500 characters */
         description?: string;
-        /** Whether events are sent from the beginning */
+        /** Whether events are sent immediately */
         active?: boolean;
-        /** That of the key when left out, and no other; `live` for a person who says nothing else */
+        /** For API keys, only the environment of the key. When omitted, that of the key, or `live` for users */
         environment?: 'live' | 'test';
-        /** Only false is possible: private notes are never sent */
+        /** Always false: private notes are never sent */
         includePrivate?: false;
       };
     };
     answer: WebhookWithSecret;
   };
-  /** Show a webhook */
+  /** Get a webhook */
   getWebhook: {
     input: {
       params: {
@@ -5330,7 +5330,7 @@ export interface Operations {
     };
     answer: Webhook;
   };
-  /** Change a webhook, or switch it on or off */
+  /** Update a webhook */
   updateWebhook: {
     input: {
       params: {
@@ -5340,9 +5340,9 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** https, without user name and password */
+        /** https URL that receives the events, without user name and password */
         url?: string;
-        /** What is sent; `visitor.created` is accepted and not emitted yet */
+        /** Types of events to send; `visitor.created` is accepted but not emitted yet */
         events?: ('message.created' | 'conversation.created' | 'conversation.closed' | 'conversation.assigned' | 'csat.submitted' | 'visitor.created')[];
         /** Label for people, at most 500 characters */
         description?: string;
@@ -5364,7 +5364,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Give a webhook a new secret */
+  /** Rotate the secret of a webhook */
   rotateWebhookSecret: {
     input: {
       params: {
@@ -5374,7 +5374,7 @@ export interface Operations {
         id: string;
       };
       body?: {
-        /** Hours for which the old secret signs as well, 0 to 168 */
+        /** Hours for which requests are also signed with the old secret, 0 to 168 */
         overlapHours?: number;
       };
     };
@@ -5396,7 +5396,7 @@ export interface Operations {
     };
     answer: WebhookDelivery;
   };
-  /** Send deliveries of some time again */
+  /** Replay deliveries of a period */
   replayWebhook: {
     input: {
       params: {
@@ -5406,11 +5406,11 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Only deliveries of this time or later */
+        /** Only deliveries at or after this time */
         since: string;
-        /** Only deliveries before this time; now when left out */
+        /** Only deliveries before this time; now when omitted */
         until?: string;
-        /** Only deliveries with this status; every status when left out */
+        /** Only deliveries with this status; when omitted, `failed`, `exhausted` and `cancelled` */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
       };
     };
@@ -5427,7 +5427,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'delivered' | 'failed' | 'exhausted' | 'cancelled';
@@ -5437,7 +5437,7 @@ export interface Operations {
     };
     answer: WebhookDeliveryPage;
   };
-  /** Show a delivery with its attempts */
+  /** Get a delivery with its attempts */
   getWebhookDelivery: {
     input: {
       params: {
@@ -5451,7 +5451,7 @@ export interface Operations {
     };
     answer: WebhookDeliveryDetail;
   };
-  /** Send a delivery again, now */
+  /** Redeliver a delivery immediately */
   redeliverWebhookDelivery: {
     input: {
       params: {
@@ -5465,31 +5465,31 @@ export interface Operations {
     };
     answer: WebhookDelivery;
   };
-  /** Ask a model, with what the workspace knows */
+  /** Create an AI run */
   createAiRun: {
     input: {
       body: CreateAiRun;
     };
     answer: AiRun;
   };
-  /** List runs */
+  /** List AI runs */
   listAiRuns: {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'succeeded' | 'failed';
         /** Returns only items of this environment */
         environment?: 'live' | 'test';
-        /** A JSON object of texts: only runs whose metadata have all of them */
+        /** JSON object of texts; only runs whose metadata contain all of them */
         metadata?: string;
       };
     };
     answer: AiRunPage;
   };
-  /** Read a run */
+  /** Get an AI run */
   getAiRun: {
     input: {
       params: {
@@ -5499,7 +5499,7 @@ export interface Operations {
     };
     answer: AiRun;
   };
-  /** Cancel a run (planned) */
+  /** Cancel an AI run (planned) */
   cancelAiRun: {
     input: {
       params: {
@@ -5509,7 +5509,7 @@ export interface Operations {
     };
     answer: AiRun;
   };
-  /** Answer what somebody said on the phone, as text */
+  /** Answer a caller as text */
   speak: {
     input: {
       params: {
@@ -5520,7 +5520,7 @@ export interface Operations {
     };
     answer: Spoken;
   };
-  /** The same as a stream of one event */
+  /** Answer a caller as a stream */
   streamSpeak: {
     input: {
       params: {
@@ -5531,7 +5531,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Answer what somebody said on the phone, as text and speech */
+  /** Answer a caller as text and speech */
   answerVoice: {
     input: {
       params: {
@@ -5547,7 +5547,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
@@ -5562,7 +5562,7 @@ export interface Operations {
     };
     answer: Workflow;
   };
-  /** Read a workflow */
+  /** Get a workflow */
   getAutomationWorkflow: {
     input: {
       params: {
@@ -5572,7 +5572,7 @@ export interface Operations {
     };
     answer: Workflow;
   };
-  /** Change a workflow */
+  /** Update a workflow */
   updateAutomationWorkflow: {
     input: {
       params: {
@@ -5589,7 +5589,7 @@ export interface Operations {
         stepsJson?: StepInput[];
         /** Replaces the limits on its runs; null removes them */
         limits?: WorkflowLimitsInput | null;
-        /** Replaces the schema of the payload; null accepts any */
+        /** Replaces the schema of the payload; null accepts any payload */
         inputs?: WorkflowInputs | null;
       };
     };
@@ -5614,13 +5614,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: WorkflowVersionSummaryPage;
   };
-  /** Read a version of a workflow */
+  /** Get a version of a workflow */
   getAutomationWorkflowVersion: {
     input: {
       params: {
@@ -5652,21 +5652,21 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** `true` shows what the run would do, and runs nothing */
+        /** `true` returns what the run would do, without starting it */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
     };
     answer: StartedRun | DryRun;
   };
-  /** The next fires of a schedule */
+  /** Preview the next fires of a schedule */
   previewAutomationSchedule: {
     input: {
       body: {
         schedule: ScheduleInput;
-        /** Number of fires to answer, 1 to 100 */
+        /** Number of fires to return, 1 to 100 */
         count?: number;
-        /** Now when left out */
+        /** Returns fires after this time; now when omitted */
         after?: string;
       };
     };
@@ -5680,7 +5680,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
@@ -5700,7 +5700,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -5713,7 +5713,7 @@ export interface Operations {
     };
     answer: Sequence;
   };
-  /** Show a sequence */
+  /** Get a sequence */
   getAutomationSequence: {
     input: {
       params: {
@@ -5723,7 +5723,7 @@ export interface Operations {
     };
     answer: Sequence;
   };
-  /** Change a sequence */
+  /** Update a sequence */
   updateAutomationSequence: {
     input: {
       params: {
@@ -5756,9 +5756,9 @@ export interface Operations {
     answer: {
       /** Id of the run that was started */
       runId: string;
-      /** Status of the run when the answer was written */
+      /** Status of the run at the time of the response */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-      /** Workflow that the sequence runs as */
+      /** Workflow that executes the sequence */
       workflowId: string;
     };
   };
@@ -5767,7 +5767,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
@@ -5781,21 +5781,21 @@ export interface Operations {
     };
     answer: RunSummaryPage;
   };
-  /** Cancel several runs */
+  /** Cancel multiple runs */
   cancelAutomationRuns: {
     input: {
       body: CancelRuns;
     };
     answer: BulkRunsAnswer;
   };
-  /** Retry several failed or cancelled runs */
+  /** Retry multiple failed or cancelled runs */
   retryAutomationRuns: {
     input: {
       body: RetryRuns;
     };
     answer: BulkRunsAnswer;
   };
-  /** Read a run with its step results */
+  /** Get a run with its step results */
   getAutomationRun: {
     input: {
       params: {
@@ -5803,7 +5803,7 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** Hold the answer until the run has ended or waits for an approval */
+        /** Seconds to wait until the run has ended or waits for an approval, 0 to 30 */
         waitSeconds?: number;
       };
     };
@@ -5827,13 +5827,13 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** Index of the step to begin with */
+        /** Index of the first step to run, 0 to 199 */
         fromStep?: number;
       };
     };
     answer: Run;
   };
-  /** Run an ended run again from any step */
+  /** Replay an ended run from any step */
   replayAutomationRun: {
     input: {
       params: {
@@ -5841,13 +5841,13 @@ export interface Operations {
         id: string;
       };
       body?: {
-        /** Index of the step to begin with, 0 to 199 */
+        /** Index of the first step to run, 0 to 199 */
         fromStep?: number;
       };
     };
     answer: Run;
   };
-  /** Follow a run live */
+  /** Stream a run */
   streamAutomationRun: {
     input: {
       params: {
@@ -5862,7 +5862,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items of this workflow */
         workflowId?: string;
@@ -5870,7 +5870,7 @@ export interface Operations {
     };
     answer: FlowPage;
   };
-  /** Read a flow with its runs */
+  /** Get a flow with its runs */
   getAutomationFlow: {
     input: {
       params: {
@@ -5880,7 +5880,7 @@ export interface Operations {
     };
     answer: FlowWithRuns;
   };
-  /** Start workflows from outside */
+  /** Start workflows by hook */
   inboundAutomationHook: {
     input: {
       body: {
@@ -5892,18 +5892,18 @@ export interface Operations {
         context?: string;
         /** Input of the run; steps read it as `{{payload.…}}` */
         payload?: Record<string, unknown>;
-        /** The same key starts a workflow once; 1 to 255 characters */
+        /** A repeated key starts no second run; 1 to 255 characters */
         idempotencyKey?: string;
       };
     };
     answer: {
       /** Id of the run, or of the first of several */
       runId: string;
-      /** Status of the run when the answer was written */
+      /** Status of the run at the time of the response */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-      /** When several workflows were started */
+      /** Ids of all runs, if several workflows were started */
       runIds?: string[];
-      /** True when the key was used before: the run is the earlier one */
+      /** True if the key was used before; the run is then the earlier one */
       duplicate?: true;
     };
   };
@@ -5912,7 +5912,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
@@ -5922,7 +5922,7 @@ export interface Operations {
     };
     answer: ApprovalPage;
   };
-  /** Show an approval */
+  /** Get an approval */
   getAutomationApproval: {
     input: {
       params: {
@@ -5943,7 +5943,7 @@ export interface Operations {
     };
     answer: Approval;
   };
-  /** Read the policy of the workspace */
+  /** Get the policy of the workspace */
   getAutomationPolicy: {
     input?: Record<string, never>;
     answer: Policy;
@@ -5960,7 +5960,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -5973,7 +5973,7 @@ export interface Operations {
     };
     answer: Agent;
   };
-  /** Show an agent */
+  /** Get an agent */
   getAutomationAgent: {
     input: {
       params: {
@@ -5983,7 +5983,7 @@ export interface Operations {
     };
     answer: Agent;
   };
-  /** Change an agent */
+  /** Update an agent */
   updateAutomationAgent: {
     input: {
       params: {
@@ -6009,20 +6009,20 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: ToolProfilePage;
   };
-  /** Create or change a tool profile */
+  /** Create or update a tool profile */
   putAutomationToolProfile: {
     input: {
       body: PutToolProfile;
     };
     answer: ToolProfile;
   };
-  /** Show a tool profile */
+  /** Get a tool profile */
   getAutomationToolProfile: {
     input: {
       params: {
@@ -6042,7 +6042,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Read the models and their failover order */
+  /** Get the models and their failover order */
   getAutomationModels: {
     input?: Record<string, never>;
     answer: Models;
@@ -6054,7 +6054,7 @@ export interface Operations {
     };
     answer: Models;
   };
-  /** Read the knowledge of the AI */
+  /** Get the AI knowledge */
   getKnowledge: {
     input: {
       params: {
@@ -6064,7 +6064,7 @@ export interface Operations {
     };
     answer: Knowledge;
   };
-  /** Replace the knowledge of the AI */
+  /** Replace the AI knowledge */
   putKnowledge: {
     input: {
       params: {
@@ -6075,7 +6075,7 @@ export interface Operations {
     };
     answer: Knowledge;
   };
-  /** Try which passages a question finds */
+  /** Search the AI knowledge */
   searchKnowledge: {
     input: {
       params: {
@@ -6087,13 +6087,13 @@ export interface Operations {
         question: string;
         /** Language code, such as de or pt-BR */
         locale?: string;
-        /** Passages at most, 1 to 20 */
+        /** Maximum number of passages, 1 to 20 */
         limit?: number;
       };
     };
     answer: KnowledgePassages;
   };
-  /** List questions that the AI could not answer */
+  /** List unanswered questions */
   listUnansweredQuestions: {
     input: {
       params: {
@@ -6102,13 +6102,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: UnansweredQuestionPage;
   };
-  /** Dismiss a question without an answer */
+  /** Dismiss an unanswered question */
   dismissUnansweredQuestion: {
     input: {
       params: {
@@ -6120,7 +6120,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Show what models were used for, by day and model */
+  /** Get AI usage by day and model */
   getAiUsage: {
     input: {
       params: {
@@ -6128,15 +6128,15 @@ export interface Operations {
         tenantId: string;
       };
       query?: {
-        /** First day, UTC; 30 days up to `to` when left out */
+        /** First day, UTC; when omitted, the report has the 30 days up to `to` */
         from?: string;
-        /** Last day, UTC; today when left out */
+        /** Last day, UTC; today when omitted */
         to?: string;
       };
     };
     answer: AiUsage;
   };
-  /** Show the daily budget for models, and what is used of it */
+  /** Get the daily AI budget and its usage */
   getAiBudget: {
     input: {
       params: {
@@ -6146,7 +6146,7 @@ export interface Operations {
     };
     answer: AiBudget;
   };
-  /** Set the daily budget for models */
+  /** Set the daily AI budget */
   putAiBudget: {
     input: {
       params: {
@@ -6162,7 +6162,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
@@ -6172,11 +6172,11 @@ export interface Operations {
     };
     answer: SessionPage;
   };
-  /** Find or make a session */
+  /** Get or create a session */
   createAutomationSession: {
     input: {
       body: {
-        /** What the session is about */
+        /** Subject of the session */
         scope: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
         /** Unique together with `scope`, 1 to 200 characters */
         key: string;
@@ -6186,7 +6186,7 @@ export interface Operations {
     };
     answer: Session;
   };
-  /** Read a session with its transcript */
+  /** Get a session with its transcript */
   getAutomationSession: {
     input: {
       params: {
@@ -6195,7 +6195,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `transcript.meta.nextCursor` of the page before */
+        /** `transcript.meta.nextCursor` of the previous page */
         after?: string;
       };
     };
@@ -6209,7 +6209,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Who writes it, in the terms of language models */
+        /** Author of the message, as in model APIs */
         role: 'user' | 'assistant';
         /** Text of the message, 1 to 20,000 characters */
         content: string;
@@ -6217,12 +6217,12 @@ export interface Operations {
     };
     answer: SessionMessage;
   };
-  /** Read what is remembered */
+  /** List memory entries */
   listAutomationMemory: {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items with this key */
         key?: string;
@@ -6232,7 +6232,7 @@ export interface Operations {
     };
     answer: MemoryEntryPage;
   };
-  /** Remember a value */
+  /** Set a memory entry */
   putAutomationMemory: {
     input: {
       body: {
@@ -6240,9 +6240,9 @@ export interface Operations {
         key: string;
         /** Any JSON value, at most 65,536 characters as JSON */
         value: unknown;
-        /** Session that the entry belongs to; the workspace when left out */
+        /** Session that the entry belongs to; the workspace when omitted */
         sessionId?: string;
-        /** Seconds until the entry expires, at most 31,622,400 (366 days); it never expires when left out */
+        /** Seconds until the entry expires, at most 31,622,400 (366 days); never when omitted */
         ttlSeconds?: number;
       };
     };
@@ -6253,7 +6253,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
@@ -6261,14 +6261,14 @@ export interface Operations {
     };
     answer: ChannelPage;
   };
-  /** Create or change a channel */
+  /** Create or update a channel */
   putAutomationChannel: {
     input: {
       body: PutChannel;
     };
     answer: Channel;
   };
-  /** Show a channel */
+  /** Get a channel */
   getAutomationChannel: {
     input: {
       params: {
@@ -6288,7 +6288,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Receive a message of a channel */
+  /** Receive a channel message */
   receiveAutomationChannelMessage: {
     input: {
       params: {
@@ -6311,7 +6311,7 @@ export interface Operations {
       challenge: string;
     };
   };
-  /** Answer the check that WhatsApp makes when its webhook is set up */
+  /** Verify a WhatsApp webhook */
   verifyAutomationChannel: {
     input: {
       params: {
@@ -6323,18 +6323,18 @@ export interface Operations {
         "hub.mode": string;
         /** Sent by WhatsApp when it verifies the address: the verify token of the channel */
         "hub.verify_token": string;
-        /** Sent by WhatsApp when it verifies the address: the text to answer */
+        /** Sent by WhatsApp when it verifies the address: the text to return */
         "hub.challenge": string;
       };
     };
     answer: Bytes;
   };
-  /** List what left the platform */
+  /** List outbound messages */
   listAutomationMessages: {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items of this run */
         runId?: string;
@@ -6344,9 +6344,9 @@ export interface Operations {
         channel?: string;
         /** Returns only items in this status */
         status?: 'delivered' | 'simulated' | 'failed';
-        /** At this time or later */
+        /** Only entries at or after this time */
         from?: string;
-        /** Before this time */
+        /** Only entries before this time */
         to?: string;
       };
     };
@@ -6357,7 +6357,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items of this run */
         runId?: string;
@@ -6365,15 +6365,15 @@ export interface Operations {
         workflowId?: string;
         /** Returns only lines of this level */
         level?: 'debug' | 'info' | 'warn' | 'error';
-        /** At this time or later */
+        /** Only entries at or after this time */
         from?: string;
-        /** Before this time */
+        /** Only entries before this time */
         to?: string;
       };
     };
     answer: LogLinePage;
   };
-  /** Follow what leaves the platform live */
+  /** Stream outbound messages */
   streamAutomationMessages: {
     input?: {
       query?: {
@@ -6389,7 +6389,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Follow the log lines of runs live */
+  /** Stream log lines of runs */
   streamAutomationLogs: {
     input?: {
       query?: {
@@ -6403,7 +6403,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Every skill of this hub */
+  /** List the skills of the hub */
   listAutomationSkillCatalog: {
     input?: Record<string, never>;
     answer: {
@@ -6411,25 +6411,25 @@ export interface Operations {
       skills: Skill[];
     };
   };
-  /** Run one skill by itself */
+  /** Run a skill */
   runAutomationSkill: {
     input: {
       params: {
-        /** Id of the skill, as the skill catalog has it */
+        /** Id of the skill in the catalog */
         skillId: string;
       };
       body?: {
-        /** As the catalogue says */
+        /** Input, as the catalog describes it */
         input?: Record<string, unknown>;
-        /** For each try */
+        /** Timeout of each attempt, in seconds */
         timeoutSeconds?: number;
-        /** As the skill has it when left out */
+        /** Retry policy; that of the skill when omitted */
         retry?: {
-          /** Tries in all */
+          /** Attempts in total, 1 to 10 */
           maxAttempts: number;
-          /** Before the second try */
+          /** Seconds before the second attempt */
           backoffSeconds?: number;
-          /** By which each further wait grows */
+          /** Multiplier of each further wait */
           factor?: number;
         };
       };
@@ -6437,9 +6437,9 @@ export interface Operations {
     answer: {
       /** Id of the run that was started */
       runId: string;
-      /** Status of the run when the answer was written */
+      /** Status of the run at the time of the response */
       status: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
-      /** Workflow under which runs of this skill are listed */
+      /** Workflow that lists the runs of this skill */
       workflowId: string;
     };
   };
@@ -6448,7 +6448,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -6460,7 +6460,7 @@ export interface Operations {
       body: {
         /** Id of the pack */
         packId: string;
-        /** The newest when left out */
+        /** Version to install; the newest when omitted */
         version?: string;
         /** Whether to show what the pack may do without installing it */
         dryRun?: boolean;
@@ -6473,7 +6473,7 @@ export interface Operations {
       installed: boolean;
     };
   };
-  /** Make a workflow from an installed pack */
+  /** Create a workflow from an installed pack */
   createAutomationSkillWorkflow: {
     input: {
       params: {
@@ -6481,17 +6481,17 @@ export interface Operations {
         packId: string;
       };
       body?: {
-        /** Label of the workflow; the name of the pack when left out */
+        /** Label of the workflow; the name of the pack when omitted */
         name?: string;
-        /** Inputs of the pack by name, as its `inputsSchema` says */
+        /** Inputs of the pack by name, as `inputsSchema` describes them */
         inputs?: Record<string, unknown>;
-        /** Whether the trigger starts runs from the beginning */
+        /** Whether the trigger starts runs immediately */
         active?: boolean;
       };
     };
     answer: Workflow;
   };
-  /** The schema of packs, and every skill that they may use */
+  /** Get the schema of packs and the skills that they may use */
   getAutomationSkillSdk: {
     input?: Record<string, never>;
     answer: {
@@ -6501,17 +6501,17 @@ export interface Operations {
       manifest: JsonObject;
       /** Skills of this hub */
       skills: {
-        /** Stable id, which steps name as `skillId` */
+        /** Stable id, used as `skillId` in steps */
         id: string;
         /** Title, for people */
         title: string;
-        /** What it does and what it needs, for people */
+        /** What the skill does and requires, for people */
         summary: string;
-        /** What the workspace must be entitled to */
+        /** Entitlements that the workspace must have */
         requires: string[];
-        /** What it does to the world, for people */
+        /** Effect of the skill, for people */
         effect: string;
-        /** Whether a person approves each use, whatever the policy */
+        /** Whether each use requires an approval, whatever the policy */
         needsApproval: boolean;
         /** Whether packs may use it */
         allowedInPacks: boolean;
@@ -6522,7 +6522,7 @@ export interface Operations {
       }[];
     };
   };
-  /** Check a pack, or publish it in this workspace */
+  /** Validate a pack, or publish it in this workspace */
   postAutomationSkillSdk: {
     input: {
       body: {
@@ -6535,11 +6535,11 @@ export interface Operations {
     answer: {
       /** Whether the manifest is valid */
       valid: boolean;
-      /** What is wrong; empty for a valid manifest */
+      /** Problems of the manifest; empty for a valid one */
       errors: {
         /** Location in the manifest */
         path: string;
-        /** What it must be */
+        /** What the field must be */
         message: string;
       }[];
       /** What the pack may do; null for an invalid manifest */
@@ -6560,7 +6560,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -6592,17 +6592,17 @@ export interface Operations {
     };
     answer: HubPack;
   };
-  /** How runs, nodes, deliveries and models did */
+  /** Get metrics of runs, nodes, deliveries and models */
   getAutomationSlo: {
     input?: {
       query?: {
-        /** The time before now that is measured */
+        /** Length of the measured time window, which ends now */
         window?: '1h' | '24h' | '7d' | '30d';
       };
     };
     answer: Slo;
   };
-  /** What this workspace has, what it lacks, and what to do next */
+  /** Get the setup progress of the workspace */
   getAutomationOnboarding: {
     input?: Record<string, never>;
     answer: Onboarding;
@@ -6612,7 +6612,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'online' | 'offline' | 'revoked';
@@ -6624,7 +6624,7 @@ export interface Operations {
   createAutomationNode: {
     input?: {
       body?: {
-        /** Unique among the nodes of the workspace; the name that the device reports when left out */
+        /** Name, unique among the nodes of the workspace; the name that the device reports when omitted */
         name?: string;
         /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
@@ -6643,11 +6643,11 @@ export interface Operations {
       expiresAt: string;
     };
   };
-  /** Claim a pairing code (the device calls this) */
+  /** Claim a pairing code (called by the device) */
   claimAutomationNode: {
     input: {
       body: {
-        /** 8 characters, as ABCD-EFGH; case, spaces and hyphens do not matter */
+        /** Pairing code of 8 characters, such as `ABCD-EFGH`; case, spaces and hyphens are ignored */
         pairingCode: string;
         device: DeviceInfo;
       };
@@ -6655,12 +6655,12 @@ export interface Operations {
     answer: {
       /** Id of the node */
       nodeId: string;
-      /** Secret with which the device signs in, shown only in this answer */
+      /** Secret with which the device authenticates, returned only once */
       deviceSecret: string;
       hub: HubPace;
     };
   };
-  /** Prove that this is the hub of a paired device (the device calls this) */
+  /** Prove the identity of the hub (called by the device) */
   proveAutomationHub: {
     input: {
       params: {
@@ -6679,7 +6679,7 @@ export interface Operations {
       proof: string;
     };
   };
-  /** Show a companion node */
+  /** Get a companion node */
   getAutomationNode: {
     input: {
       params: {
@@ -6689,7 +6689,7 @@ export interface Operations {
     };
     answer: Node;
   };
-  /** Rename a node, or change what it may do */
+  /** Update a node */
   updateAutomationNode: {
     input: {
       params: {
@@ -6697,7 +6697,7 @@ export interface Operations {
         id: string;
       };
       body: {
-        /** Unique among the nodes of the workspace, 1 to 200 characters */
+        /** Name, unique among the nodes of the workspace, 1 to 200 characters */
         name?: string;
         /** Whether the workspace allows `system.*` commands on the node */
         allowSystem?: boolean;
@@ -6717,7 +6717,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Leave the hub (the device calls this) */
+  /** Unpair a device (called by the device) */
   unpairAutomationNode: {
     input: {
       params: {
@@ -6736,17 +6736,17 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'leased' | 'succeeded' | 'failed' | 'withdrawn';
-        /** Such as node.ping */
+        /** Only commands of this type, such as `node.ping` */
         type?: string;
       };
     };
     answer: NodeCommandPage;
   };
-  /** List what a node said of itself over time */
+  /** List the reported facts of a node */
   listAutomationNodeFacts: {
     input: {
       params: {
@@ -6755,13 +6755,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: NodeFactsEntryPage;
   };
-  /** Report facts and extend the leases of running commands (the device calls this) */
+  /** Send a heartbeat (called by the device) */
   heartbeatAutomationNode: {
     input: {
       params: {
@@ -6773,16 +6773,16 @@ export interface Operations {
         device?: DeviceInfo;
         /** Whether the owner of the device paused it */
         paused?: boolean;
-        /** The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer */
+        /** Last entry of the device's own log; omitted until the device has compared its log with `audit` of a response */
         audit?: {
           /** Number of entries in the log of the device */
           count: number;
           /** SHA-256 of the last entry, as 64 hexadecimal digits */
           hash: string;
-          /** The device found entries changed or missing */
+          /** Whether the device found changed or missing entries */
           isBroken?: boolean;
         };
-        /** Commands that the device holds: being worked on, or finished and their results not confirmed yet */
+        /** Commands of the device that are running, or whose results are not confirmed yet */
         running?: string[];
         /** Runs whose browser pages the device keeps open */
         browserRuns?: string[];
@@ -6795,16 +6795,16 @@ export interface Operations {
       allowSystem: boolean;
       /** Whether the workspace allows `browser.*` commands on the node */
       allowBrowser: boolean;
-      /** What the hub knew of the device's log before this heartbeat */
+      /** Last entry of the device's log that the hub knew before this heartbeat */
       audit: AuditHead | null;
-      /** Of those running: no longer wanted, end them */
+      /** Commands among `running` that are no longer needed: end them */
       withdrawn: string[];
-      /** Of `browserRuns`: runs that are over, close their pages */
+      /** Runs among `browserRuns` that have ended: close their pages */
       endedRuns: string[];
       hub: HubPace;
     };
   };
-  /** Long poll for commands (the device calls this) */
+  /** Long poll for commands (called by the device) */
   pollAutomationNodeCommands: {
     input: {
       params: {
@@ -6812,24 +6812,24 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** Seconds */
+        /** Maximum seconds to wait, 0 to 30 */
         wait?: number;
-        /** Commands at most; 0 only listens for withdrawals */
+        /** Maximum number of commands, 0 to 16; 0 returns only `withdrawn` */
         max?: number;
-        /** Ids of commands being worked on, and of those whose results are not confirmed yet, joined by commas */
+        /** Ids of commands that are running or whose results are not confirmed yet, separated by commas */
         running?: string;
-        /** True when `running` names all that the device holds, and it waits in no other poll: what else it was handed never arrived, and what of it only reads is handed out again at once */
+        /** True if `running` lists all commands of the device and it has no other poll. Other leased commands then count as lost; those that only read are leased again immediately */
         runningIsComplete?: 'true' | 'false';
       };
     };
     answer: {
       /** Commands for the device, at most `max` */
       commands: Command[];
-      /** Ids among `running` that are no longer wanted */
+      /** Commands among `running` that are no longer needed */
       withdrawn: string[];
     };
   };
-  /** Report the result of a command (the device calls this) */
+  /** Report the result of a command (called by the device) */
   completeAutomationNodeCommand: {
     input: {
       params: {
@@ -6843,13 +6843,13 @@ export interface Operations {
     answer: {
       /** Id of the command */
       id: string;
-      /** Status of the command now */
+      /** Current status of the command */
       status: string;
-      /** False when the command had ended before: nothing changed */
+      /** False if the command had already ended; nothing changed */
       recorded: boolean;
     };
   };
-  /** Ask how much of an artefact the hub has (the device calls this) */
+  /** Get the state of an artifact upload (called by the device) */
   readAutomationNodeUpload: {
     input: {
       params: {
@@ -6863,7 +6863,7 @@ export interface Operations {
     };
     answer: UploadState;
   };
-  /** Upload a piece of an artefact (the device calls this) */
+  /** Upload a part of an artifact (called by the device) */
   uploadAutomationNodeArtifact: {
     input: {
       params: {
@@ -6875,11 +6875,11 @@ export interface Operations {
         name: string;
       };
       query: {
-        /** Where the bytes of this request begin; at most what the hub has */
+        /** Offset of the bytes of this request, at most `received` */
         offset: number;
-        /** Size of the whole artefact */
+        /** Size of the whole artifact, in bytes */
         bytes: number;
-        /** Of the whole artefact */
+        /** SHA-256 of the whole artifact */
         sha256: string;
         /** Media type of the artifact, such as `image/png` */
         contentType: string;
@@ -6887,7 +6887,7 @@ export interface Operations {
     };
     answer: UploadState;
   };
-  /** Read an artefact: a screenshot, a recording, a file */
+  /** Download an artifact */
   getAutomationArtifact: {
     input: {
       params: {
@@ -6897,7 +6897,7 @@ export interface Operations {
     };
     answer: Bytes;
   };
-  /** Read an artefact that a command names (the device calls this) */
+  /** Download an artifact for a command (called by the device) */
   readAutomationCommandFile: {
     input: {
       params: {
@@ -6905,7 +6905,7 @@ export interface Operations {
         id: string;
         /** Id of the command */
         commandId: string;
-        /** Artefact that the input of the command names */
+        /** Id of an artifact that the input of the command lists */
         artifactId: string;
       };
     };
@@ -6916,21 +6916,21 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only calls in this direction */
         direction?: CallDirection;
         /** Returns only calls with this result */
         result?: CallResult;
-        /** Calls that began then or later */
+        /** Only calls that started at or after this time */
         from?: string;
-        /** Calls that began before */
+        /** Only calls that started before this time */
         to?: string;
       };
     };
     answer: CallRecordPage;
   };
-  /** Read a call */
+  /** Get a call */
   getVoiceCall: {
     input: {
       params: {
@@ -6940,7 +6940,7 @@ export interface Operations {
     };
     answer: CallRecord;
   };
-  /** Read how much was called */
+  /** Get a summary of calls */
   getVoiceUsage: {
     input?: Record<string, never>;
     answer: CallSummary;
@@ -6955,21 +6955,21 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `nextCursor` of the page before: the id of its last call */
+        /** `nextCursor` of the previous page: the id of its last call */
         cursor?: string;
         /** Returns only calls in this direction */
         direction?: CallDirection;
         /** Returns only calls with this result */
         result?: CallResult;
-        /** Calls that began then or later */
+        /** Only calls that started at or after this time */
         from?: string;
-        /** Calls that began before */
+        /** Only calls that started before this time */
         to?: string;
       };
     };
     answer: CallList;
   };
-  /** Read how much was called, in the dashboard */
+  /** Get a summary of calls in the dashboard */
   getCallSummary: {
     input?: Record<string, never>;
     answer: CallSummary;
@@ -6984,38 +6984,38 @@ export interface Operations {
         direction?: CallDirection;
         /** Returns only calls with this result */
         result?: CallResult;
-        /** Calls that began then or later */
+        /** Only calls that started at or after this time */
         from?: string;
-        /** Calls that began before */
+        /** Only calls that started before this time */
         to?: string;
       };
     };
     answer: CallRecord[];
   };
-  /** Follow calls live */
+  /** Stream calls */
   streamCalls: {
     input?: Record<string, never>;
     answer: Bytes;
   };
-  /** List connections to carriers */
+  /** List carrier connections */
   listCallConnections: {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: CallConnectionPage;
   };
-  /** Connect a carrier */
+  /** Create a carrier connection */
   createCallConnection: {
     input: {
       body: CreateCallConnection;
     };
     answer: CallConnectionWithSecret;
   };
-  /** Read a connection */
+  /** Get a carrier connection */
   getCallConnection: {
     input: {
       params: {
@@ -7025,7 +7025,7 @@ export interface Operations {
     };
     answer: CallConnection;
   };
-  /** Change a connection */
+  /** Update a carrier connection */
   updateCallConnection: {
     input: {
       params: {
@@ -7035,17 +7035,17 @@ export interface Operations {
       body: {
         /** Label for people, 1 to 200 characters */
         name?: string;
-        /** Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed */
+        /** Twilio: SID of the account. With it, missing calls are imported from Twilio's own list every night */
         accountSid?: string | null;
-        /** Twilio: where its API answers, https; `https://api.twilio.com` unless said. The auth token goes only where it was set for: with another address it must be given anew */
+        /** Twilio: base URL of the API, https; default `https://api.twilio.com`. With a new URL, `authToken` must be sent again */
         apiBaseUrl?: string;
-        /** Twilio: only together with another `apiBaseUrl`; else rotate it */
+        /** Twilio: only together with a new `apiBaseUrl`; otherwise use `rotate` */
         authToken?: string;
       };
     };
     answer: CallConnection;
   };
-  /** Delete a connection */
+  /** Delete a carrier connection */
   deleteCallConnection: {
     input: {
       params: {
@@ -7055,7 +7055,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Change what a connection is signed with */
+  /** Rotate the signing secret of a carrier connection */
   rotateCallConnection: {
     input: {
       params: {
@@ -7063,21 +7063,21 @@ export interface Operations {
         id: string;
       };
       body?: {
-        /** Twilio: the account's auth token, which signs what Twilio sends; write only */
+        /** Twilio: auth token of the account, which signs the events; write-only */
         authToken?: string;
-        /** Telnyx: the public key of the account, as base64; write only */
+        /** Telnyx: public key of the account, as base64; write-only */
         publicKey?: string;
-        /** Hours for which what the old secret signed is accepted as well, 0 to 168 */
+        /** Hours for which signatures with the previous secret are accepted, 0 to 168 */
         overlapHours?: number;
       };
     };
     answer: CallConnectionWithSecret;
   };
-  /** Receive what happened to a call */
+  /** Receive a call event (called by the carrier) */
   receiveCarrierEvent: {
     input: {
       params: {
-        /** The carrier */
+        /** Carrier */
         provider: 'twilio' | 'telnyx' | 'kamailio';
         /** Id of the connection */
         connectionId: string;
@@ -7086,14 +7086,14 @@ export interface Operations {
     };
     answer: CarrierEventReceived;
   };
-  /** Register at a SIP trunk of your own */
+  /** Set the own SIP trunk and register */
   registerOwnTrunk: {
     input: {
       body: RegisterOwnTrunk;
     };
     answer: OwnTrunk;
   };
-  /** Show how the own SIP trunk is */
+  /** Get the state of the own SIP trunk */
   getSipStatus: {
     input?: Record<string, never>;
     answer: OwnTrunk | null;
@@ -7103,7 +7103,7 @@ export interface Operations {
     input?: Record<string, never>;
     answer: Deleted;
   };
-  /** Show how hosted SIP is */
+  /** Get the state of hosted SIP */
   getHostedSip: {
     input?: Record<string, never>;
     answer: HostedSip;
@@ -7123,7 +7123,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** `true` returns only active items, `false` only inactive ones */
         active?: 'true' | 'false';
@@ -7146,7 +7146,7 @@ export interface Operations {
         id: string;
       };
       query?: {
-        /** `true` shows what the run would do, and runs nothing */
+        /** `true` returns what the run would do, without starting it */
         dryRun?: 'true' | 'false';
       };
       body?: RunInput;
@@ -7158,7 +7158,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7176,7 +7176,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7212,7 +7212,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'queued' | 'running' | 'waiting_approval' | 'succeeded' | 'failed' | 'cancelled';
@@ -7231,7 +7231,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only sessions of this scope */
         scope?: 'dm' | 'group' | 'run' | 'channel' | 'workspace';
@@ -7246,7 +7246,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only items in this status */
         status?: 'pending' | 'approved' | 'rejected' | 'expired';
@@ -7261,7 +7261,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only channels of this provider */
         provider?: 'telegram' | 'slack' | 'whatsapp' | 'webhook' | 'email';
@@ -7269,7 +7269,7 @@ export interface Operations {
     };
     answer: ChannelPage;
   };
-  /** Everything that a console shows, in one call */
+  /** Get an overview for a console */
   growthConsole: {
     input?: Record<string, never>;
     answer: {
@@ -7279,7 +7279,7 @@ export interface Operations {
         recent: RunSummary[];
         /** Number of runs that have not ended, by status */
         open: {
-          /** Runs that wait to begin */
+          /** Runs that wait to start */
           queued: number;
           /** Runs in progress */
           running: number;
@@ -7289,7 +7289,7 @@ export interface Operations {
       };
       /** The newest 10 sessions */
       sessions: Session[];
-      /** AI agents, the newest first, 10 at most */
+      /** AI agents, newest first, at most 10 */
       agents: Agent[];
       /** Approvals of the workspace */
       approvals: {
@@ -7298,12 +7298,12 @@ export interface Operations {
         /** The newest 10 pending approvals */
         recent: Approval[];
       };
-      /** Companion nodes, the newest first, 100 at most */
+      /** Companion nodes, newest first, at most 100 */
       nodes: Node[];
       slo: Slo;
     };
   };
-  /** Make new links for the named approvers of an approval */
+  /** Create new links for the approvers of an approval */
   growthCreateApprovalLinks: {
     input: {
       params: {
@@ -7321,11 +7321,11 @@ export interface Operations {
       }[];
     };
   };
-  /** Change a workflow, sequence, agent, tool profile, channel, node or session */
+  /** Update a workflow, sequence, agent, tool profile, channel, node or session */
   growthUpdateResource: {
     input: {
       params: {
-        /** The kind of resource */
+        /** Type of the resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
         /** Id of the resource */
         id: string;
@@ -7338,7 +7338,7 @@ export interface Operations {
   growthDeleteResource: {
     input: {
       params: {
-        /** The kind of resource */
+        /** Type of the resource */
         resource: 'workflows' | 'sequences' | 'agents' | 'tool-profiles' | 'channels' | 'nodes' | 'sessions';
         /** Id of the resource */
         id: string;
@@ -7346,7 +7346,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Who changed what */
+  /** List audit log entries */
   listAuditLog: {
     input: {
       params: {
@@ -7355,7 +7355,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Returns only entries of this actor, such as `user:ID` */
         actor?: string;
@@ -7376,7 +7376,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
         /** Only events of this kind */
         kind?: 'chat.session' | 'ai.run';
@@ -7388,7 +7388,7 @@ export interface Operations {
     };
     answer: UsageEventPage;
   };
-  /** Follow live what changes in the workspace */
+  /** Stream workspace events */
   streamWorkspaceEvents: {
     input: {
       params: {
@@ -7403,7 +7403,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7438,7 +7438,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7458,15 +7458,15 @@ export interface Operations {
           email: string;
           /** Name of the person, 1 to 200 characters */
           name?: string;
-          /** Your own fields, which templates of campaigns can use; at most 50 keys and 16 KiB in all */
+          /** Your own fields, for use in campaign templates; at most 50 keys and 16 KiB in total */
           attributes?: Record<string, unknown>;
         }[];
       };
     };
     answer: {
-      /** Number of contacts that are new */
+      /** Number of new contacts */
       added: number;
-      /** Number of contacts that were known */
+      /** Number of updated contacts */
       updated: number;
     };
   };
@@ -7485,7 +7485,7 @@ export interface Operations {
     input?: {
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7499,7 +7499,7 @@ export interface Operations {
         name: string;
         /** List of the recipients */
         listId: string;
-        /** Subject of the mail, 1 to 500 characters; may hold templates */
+        /** Subject of the mail, 1 to 500 characters; may contain templates */
         subject: string;
         /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
@@ -7509,7 +7509,7 @@ export interface Operations {
     };
     answer: Campaign;
   };
-  /** Change a campaign */
+  /** Update a campaign */
   updateCampaign: {
     input: {
       params: {
@@ -7521,7 +7521,7 @@ export interface Operations {
         name?: string;
         /** List of the recipients */
         listId?: string;
-        /** Subject of the mail, 1 to 500 characters; may hold templates */
+        /** Subject of the mail, 1 to 500 characters; may contain templates */
         subject?: string;
         /** HTML body, at most 500,000 characters; null without one */
         html?: string | null;
@@ -7541,7 +7541,7 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** Make a workspace and its first admin */
+  /** Create a workspace and its first admin */
   signUp: {
     input: {
       body: {
@@ -7567,7 +7567,7 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** Sign in with the code of a one-time link */
+  /** Sign in with a one-time link */
   redeemSignInLink: {
     input: {
       body: {
@@ -7577,7 +7577,7 @@ export interface Operations {
     };
     answer: SignedIn;
   };
-  /** Who is signed in */
+  /** Get the signed-in user */
   readMe: {
     input?: Record<string, never>;
     answer: {
@@ -7588,11 +7588,11 @@ export interface Operations {
       user: MemberProfile;
     };
   };
-  /** Change your own profile */
+  /** Update your profile */
   updateMe: {
     input: {
       body: {
-        /** What visitors and colleagues see instead of your email address; null removes it */
+        /** Name that visitors and colleagues see instead of your email address; null removes it */
         displayName: string | null;
       };
     };
@@ -7600,7 +7600,7 @@ export interface Operations {
       user: MemberProfile;
     };
   };
-  /** Sign out: the JWT stops working at once */
+  /** Sign out */
   logOut: {
     input?: Record<string, never>;
     answer: {
@@ -7608,7 +7608,7 @@ export interface Operations {
       signedOut: true;
     };
   };
-  /** Change your own password */
+  /** Change your password */
   changePassword: {
     input: {
       body: ChangePassword;
@@ -7618,7 +7618,7 @@ export interface Operations {
       changed: true;
     };
   };
-  /** Add a person to the workspace */
+  /** Add a member */
   addMember: {
     input: {
       params: {
@@ -7645,7 +7645,7 @@ export interface Operations {
       createdAt: string;
     };
   };
-  /** List the people of the workspace */
+  /** List members */
   listMembers: {
     input: {
       params: {
@@ -7654,7 +7654,7 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
@@ -7685,7 +7685,7 @@ export interface Operations {
       createdAt: string;
     };
   };
-  /** Take a person out of the workspace */
+  /** Remove a member */
   removeMember: {
     input: {
       params: {
@@ -7701,12 +7701,12 @@ export interface Operations {
     };
     answer: RemovedMember;
   };
-  /** What this key is and may do */
+  /** Get the calling API key */
   readToken: {
     input?: Record<string, never>;
     answer: OwnToken;
   };
-  /** Create an API token */
+  /** Create an API key */
   createApiToken: {
     input: {
       params: {
@@ -7717,7 +7717,7 @@ export interface Operations {
     };
     answer: CreatedApiToken;
   };
-  /** List API tokens */
+  /** List API keys */
   listApiTokens: {
     input: {
       params: {
@@ -7726,13 +7726,13 @@ export interface Operations {
       };
       query?: {
         limit?: number;
-        /** `meta.nextCursor` of the page before */
+        /** `meta.nextCursor` of the previous page */
         cursor?: string;
       };
     };
     answer: ApiTokenPage;
   };
-  /** Revoke an API token, at once and everywhere */
+  /** Revoke an API key */
   deleteApiToken: {
     input: {
       params: {
@@ -7744,12 +7744,12 @@ export interface Operations {
     };
     answer: Deleted;
   };
-  /** What this workspace is entitled to */
+  /** Get the entitlements of the workspace */
   readEntitlements: {
     input?: Record<string, never>;
     answer: Entitlements;
   };
-  /** Set what a workspace is entitled to (platform admin key) */
+  /** Set the entitlements of a workspace (platform admin key) */
   putEntitlements: {
     input: {
       params: {
@@ -7757,11 +7757,11 @@ export interface Operations {
         tenantId: string;
       };
       body: {
-        /** Live Chat: widget, inbox and its API */
+        /** Live Chat: widget, inbox and API */
         conversations_suite?: boolean;
         /** AI answers, suggestions and AI runs */
         ai_agent?: boolean;
-        /** Workflows, companion nodes and everything else of Automations */
+        /** Workflows, companion nodes and everything else in Automations */
         automations?: boolean;
         /** Call records and SIP */
         business_calling?: boolean;
@@ -7769,13 +7769,13 @@ export interface Operations {
         business_email?: boolean;
         /** Contact lists and campaigns */
         marketing?: boolean;
-        /** Voice conversations with the AI agent; needs `ai_agent` as well */
+        /** Voice conversations with the AI agent; also requires `ai_agent` */
         business_phone?: boolean;
       };
     };
     answer: Entitlements;
   };
-  /** List the origins that may call this workspace from a browser */
+  /** List allowed browser origins */
   getAllowedOrigins: {
     input: {
       params: {
@@ -7785,7 +7785,7 @@ export interface Operations {
     };
     answer: AllowedOrigins;
   };
-  /** Set the origins that may call this workspace from a browser */
+  /** Set allowed browser origins */
   putAllowedOrigins: {
     input: {
       params: {
@@ -7803,18 +7803,18 @@ export interface Operations {
     };
     answer: PasswordResetRequested;
   };
-  /** Set a new password with the token of a mailed link */
+  /** Set a new password with a reset token */
   resetPassword: {
     input: {
       body: ResetPassword;
     };
     answer: PasswordReset;
   };
-  /** Whether this process lives */
+  /** Check that the process is alive */
   readHealth: {
     input?: Record<string, never>;
     answer: {
-      /** Always `ok`: the process answers */
+      /** Always `ok` */
       status: 'ok';
       /** Version of the hub */
       version: string;
@@ -7822,11 +7822,11 @@ export interface Operations {
       uptimeSeconds: number;
     };
   };
-  /** Whether work can be accepted */
+  /** Check that the hub can accept work */
   readReadiness: {
     input?: Record<string, never>;
     answer: {
-      /** `degraded` serves requests without some of its parts; `not_ready` should get none */
+      /** `degraded`: serves requests without some parts; `not_ready`: should receive no requests */
       status: 'ready' | 'degraded' | 'not_ready';
       /** State of each part of the hub, by name */
       parts: JsonObject;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { browserTarget, pageInput, timeoutMs, whereOutput, whereReply } from './browser-common.ts';
+import { browserTarget, pageInput, timeoutMs, pageOutput, pageReply } from './browser-common.ts';
 import { defineArtifactCommand } from './define.ts';
 
-/** Declares a command that acts on a page and answers where it is then. */
+/** Declares a command that acts on a page and returns the state of the page. */
 const actionCommand = <const Type extends string, Shape extends z.ZodRawShape>(
   type: Type,
   { title, summary, input }: { title: string; summary: string; input: Shape },
@@ -15,25 +15,25 @@ const actionCommand = <const Type extends string, Shape extends z.ZodRawShape>(
     acts: true,
     timeoutMs,
     input: z.strictObject({ ...input, ...pageInput }),
-    output: z.object(whereOutput),
-    reply: z.object(whereReply),
+    output: z.object(pageOutput),
+    reply: z.object(pageReply),
   });
 
 const button = z.enum(['left', 'right', 'middle']).default('left');
 
 export const browserClick = actionCommand('browser.click', {
   title: 'Click',
-  summary: 'Clicks an element. The output names pages that the click opened and files that it downloaded.',
+  summary: 'Clicks an element. The output lists pages that the click opened and files that it downloaded.',
   input: { target: browserTarget, button, clickCount: z.int().min(1).max(3).default(1) },
 });
 
 export const browserType = actionCommand('browser.type', {
   title: 'Type',
-  summary: 'Replaces the content of a field, and may press Enter after it.',
+  summary: 'Replaces the content of a field, and optionally presses Enter.',
   input: {
     target: browserTarget,
     text: z.string().max(100_000),
-    submit: z.boolean().default(false).describe('Press Enter afterwards'),
+    submit: z.boolean().default(false).describe('Whether to press Enter afterwards'),
   },
 });
 
@@ -46,10 +46,10 @@ export const browserCheck = actionCommand('browser.check', {
 export const browserPress = actionCommand('browser.press', {
   title: 'Press a key',
   summary:
-    'Presses a key or a combination, such as Enter, ArrowDown or Control+A, on an element or on what has the focus.',
+    'Presses a key or a combination, such as Enter, ArrowDown or Control+A, on an element or on the focused element.',
   input: {
-    key: z.string().min(1).max(100).describe('As Playwright names keys: Enter, Escape, ArrowDown, a, Control+A'),
-    target: browserTarget.optional().describe('What gets the key; the element with the focus when left out'),
+    key: z.string().min(1).max(100).describe('Key as Playwright names it: Enter, Escape, ArrowDown, a, Control+A'),
+    target: browserTarget.optional().describe('Element that gets the key; the focused element when omitted'),
   },
 });
 
@@ -62,7 +62,7 @@ export const browserHover = actionCommand('browser.hover', {
 export const browserScroll = actionCommand('browser.scroll', {
   title: 'Scroll',
   summary:
-    'Scrolls an element into view; with x or y, scrolls the element, or the page without a target, by so many pixels.',
+    'Scrolls an element into view. With x or y, scrolls the element, or the page without a target, by that many pixels.',
   input: {
     target: browserTarget.optional(),
     x: z.int().min(-100_000).max(100_000).optional().describe('Pixels to the right'),
@@ -70,7 +70,7 @@ export const browserScroll = actionCommand('browser.scroll', {
   },
 });
 
-const selected = { selected: z.array(z.string().max(10_000)).max(1000).describe('Values of the options now selected') };
+const selected = { selected: z.array(z.string().max(10_000)).max(1000).describe('Values of the selected options') };
 
 export const browserSelect = defineArtifactCommand({
   type: 'browser.select',
@@ -81,16 +81,16 @@ export const browserSelect = defineArtifactCommand({
   timeoutMs,
   input: z.strictObject({
     target: browserTarget,
-    options: z.array(z.string().max(10_000)).max(100).describe('Values or labels; none deselects all'),
+    options: z.array(z.string().max(10_000)).max(100).describe('Values or labels; an empty list deselects all'),
     ...pageInput,
   }),
-  output: z.object({ ...whereOutput, ...selected }),
-  reply: z.object({ ...whereReply, ...selected }),
+  output: z.object({ ...pageOutput, ...selected }),
+  reply: z.object({ ...pageReply, ...selected }),
 });
 
 export const browserUpload = actionCommand('browser.upload', {
   title: 'Choose files',
-  summary: 'Puts files of a shared folder, or artefacts of the run, into a file field, as if a user had chosen them.',
+  summary: 'Sets the files of a file field, from a shared folder or from artifacts of the run.',
   input: {
     target: browserTarget,
     files: z
@@ -102,34 +102,37 @@ export const browserUpload = actionCommand('browser.upload', {
                 .string()
                 .min(1)
                 .max(4096)
-                .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
-                .describe('A file in a folder that the owner of the node shares'),
+                .refine((value) => !value.includes('\u0000'), 'must not contain a NUL character')
+                .describe('Path of a file in a folder that the owner of the node shares'),
             }),
-            z.strictObject({ artifactId: z.uuid('must be a UUID').describe('An artefact of the same run') }),
+            z.strictObject({ artifactId: z.uuid('must be a UUID').describe('Id of an artifact of the same run') }),
           ],
           'must be { path } or { artifactId }',
         ),
       )
       .max(20)
-      .describe('32 MiB together at most; none empties the field'),
+      .describe('Files, at most 32 MiB in total; an empty list clears the field'),
   },
 });
 
 export const browserWaitFor = actionCommand('browser.wait_for', {
   title: 'Wait for the page',
-  summary: 'Waits until all that is named holds, and fails with `timeout` when it does not in time.',
+  summary: 'Waits until all given conditions are true, and fails with `timeout` if they are not in time.',
   input: {
     target: browserTarget.optional(),
-    state: z.enum(['visible', 'hidden', 'attached', 'detached']).default('visible').describe('Of the target'),
-    text: z.string().min(1).max(1000).optional().describe('Text that the page must show'),
+    state: z
+      .enum(['visible', 'hidden', 'attached', 'detached'])
+      .default('visible')
+      .describe('Required state of the target'),
+    text: z.string().min(1).max(1000).optional().describe('Text that the page must contain'),
     url: z
       .string()
       .min(1)
       .max(16_384)
       .optional()
-      .describe('Address of the page; * stands for anything but a slash, ** for anything'),
+      .describe('Required address of the page; `*` matches anything except a slash, `**` anything'),
     load: z.enum(['domcontentloaded', 'load', 'networkidle']).optional(),
-    download: z.literal(true).optional().describe('Until a download is saved, which the output then names'),
-    opened: z.literal(true).optional().describe('Until a page opened another, which the output then names'),
+    download: z.literal(true).optional().describe('Waits until a download is saved; the output lists it'),
+    opened: z.literal(true).optional().describe('Waits until a page opens another; the output lists it'),
   },
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timeoutMs, whereOutput, whereReply } from './browser-common.ts';
+import { timeoutMs, pageOutput, pageReply } from './browser-common.ts';
 import { defineArtifactCommand, defineCommand } from './define.ts';
 
 const pageId = z.string().min(1).max(100);
@@ -10,7 +10,7 @@ const pageList = z
       pageId: z.string().max(100),
       url: z.string().max(16_384),
       title: z.string().max(4096),
-      current: z.boolean().describe('Whether commands without a pageId act on it'),
+      current: z.boolean().describe('Whether commands without a `pageId` act on the page'),
     }),
   )
   .max(100);
@@ -18,7 +18,7 @@ const pageList = z
 export const browserPages = defineCommand({
   type: 'browser.pages',
   title: 'List the pages of the run',
-  summary: 'Lists the pages that the run has open, popups included, oldest first.',
+  summary: 'Lists the open pages of the run, including popups, oldest first.',
   gate: 'browser',
   acts: false,
   timeoutMs,
@@ -29,22 +29,22 @@ export const browserPages = defineCommand({
 export const browserSwitch = defineArtifactCommand({
   type: 'browser.switch',
   title: 'Switch to a page',
-  summary: 'Makes a page of the run the current one: commands without a pageId act on it from then on.',
+  summary: 'Makes a page of the run the current page, on which commands without a pageId act.',
   gate: 'browser',
   acts: true,
   timeoutMs,
   input: z.strictObject({ pageId }),
-  output: z.object(whereOutput),
-  reply: z.object(whereReply),
+  output: z.object(pageOutput),
+  reply: z.object(pageReply),
 });
 
 export const browserClose = defineCommand({
   type: 'browser.close',
   title: 'Close a page',
-  summary: 'Closes a page of the run; the page used last before it becomes the current one.',
+  summary: 'Closes a page of the run. The page used before it becomes the current page.',
   gate: 'browser',
   acts: true,
   timeoutMs,
-  input: z.strictObject({ pageId: pageId.optional().describe('The current page when left out') }),
+  input: z.strictObject({ pageId: pageId.optional().describe('Page to close; the current page when omitted') }),
   output: z.object({ pageId: z.string().max(100), pages: pageList }),
 });

@@ -1,37 +1,37 @@
 import { z } from 'zod';
 import { jsonValue } from '../json.ts';
-import { browserTarget, pageInput, timeoutMs, whereOutput, whereReply } from './browser-common.ts';
+import { browserTarget, pageInput, timeoutMs, pageOutput, pageReply } from './browser-common.ts';
 import { defineArtifactCommand } from './define.ts';
 
 const httpStatus = {
   status: z
     .int()
     .nullable()
-    .describe('HTTP status of the final answer; null for one without an answer, such as a download'),
+    .describe('HTTP status of the final response; null without a response, such as for a download'),
 };
 const waitUntil = z.enum(['commit', 'domcontentloaded', 'load']).default('load');
 
 export const browserNavigate = defineArtifactCommand({
   type: 'browser.navigate',
   title: 'Open a page',
-  summary: "Opens an http or https address in the node's own browser profile.",
+  summary: "Opens an http or https address in the node's browser profile.",
   gate: 'browser',
   acts: true,
   timeoutMs,
   input: z.strictObject({
-    url: z.string().min(1).max(16_384).describe('http or https'),
+    url: z.string().min(1).max(16_384).describe('Address to open, http or https'),
     newPage: z
       .boolean()
       .default(false)
-      .describe('Open it in a new page, which becomes the current one, rather than in the current page'),
+      .describe('Whether to open the address in a new page, which becomes the current page'),
     waitUntil,
     ...pageInput,
   }),
-  output: z.object({ ...whereOutput, ...httpStatus }),
-  reply: z.object({ ...whereReply, ...httpStatus }),
+  output: z.object({ ...pageOutput, ...httpStatus }),
+  reply: z.object({ ...pageReply, ...httpStatus }),
 });
 
-/** Declares a command that takes nothing but a page and moves through its history. */
+/** Declares a command that navigates in the history of a page. */
 const historyCommand = <const Type extends string>(type: Type, title: string, summary: string) =>
   defineArtifactCommand({
     type,
@@ -41,13 +41,13 @@ const historyCommand = <const Type extends string>(type: Type, title: string, su
     acts: true,
     timeoutMs,
     input: z.strictObject({ waitUntil, ...pageInput }),
-    output: z.object({ ...whereOutput, ...httpStatus }),
-    reply: z.object({ ...whereReply, ...httpStatus }),
+    output: z.object({ ...pageOutput, ...httpStatus }),
+    reply: z.object({ ...pageReply, ...httpStatus }),
   });
 
-export const browserBack = historyCommand('browser.back', 'Go back', 'Goes back to the page before in the history.');
+export const browserBack = historyCommand('browser.back', 'Go back', 'Goes back to the previous page in the history.');
 
-export const browserReload = historyCommand('browser.reload', 'Reload the page', 'Loads the page again.');
+export const browserReload = historyCommand('browser.reload', 'Reload the page', 'Reloads the page.');
 
 const media = {
   contentType: z.string().max(100),
@@ -59,7 +59,7 @@ const media = {
 export const browserScreenshot = defineArtifactCommand({
   type: 'browser.screenshot',
   title: 'Take a page screenshot',
-  summary: 'Takes a picture of the page, or of all of it, or of one element.',
+  summary: 'Takes a screenshot of the visible part of the page, the full page, or one element.',
   gate: 'browser',
   acts: true,
   timeoutMs,
@@ -67,32 +67,32 @@ export const browserScreenshot = defineArtifactCommand({
     fullPage: z.boolean().default(false),
     target: browserTarget.optional(),
     format: z.enum(['png', 'jpeg']).default('png'),
-    quality: z.int().min(1).max(100).default(80).describe('JPEG only'),
+    quality: z.int().min(1).max(100).default(80).describe('Quality, for JPEG only'),
     ...pageInput,
   }),
-  output: z.object({ artifactId: z.uuid(), ...media, ...whereOutput }),
-  reply: z.object({ artifact: z.string().min(1).max(200), ...media, ...whereReply }),
+  output: z.object({ artifactId: z.uuid(), ...media, ...pageOutput }),
+  reply: z.object({ artifact: z.string().min(1).max(200), ...media, ...pageReply }),
 });
 
-/** The JSON text of what `browser.evaluate` returns is refused above this. */
+/** Maximum size of the result of `browser.evaluate` as JSON, in bytes. */
 export const maxEvaluateBytes = 256 * 1024;
 
 export const browserEvaluate = defineArtifactCommand({
   type: 'browser.evaluate',
   title: 'Evaluate JavaScript in the page',
-  summary: 'Evaluates an expression in the page and answers its JSON value; bounded in time and size.',
+  summary: 'Evaluates an expression in the page and returns its JSON value. Time and size are limited.',
   gate: 'browser',
   acts: true,
   timeoutMs,
   input: z.strictObject({
-    expression: z.string().min(1).max(100_000).describe('A JavaScript expression; a promise is awaited'),
+    expression: z.string().min(1).max(100_000).describe('JavaScript expression; promises are awaited'),
     ...pageInput,
   }),
-  output: z.object({ ...whereOutput, value: jsonValue }),
-  reply: z.object({ ...whereReply, value: jsonValue }),
+  output: z.object({ ...pageOutput, value: jsonValue }),
+  reply: z.object({ ...pageReply, value: jsonValue }),
 });
 
-/** Text, HTML and snapshot are cut at this many characters each. */
+/** Text, HTML and snapshot are each truncated at this number of characters. */
 export const maxContentLength = 500_000;
 
 const contentFields = {
@@ -106,7 +106,7 @@ export const browserContent = defineArtifactCommand({
   type: 'browser.content',
   title: 'Read the page',
   summary:
-    'Answers the address, title, visible text and accessibility snapshot of the page; the refs in it can be clicked and typed into.',
+    'Returns the address, title, visible text and accessibility snapshot of the page. Other commands accept the refs in the snapshot as targets.',
   gate: 'browser',
   acts: true,
   timeoutMs,
@@ -114,6 +114,6 @@ export const browserContent = defineArtifactCommand({
     includeHtml: z.boolean().default(false),
     ...pageInput,
   }),
-  output: z.object({ ...whereOutput, ...contentFields }),
-  reply: z.object({ ...whereReply, ...contentFields }),
+  output: z.object({ ...pageOutput, ...contentFields }),
+  reply: z.object({ ...pageReply, ...contentFields }),
 });

@@ -24,7 +24,7 @@ import { filesList, filesRead } from './files.ts';
 import { ping } from './ping.ts';
 import { systemRun } from './system.ts';
 
-/** Every command that a companion node understands, by type. */
+/** All commands of companion nodes, by type. */
 export const commands = {
   [ping.type]: ping,
   [captureScreen.type]: captureScreen,
@@ -56,12 +56,12 @@ export const commands = {
 export type Commands = typeof commands;
 export type CommandType = keyof Commands;
 
-/** Input of a command as a handler gets it, parsed. */
+/** Parsed input of a command handler. */
 export type CommandInput<Type extends CommandType> = z.output<Commands[Type]['input']>;
-/** What the device sends for a command that succeeded. */
+/** Reply of the device to a successful command. */
 export type CommandReply<Type extends CommandType> = z.input<Commands[Type]['reply']>;
 
-/** Whether a text names a command. */
+/** Whether a text is the type of a command. */
 export function isCommandType(type: string): type is CommandType {
   return Object.hasOwn(commands, type);
 }

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 
 /**
- * A node command is declared once. The hub makes a skill of it and parses its input before sending and the device's reply on
- * return; the companion parses the input again and applies its own policy.
+ * Each node command is declared once. The hub offers it as a skill, parses the input before it sends the command, and
+ * parses the reply of the device. The companion parses the input again and applies its own policy.
  */
 
-/** What must be switched on, at the hub and on the device, before the command may run. */
+/** The switch that must be on, at the hub and on the device, before the command can run. */
 export type CommandGate = 'none' | 'system' | 'browser';
 
 export interface CommandDefinition<
@@ -18,24 +18,29 @@ export interface CommandDefinition<
   title: string;
   summary: string;
   gate: CommandGate;
-  /** Whether it changes something on the device. One that acts is never handed out twice. */
+  /** Whether the command has side effects on the device. Such a command is never leased twice. */
   acts: boolean;
-  /** Whether a person must approve each single use, at the hub, before it is sent. */
+  /** Whether each use requires an approval at the hub before the command is sent. */
   needsApproval: boolean;
-  /** How long it may run on the device when its input names no `timeoutMs`, in milliseconds. */
+  /** Timeout on the device when the input has no `timeoutMs`, in milliseconds. */
   timeoutMs: number;
-  /** How long the owner of the device may take to answer when they are asked before it begins, in milliseconds; besides its own time. */
+  /**
+   * Time for the owner of the device to answer a prompt before the command starts, in milliseconds. Added to the
+   * timeout.
+   */
   promptMs: number;
   input: Input;
-  /** Further input fields that the hub acts on itself. They are never sent to a device, so older companions accept the command. */
+  /** Input fields for the hub only. They are not sent to devices, so that older companions accept the command. */
   hubInput: z.ZodRawShape;
-  /** What a workflow sees. */
+  /** Output of the skill in workflows. */
   output: Output;
-  /** What the device sends; like `output`, but an artefact is named (`artifact`) where the output has its id (`artifactId`). */
+  /**
+   * Reply of the device. Like `output`, but with the name of an artifact (`artifact`) instead of its id (`artifactId`).
+   */
   reply: Reply;
 }
 
-/** Declares a command whose reply holds no artefact: what the device sends is what a workflow sees. */
+/** Declares a command without artifacts: the reply of the device is the output. */
 export function defineCommand<const Type extends string, Input extends z.ZodObject, Output extends z.ZodType>(
   definition: Omit<CommandDefinition<Type, Input, Output>, 'reply' | 'needsApproval' | 'promptMs' | 'hubInput'> & {
     needsApproval?: boolean;
@@ -46,7 +51,7 @@ export function defineCommand<const Type extends string, Input extends z.ZodObje
   return { needsApproval: false, promptMs: 0, hubInput: {}, ...definition, reply: definition.output };
 }
 
-/** Declares a command that may return an artefact: `reply` names it, `output` has its id. */
+/** Declares a command that can return artifacts: `reply` has their names, `output` their ids. */
 export function defineArtifactCommand<
   const Type extends string,
   Input extends z.ZodObject,
@@ -58,16 +63,16 @@ export function defineArtifactCommand<
   return { needsApproval: false, promptMs: 0, hubInput: {}, ...definition };
 }
 
-/** The input of a command without the fields that only the hub acts on. */
+/** The input of a command without the fields for the hub. */
 export function deviceInput<Input extends object>(command: Pick<CommandDefinition, 'hubInput'>, input: Input): Input {
   const kept = Object.entries(input).filter(([name]) => !Object.hasOwn(command.hubInput, name));
   return Object.fromEntries(kept) as Input;
 }
 
-/** Shortest `timeoutMs` that commands take. */
+/** Minimum `timeoutMs` of commands. */
 const minTimeoutMs = 100;
 
-/** The input of a command with a `timeoutMs` that is not above a limit; unchanged for commands that take none. */
+/** Limits the `timeoutMs` of an input. The input of a command without `timeoutMs` does not change. */
 export function limitTimeout<Input extends object>(
   command: Pick<CommandDefinition, 'input' | 'timeoutMs'>,
   input: Input,
@@ -78,7 +83,7 @@ export function limitTimeout<Input extends object>(
   return ownMs <= limitMs ? input : { ...input, timeoutMs: Math.max(minTimeoutMs, Math.floor(limitMs)) };
 }
 
-/** How long a device may have a command with this input, in milliseconds: its own time and that of its owner to answer. */
+/** Maximum time of a command on the device, in milliseconds: its timeout plus the time for the owner to answer. */
 export function deviceTimeMs(command: CommandDefinition, input: object): number {
   return ((input as { timeoutMs?: number }).timeoutMs ?? command.timeoutMs) + command.promptMs;
 }

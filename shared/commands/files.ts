@@ -5,17 +5,17 @@ const path = z
   .string()
   .min(1, 'must not be empty')
   .max(4096)
-  .refine((value) => !value.includes('\u0000'), 'must not hold a NUL character')
+  .refine((value) => !value.includes('\u0000'), 'must not contain a NUL character')
   .describe('Absolute path, or one that begins with the name of a shared folder');
 
-/** Entries that a list holds at most. */
+/** Maximum number of entries of a list. */
 export const maxListEntries = 10_000;
 
 export const filesList = defineCommand({
   type: 'node.files_list',
   title: 'List a folder',
   summary:
-    'Lists a folder that the owner of the node shares, in the order of the names. Without a path: the shared folders themselves. For a large folder, pass `nextCursor` of the answer as `cursor` until it is null.',
+    'Lists a folder that the owner of the node shares, sorted by name. Without a path, lists the shared folders. For a large folder, send `nextCursor` of the output as `cursor` until it is null.',
   gate: 'none',
   acts: false,
   timeoutMs: 30_000,
@@ -26,11 +26,9 @@ export const filesList = defineCommand({
       .min(1)
       .max(1000)
       .optional()
-      .describe(
-        'Only entries whose name matches: `*` is any characters, `?` one, all others are themselves; such as *.pdf',
-      ),
-    limit: z.int().min(1).max(maxListEntries).optional().describe('Entries at most; 10,000 when left out'),
-    cursor: z.string().min(1).max(4096).optional().describe('`nextCursor` of the answer before'),
+      .describe('Only entries with a matching name, such as `*.pdf`; `*` matches any characters, `?` matches one'),
+    limit: z.int().min(1).max(maxListEntries).optional().describe('Maximum number of entries; 10,000 when omitted'),
+    cursor: z.string().min(1).max(4096).optional().describe('`nextCursor` of the previous output'),
   }),
   output: z.object({
     entries: z
@@ -43,26 +41,26 @@ export const filesList = defineCommand({
         }),
       )
       .max(maxListEntries),
-    truncated: z.boolean().describe('True when there are more entries'),
+    truncated: z.boolean().describe('Whether there are more entries'),
     nextCursor: z
       .string()
       .max(4096)
       .nullable()
       .optional()
-      .describe('Where the next list begins; null behind the last entry, left out by older companions'),
+      .describe('Start of the next list; null after the last entry; missing from older companions'),
   }),
 });
 
 const fileFacts = {
-  bytes: z.int().min(0).describe('Bytes in this answer'),
+  bytes: z.int().min(0).describe('Number of bytes in this output'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
-    .describe('Of the bytes in this answer'),
+    .describe('SHA-256 of the bytes in this output'),
   eof: z.boolean(),
 };
 
-/** Content up to this size comes inside the answer; more becomes an artefact. */
+/** Maximum size of content in the output, in bytes. Larger content becomes an artifact. */
 export const inlineFileBytes = 256 * 1024;
 
 const inline = z.object({
@@ -74,19 +72,19 @@ const inline = z.object({
 export const filesRead = defineArtifactCommand({
   type: 'node.files_read',
   title: 'Read a file',
-  summary: `Reads a file, or a part of it, from a folder that the owner of the node shares; over ${inlineFileBytes / 1024} KiB as an artefact.`,
+  summary: `Reads a file, or a part of it, from a folder that the owner of the node shares. Content over ${inlineFileBytes / 1024} KiB becomes an artifact.`,
   gate: 'none',
   acts: false,
   timeoutMs: 120_000,
   input: z.strictObject({
     path,
-    offset: z.int().min(0).default(0).describe('First byte'),
+    offset: z.int().min(0).default(0).describe('Offset of the first byte'),
     length: z
       .int()
       .min(0)
       .max(256 * 1024 * 1024)
       .optional()
-      .describe('Bytes at most; to the end of the file when left out'),
+      .describe('Maximum number of bytes; to the end of the file when omitted'),
   }),
   output: z.union([inline, z.object({ encoding: z.literal('artifact'), artifactId: z.uuid(), ...fileFacts })]),
   reply: z.union([

@@ -1,12 +1,15 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../contract/common.ts';
 
-/** Longest name or id in an origin, in UTF-16 units: the longest email address. The hub cuts longer ones. */
+/**
+ * Maximum length of a name or id in an origin, in UTF-16 units: that of an email address. The hub truncates longer
+ * ones.
+ */
 export const maxOriginName = 320;
-/** Longest reason in an origin, in UTF-16 units. The hub cuts a longer one. */
+/** Maximum length of a reason in an origin, in UTF-16 units. The hub truncates longer ones. */
 export const maxOriginReason = 2000;
 
-/** What can start a run. A newer hub may send other words, which a companion shows as they are. */
+/** Kinds of starters of a run. Newer hubs can send other values, which companions show unchanged. */
 export const originStarterKinds = [
   'user',
   'key',
@@ -22,8 +25,8 @@ export const originStarterKinds = [
 const shortText = z.string().max(maxOriginName);
 
 /**
- * Why the hub sends a command: the workspace, the workflow and its run, who started and who approved it. Texts in it come from users of the
- * hub: show them as text only.
+ * Origin of a command: the workspace, the workflow and its run, who started the run and who approved the command.
+ * Its texts come from users of the hub: show them as text only.
  */
 export const commandOrigin = named(
   'CommandOrigin',
@@ -35,7 +38,7 @@ export const commandOrigin = named(
       workflow: z
         .object({ id: id.describe('Id of the workflow'), name: shortText.describe('Name of the workflow') })
         .optional()
-        .describe('Missing for a direct run of a skill'),
+        .describe('Workflow of the run; missing for a direct run of a skill'),
       run: z
         .object({
           id: id.describe('Id of the run'),
@@ -54,31 +57,33 @@ export const commandOrigin = named(
           kind: z
             .string()
             .max(40)
-            .describe(`One of ${originStarterKinds.join(', ')}; a newer hub may send other words`)
+            .describe(`One of ${originStarterKinds.join(', ')}; newer hubs can send other values`)
             .meta({ example: 'user' }),
-          id: shortText.optional().describe('The id of the user, API key, channel or parent run'),
-          name: shortText.describe("A user's email address, an API key's name, or words that name the trigger"),
+          id: shortText.optional().describe('Id of the user, API key, channel or parent run'),
+          name: shortText.describe('Email address of the user, name of the API key, or name of the trigger'),
         })
         .optional()
         .describe('Who or what started the run'),
       approvedBy: z
         .object({
-          kind: z.enum(['user', 'key']).describe('A decision by a mailed link counts as the user it was mailed to'),
+          kind: z
+            .enum(['user', 'key'])
+            .describe('Kind of the approver; a decision by a mailed link counts as the user'),
           id: z
             .string()
             .max(320)
-            .describe('The id of the user or API key; an email address for approvers outside the workspace'),
-          name: shortText.describe("A user's email address or an API key's name"),
+            .describe('Id of the user or API key; the email address of an approver outside the workspace'),
+          name: shortText.describe('Email address of the user or name of the API key'),
           at: timestamp,
         })
         .optional()
-        .describe('Missing when the command needed no approval'),
+        .describe('Approver; missing when the command required no approval'),
       reason: z
         .string()
         .max(maxOriginReason)
         .optional()
-        .describe("The approver's note, else the title of the approval, else the name of the step"),
+        .describe('Note of the approver, otherwise the title of the approval or the name of the step'),
     })
-    .describe('Why the hub sends a command. Its texts come from users of the hub: show them as text only'),
+    .describe('Origin of a command. Its texts come from users of the hub: show them as text only'),
 );
 export type CommandOrigin = z.output<typeof commandOrigin>;

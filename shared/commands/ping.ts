@@ -4,12 +4,12 @@ import { defineCommand } from './define.ts';
 export const ping = defineCommand({
   type: 'node.ping',
   title: 'Ping',
-  summary: 'Asks a companion node whether it is there, and measures the round trip.',
+  summary: 'Checks that a companion node responds, and measures the round trip.',
   gate: 'none',
   acts: false,
   timeoutMs: 10_000,
   input: z.strictObject({
-    // Specified, and without effect. It is not sent on, because earlier companions refuse unknown fields.
+    // The field has no effect. It is not sent to devices, because earlier companions refuse unknown fields.
     path: z
       .string()
       .max(4096)
@@ -22,7 +22,7 @@ export const ping = defineCommand({
     latencyMs: z
       .number()
       .min(0)
-      .describe("From the hub handing the command out to the device answering, by the hub's clock"),
+      .describe('Milliseconds from the lease of the command to the reply, by the clock of the hub'),
     appVersion: z.string().max(100),
   }),
 });

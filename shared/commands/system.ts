@@ -3,16 +3,16 @@ import { canonicalJson } from '../json.ts';
 import { defineCommand } from './define.ts';
 
 const noNul = (value: string) => !value.includes('\u0000');
-const argument = z.string().max(32_768).refine(noNul, 'must not hold a NUL character');
+const argument = z.string().max(32_768).refine(noNul, 'must not contain a NUL character');
 
-/** stdout and stderr are cut at this many bytes each. */
+/** stdout and stderr are each truncated at this number of bytes. */
 export const maxOutputBytes = 1024 * 1024;
 
 export const systemRun = defineCommand({
   type: 'system.run',
   title: 'Run a command',
   summary:
-    'Runs a program on the node, without a shell, after a person approved exactly this argv, folder and environment.',
+    'Runs a program on the node, without a shell, after a person approved exactly these arguments, folder and environment.',
   gate: 'system',
   acts: true,
   needsApproval: true,
@@ -24,19 +24,19 @@ export const systemRun = defineCommand({
       .min(1, 'must name a program')
       .max(256)
       .refine((argv) => argv[0] !== '', 'the program must not be empty')
-      .describe('Program and arguments; no shell reads them'),
+      .describe('Program and arguments; no shell interprets them'),
     cwd: z
       .string()
       .min(1)
       .max(4096)
-      .refine(noNul, 'must not hold a NUL character')
+      .refine(noNul, 'must not contain a NUL character')
       .optional()
-      .describe("Absolute path; the owner's home folder when left out"),
+      .describe("Working folder, as an absolute path; the owner's home folder when omitted"),
     env: z
       .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'must be a variable name'), argument)
       .optional()
-      .describe('Added to a minimal environment'),
-    timeoutMs: z.int().min(100).max(600_000).optional().describe('Milliseconds; 60,000 when left out'),
+      .describe('Variables that are added to a minimal environment'),
+    timeoutMs: z.int().min(100).max(600_000).optional().describe('Timeout in milliseconds; 60,000 when omitted'),
     stdin: z
       .string()
       .max(1024 * 1024)
@@ -47,7 +47,7 @@ export const systemRun = defineCommand({
       .boolean()
       .default(true)
       .describe(
-        'Fails the step with `exit_code` when the program ends with another exit code than 0, or by a signal; the output stays readable',
+        'Whether the step fails with `exit_code` when the exit code is not 0 or a signal ends the program; the output stays available',
       ),
   },
   output: z.object({
@@ -61,8 +61,8 @@ export const systemRun = defineCommand({
 });
 
 /**
- * The text whose SHA-256 an approval binds: who runs what, where, with which environment, input and time limit. The hub hashes
- * it when a person approves, the device hashes what it is about to run; they must be equal.
+ * The text whose SHA-256 an approval is bound to: node, arguments, folder, environment, input and timeout. The hub
+ * hashes it at the approval, the device hashes the command before it runs it. The hashes must be equal.
  */
 export function approvedRequestText(nodeId: string, input: z.output<typeof systemRun.input>): string {
   const { argv, cwd, env, stdin, timeoutMs } = input;
@@ -76,10 +76,10 @@ export function approvedRequestText(nodeId: string, input: z.output<typeof syste
   });
 }
 
-/** Characters of standard error that the message of a failure quotes. */
+/** Number of characters of standard error in the message of a failure. */
 const quotedCharacters = 1_000;
 
-/** The failure of a step whose program ended with another exit code than 0, or by a signal; null for exit code 0. */
+/** The failure of a step whose program had an exit code other than 0 or was ended by a signal; null for exit code 0. */
 export function exitFailure({
   exitCode,
   signal,
@@ -87,6 +87,6 @@ export function exitFailure({
 }: z.output<typeof systemRun.output>): { code: 'exit_code'; message: string } | null {
   if (exitCode === 0) return null;
   const ending = exitCode === null ? `was ended by ${signal ?? 'a signal'}` : `ended with exit code ${exitCode}`;
-  const said = stderr.trim().slice(-quotedCharacters).toWellFormed();
-  return { code: 'exit_code', message: `The program ${ending}${said === '' ? '.' : `: ${said}`}` };
+  const errorOutput = stderr.trim().slice(-quotedCharacters).toWellFormed();
+  return { code: 'exit_code', message: `The program ${ending}${errorOutput === '' ? '.' : `: ${errorOutput}`}` };
 }

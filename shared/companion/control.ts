@@ -3,9 +3,10 @@ import { powers } from './settings.ts';
 import { auditVerdict, companionState, historyEntry, ownFiles, promptAnswers, systemPermission } from './state.ts';
 
 /**
- * The control channel: how the owner's programs on the same machine, the command line and the window, speak with a running companion. Each line on the
- * socket is a JSON object. Both ends first prove that they can read the key in the data folder (`hello`), and seal every later line. Then the client sends requests
- * `{ id, method, params }`, in any number at once, and gets `{ id, result }` or `{ id, error }`; after `subscribe` also `{ event }`.
+ * The control channel between a running companion and the owner's programs on the same machine: the command line and
+ * the window. Each line on the socket is a JSON object. Both ends first prove that they can read the key in the data
+ * folder (`hello`) and encrypt every later line. The client then sends requests `{ id, method, params }`, concurrently
+ * if it wants, and gets `{ id, result }` or `{ id, error }`. After `subscribe`, it also gets `{ event }`.
  */
 
 export interface ControlMethod<Params extends z.ZodType = z.ZodType, Result extends z.ZodType = z.ZodType> {
@@ -21,68 +22,77 @@ const nothing = z.strictObject({});
 const power = z.enum(powers);
 const hosts = z.array(z.string().min(1).max(300)).max(1_000);
 
-/** One wish of the owner. The same function carries it out whether the companion runs or not. */
+/** A change by the owner. The same function applies it whether or not the companion runs. */
 export const ownerChange = z.discriminatedUnion('change', [
   z.strictObject({ change: z.literal('pause') }),
   z.strictObject({ change: z.literal('resume') }),
   z.strictObject({
     change: z.literal('allow'),
     power,
-    /** For so long; for good when left out. */
+    /** Duration of the permission; unlimited when omitted. */
     minutes: z.int().min(1).max(525_600).optional(),
-    /** With `browser`: also as root, where Chromium has no sandbox. */
+    /** For `browser`: also allow it as root, where Chromium has no sandbox. */
     withoutSandbox: z.boolean().optional(),
-    /** With `system`: without asking the owner before each program. Then whoever may approve at the hub runs programs here as this user. */
+    /**
+     * For `system`: do not ask the owner before each program. Everyone who can approve at the hub can then run programs
+     * here as this user.
+     */
     withoutAsking: z.boolean().optional(),
   }),
   z.strictObject({ change: z.literal('deny'), power }),
   z.strictObject({
     change: z.literal('share'),
     path: z.string().min(1).max(4_096),
-    /** With hidden files and key stores. */
+    /** Also share hidden files and key stores. */
     includeHidden: z.boolean().optional(),
-    /** Downloads of the browser may be saved in it. */
+    /** Allow the browser to save downloads in the folder. */
     receiveDownloads: z.boolean().optional(),
-    /** The owner's second word for a whole home folder or drive. */
+    /** The owner's confirmation for a whole home folder or drive. */
     isWide: z.boolean().optional(),
   }),
   z.strictObject({ change: z.literal('unshare'), path: z.string().min(1).max(4_096) }),
-  /** Whether the owner is asked for programs that no rule decides. */
+  /** Whether the owner is asked about programs that no rule decides. */
   z.strictObject({ change: z.literal('ask'), ask: z.boolean() }),
   z.strictObject({ change: z.literal('programs'), programs: z.array(z.string().min(1).max(4_096)).max(1_000) }),
   z.strictObject({
     change: z.literal('add_rule'),
     decision: z.enum(['allow', 'deny']),
     pattern: z.string().min(1).max(2_000),
-    /** With `allow`: the folder in which it permits, with the folders below it; the home folder itself when left out. */
+    /**
+     * For `allow`: the folder in which the rule applies, including subfolders. When omitted, only the home folder
+     * itself.
+     */
     folder: z.string().min(1).max(4_096).optional(),
     minutes: z.int().min(1).max(525_600).optional(),
   }),
   z.strictObject({ change: z.literal('remove_rule'), id: z.uuid() }),
-  /** A list that is left out stays as it is. */
+  /** Omitted lists do not change. */
   z.strictObject({
     change: z.literal('browser_hosts'),
     allowHosts: hosts.optional(),
     blockHosts: hosts.optional(),
     privateHosts: hosts.optional(),
-    /** What happens to the hosts of each list that is given; `replace` when left out. */
+    /** How the given lists are applied; `replace` when omitted. */
     mode: z.enum(['add', 'remove', 'replace']).optional(),
   }),
   z.strictObject({ change: z.literal('browser_evaluate'), allowed: z.boolean() }),
   z.strictObject({ change: z.literal('browser_window'), headed: z.boolean() }),
   z.strictObject({ change: z.literal('keep_pictures'), keep: z.boolean() }),
-  /** Lets settings.json count as another program left it. */
+  /** Accepts the changes of another program to settings.json. */
   z.strictObject({
     change: z.literal('accept_settings'),
-    /** `edited.hash` of the state that the owner saw: a later edit is not accepted with it. */
+    /** `edited.hash` of the state that the owner saw, so that later edits are not accepted. */
     seen: z.string().length(64).optional(),
   }),
-  /** Drops what another program wrote into settings.json and the owner did not accept. */
+  /** Discards the changes of another program to settings.json that the owner did not accept. */
   z.strictObject({ change: z.literal('discard_settings') }),
 ]);
 export type OwnerChange = z.output<typeof ownerChange>;
 
-/** Whether a wish can only deny more, whatever the settings are: such a one is carried out for every program, and without room on the disk. */
+/**
+ * Whether a change can only restrict permissions, whatever the settings are. Such a change is accepted from every
+ * program and also when the disk is full.
+ */
 export function onlyDenies(change: OwnerChange): boolean {
   switch (change.change) {
     case 'pause':
@@ -98,18 +108,18 @@ export function onlyDenies(change: OwnerChange): boolean {
   }
 }
 
-/** What a self-test tries, by doing it. */
+/** Parts of the self-test. Each part performs its action. */
 export const testParts = ['screen', 'camera', 'audio', 'system', 'browser', 'hub'] as const;
 export type TestPart = (typeof testParts)[number];
 
 export const testResult = z.object({
   part: z.enum(testParts),
-  /** `off`: the owner has not switched it on, and nothing was tried. */
+  /** `off`: the owner has not enabled the power, so that nothing was tested. */
   state: z.enum(['passed', 'failed', 'off']),
   detail: z.string(),
-  /** Who denies it, where somebody does, and how to allow it. */
+  /** The permission of the system and how to grant it; null without information. */
   permission: systemPermission.nullable(),
-  /** The frame that was taken, small, so that the owner sees what a workflow would. */
+  /** A thumbnail of the captured picture, so that the owner sees what a workflow would see. */
   picture: z.object({ contentType: z.string(), base64: z.string() }).nullable(),
   durationMs: z.number(),
 });
@@ -126,9 +136,9 @@ export const controlMethods = {
     z.strictObject({ commandId: z.string().min(1).max(100) }),
     z.object({ contentType: z.string(), base64: z.string() }),
   ),
-  /** Checks the whole log of the owner, in memory, on the disk and against what the hub knows of it. */
+  /** Verifies the whole audit log: in memory, on disk, and against the head that the hub knows. */
   verifyAudit: method(nothing, auditVerdict),
-  /** Begins a new log beside one that does not fit any more. */
+  /** Renames an invalid audit log and starts a new one. */
   setAuditAside: method(nothing, companionState),
   change: method(ownerChange, companionState),
   answerPrompt: method(z.strictObject({ promptId: z.uuid(), answer: z.enum(promptAnswers) }), companionState),
@@ -139,14 +149,14 @@ export const controlMethods = {
       name: z.string().min(1).max(200).optional(),
       /** Allow http to another machine. */
       insecure: z.boolean().default(false),
-      /** Although this machine is paired: forgets that hub. */
+      /** Replace an existing pairing. */
       force: z.boolean().default(false),
-      /** The owner's word that the secret may lie in a file that only they can read, where there is no key store. */
+      /** The owner's consent to store the secret in a file that only they can read, if there is no key store. */
       secretInFile: z.boolean().default(false),
     }),
     companionState,
   ),
-  /** Goes on with the same hub at another address, which the hub has to prove to be its own. */
+  /** Changes the address of the hub. The hub must prove its identity at the new address. */
   moveHub: method(
     z.strictObject({
       hub: z.string().min(1).max(2_000),
@@ -155,9 +165,9 @@ export const controlMethods = {
     }),
     companionState,
   ),
-  /** Forgets the hub, and tells it so where it can be reached. */
+  /** Removes the pairing, and notifies the hub if it is reachable. */
   unpair: method(nothing, z.object({ nodeId: z.string().nullable(), hubKnows: z.boolean() })),
-  /** Puts a file that can't be read beside under another name, and begins it anew: everything off, or not paired. */
+  /** Renames an unreadable file and starts with a new one: all powers off, or not paired. */
   setAside: method(z.strictObject({ file: z.enum(ownFiles) }), companionState),
   test: method(
     z.strictObject({ parts: z.array(z.enum(testParts)).min(1).max(testParts.length) }),
@@ -171,7 +181,7 @@ export type ControlMethodName = keyof ControlMethods;
 export type ControlParams<Name extends ControlMethodName> = z.input<ControlMethods[Name]['params']>;
 export type ControlResult<Name extends ControlMethodName> = z.output<ControlMethods[Name]['result']>;
 
-/** What a subscriber hears: the state whenever it changed, at most ten times a second, and each command that is over. */
+/** Events for subscribers: each change of the state, at most 10 per second, and each ended command. */
 export const controlEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('state'), state: companionState }),
   z.object({ event: z.literal('command'), entry: historyEntry }),
@@ -179,16 +189,17 @@ export const controlEvent = z.discriminatedUnion('event', [
 ]);
 export type ControlEvent = z.output<typeof controlEvent>;
 
-/** Why a request was not carried out: a code of the companion's, and a sentence that says what to do. */
+/** Why a request failed: a code of the companion, and a sentence with what to do. */
 export const controlError = z.object({ code: z.string(), message: z.string() });
 export type ControlError = z.output<typeof controlError>;
 
-/** A public key on the curve P-256, compressed, in base64url. */
+/** A compressed P-256 public key in base64url. */
 const publicKey = z.string().regex(/^[\w-]{44}$/);
 
 /**
- * The server's first line, the client's answer, and the server's proof: HMAC-SHA256 with the key in the data folder, in hex. Each end states its process and the
- * public key of the process. Every later line is a JSON string: AES-256-GCM with keys from both key pairs, in base64.
+ * The handshake: the first line of the server, the answer of the client, and the proof of the server. Proofs are
+ * HMAC-SHA256 in hex with the key in the data folder. Each end sends its process id and the public key of its process.
+ * Every later line is a JSON string: base64 of AES-256-GCM with keys derived from both key pairs.
  */
 export const controlHello = z.object({
   hello: z.literal('outrigger.companion.v3'),
@@ -208,7 +219,7 @@ export const controlRequest = z.object({
   id: z.int().min(0),
   method: z.string(),
   params: z.unknown(),
-  /** When the client stops waiting, in milliseconds of the machine's monotonic clock: a request that arrives later is refused. */
+  /** Deadline in milliseconds of the machine's monotonic clock. The server refuses a request that arrives later. */
   deadline: z.number(),
 });
 export const controlAnswer = z.object({
@@ -217,5 +228,5 @@ export const controlAnswer = z.object({
   error: controlError.optional(),
 });
 
-/** Longest line, in characters: a sealed picture fits. */
+/** Maximum length of a line in characters, enough for an encrypted picture. */
 export const maxControlLine = 64 * 1024 * 1024;

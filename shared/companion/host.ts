@@ -3,19 +3,20 @@ import { powers } from './settings.ts';
 import { systemPermission } from './state.ts';
 
 /**
- * What a runtime that runs inside the app asks of the process around it, because only that one can: the system's key store, and capturing under the app's own
- * name. Messages `{ id, method, params }` and `{ id, result | error }` over the port between the two.
+ * Methods that the app process offers to the companion runtime inside the app: the key store of the system, and
+ * captures under the app's own name. The messages are `{ id, method, params }` and `{ id, result | error }` over a
+ * port.
  */
 export const hostMethods = {
-  /** Encrypts a text for this user on this machine; base64. */
+  /** Encrypts a text for this user on this machine; the result is base64. */
   seal: { params: z.strictObject({ text: z.string() }), result: z.object({ sealed: z.string() }) },
   unseal: { params: z.strictObject({ sealed: z.string() }), result: z.object({ text: z.string() }) },
-  /** Whether the system lets the app use a power, where the app knows better than the runtime; null where it does not. */
+  /** Whether the system grants the app a power; null if the app does not know. */
   permission: {
     params: z.strictObject({ power: z.enum(powers) }),
     result: z.object({ permission: systemPermission.nullable() }),
   },
-  /** Writes a picture of a display to a file; width and height in pixels. */
+  /** Writes a screenshot of a display to a file. */
   captureScreen: {
     params: z.strictObject({
       display: z.int().min(0),
@@ -34,11 +35,11 @@ export const hostMethods = {
 export type HostMethods = typeof hostMethods;
 export type HostMethodName = keyof HostMethods;
 
-/** What the app offers a runtime that it starts. */
+/** Capabilities that the app offers to the runtime that it starts. */
 export const hostOffer = z.object({
-  /** Name of the key store as its user knows it; null where there is none. */
+  /** Display name of the key store; null without one. */
   keyStore: z.string().nullable(),
-  /** Powers that the app itself captures with, instead of the system's tools. */
+  /** Powers for which the app captures itself, instead of with tools of the system. */
   captures: z.array(z.enum(['screen', 'camera', 'audio'])),
 });
 export type HostOffer = z.output<typeof hostOffer>;

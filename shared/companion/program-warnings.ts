@@ -9,7 +9,7 @@ const starters = /^(?:env|xargs|nohup|setsid|sudo|doas|nice|time|timeout|stdbuf)
 
 const nameOf = (word: string) => (word.split(/[/\\]/).at(-1) as string).replace(/\.exe$/i, '');
 
-/** What an owner should know of a command line before they allow it: that its words hold a program of their own. */
+/** Warnings for the owner about a command line whose arguments contain code. */
 export function programWarnings(argv: readonly string[]): string[] {
   const warnings: string[] = [];
   for (const [index, word] of argv.entries()) {
@@ -20,9 +20,9 @@ export function programWarnings(argv: readonly string[]): string[] {
       )
     )
       warnings.push(
-        `${name} runs code that stands in its arguments: read all of it. It can do everything that you can do on this machine.`,
+        `${name} runs code that is in its arguments: read all of it. The code can do everything that you can do on this machine.`,
       );
-    // Further words name the program only behind one that starts others.
+    // A later word is a program only after a word that starts other programs.
     if (!starters.test(name)) break;
   }
   return warnings;

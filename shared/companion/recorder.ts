@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-/** What the app asks of its page that records, which nobody sees, and what that answers. */
-export type RecorderRequest = { id: number } & RecorderAsk;
+/** Requests of the app to its hidden recorder page. */
+export type RecorderRequest = { id: number } & RecorderCapture;
 
-export type RecorderAsk =
+export type RecorderCapture =
   | { kind: 'camera'; device: string | null }
   | { kind: 'audio'; device: string | null; seconds: number }
-  /** A source that was just chosen, or null for the one that is still seen. */
+  /** A newly chosen source, or null for the current one. */
   | { kind: 'screen'; source: string | null; contentType: string; quality: number };
 
 export const recorderAnswer = z.union([
-  /** Null where no screen is seen any more, and one must be chosen. */
+  /** Null if no screen is captured any more, so that the owner must choose one. */
   z.strictObject({ id: z.int(), bytes: z.instanceof(ArrayBuffer).nullable() }),
   z.strictObject({ id: z.int(), problem: z.string() }),
 ]);

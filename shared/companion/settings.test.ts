@@ -5,10 +5,10 @@ type Fields = Record<string, unknown>;
 
 const localSettings = settingsSchema(() => true);
 
-/** Each setting by its path, with a value that allows more and one that allows less; null for what is no permission. */
+/** Each setting by its path, with a more and a less permissive value; null for a setting that is no permission. */
 const permissions: Record<string, [more: unknown, less: unknown] | null> = {
   paused: [false, true],
-  // Ends of permissions have tests of their own: they count only with their power.
+  // Other tests cover the ends of permissions, which have an effect only together with their power.
   until: null,
   sharedFolders: [['/home/ann'], []],
   'files.allowed': [true, false],
@@ -21,7 +21,7 @@ const permissions: Record<string, [more: unknown, less: unknown] | null> = {
   'system.allowed': [true, false],
   'system.programs': [['git', 'make'], ['git']],
   'system.ask': [false, true],
-  // Refusals count from both; permissions only where both have them.
+  // Deny rules are merged from both; allow rules only if both have them.
   'system.rules': null,
   'browser.allowed': [true, false],
   'browser.headed': null,
@@ -50,18 +50,18 @@ const at = (path: string, value: unknown) => {
 const read = (settings: object, path: string) =>
   path.split('.').reduce<unknown>((group, key) => (group as Fields)[key], settings);
 
-test('each setting is known as a permission or as none', () => {
+test('every setting is listed in this test as a permission or as none', () => {
   expect(pathsOf(localSettings.parse({})).toSorted()).toEqual(Object.keys(permissions).toSorted());
 });
 
 test.each(
   Object.entries(permissions).flatMap(([path, values]) => (values === null ? [] : [[path, ...values] as const])),
-)('of two settings the one that allows less of %s counts, whichever it is', (path, more, less) => {
+)('merging two settings keeps the stricter value of %s, whatever their order', (path, more, less) => {
   expect(read(stricterOf(at(path, more), at(path, less)), path)).toEqual(less);
   expect(read(stricterOf(at(path, less), at(path, more)), path)).toEqual(less);
 });
 
-test('two lists with nothing in common allow nothing, and do not end in a list that allows everything later', () => {
+test('merging two lists without common entries turns the power off instead of leaving an empty list that allows all', () => {
   const own = localSettings.parse({
     system: { allowed: true, programs: ['uname'] },
     browser: { allowed: true, allowHosts: ['example.org'] },

@@ -1,22 +1,25 @@
 import { z } from 'zod';
 import { timestamp } from '../contract/common.ts';
 
-/** What an owner can allow or deny, each with a switch of its own. */
+/** Powers that an owner can allow or deny separately. */
 export const powers = ['screen', 'camera', 'audio', 'files', 'system', 'browser'] as const;
 export type Power = (typeof powers)[number];
 
-/** Longest pattern of a program, in characters. */
+/** Maximum length of a program pattern, in characters. */
 const maxPatternLength = 2_000;
 export const maxRules = 500;
 
 /**
- * A word of the owner about programs: whether one may begin, asked in the order refusals, then permissions. `exact` binds everything that a prompt
- * showed, `pattern` what the owner wrote.
+ * A rule of the owner about which programs may start. Deny rules are evaluated before allow rules. An `exact` rule
+ * matches everything that a prompt showed; a `pattern` rule matches the command line.
  */
 export const programRule = z.strictObject({
   id: z.uuid(),
   decision: z.enum(['allow', 'deny']),
-  /** Words of a command line in which `*` stands for any part of a word and a last word `**` for any further words; the words themselves for an exact rule. */
+  /**
+   * Words of a command line. `*` matches any part of a word; a last word `**` matches any further words. For an exact
+   * rule, the words are literal.
+   */
   pattern: z.string().min(1).max(maxPatternLength),
   /** SHA-256, in hex, of the canonical JSON of program, its bytes, argv, cwd, env and stdin; null for a pattern. */
   exact: z
@@ -24,24 +27,27 @@ export const programRule = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
     .default(null),
-  /** With an allowing pattern: it permits in this folder and below it. Without a folder it permits in the home folder itself only. */
+  /**
+   * For an allow pattern: applies in this folder and its subfolders. Without a folder, only in the home folder itself.
+   */
   folder: z.string().min(1).max(4_096).optional(),
-  /** When it ends; null for good. */
+  /** When the rule expires; null if it does not. */
   until: timestamp.nullable().default(null),
   createdAt: timestamp,
 });
 export type ProgramRule = z.output<typeof programRule>;
 
 /**
- * What the owner of a machine allows. Everything is off until its owner switches it on, and nothing here can loosen what the hub forbids.
- * @param isHostPattern Says whether a text names a host, or all hosts below one.
- * @param isPrivateEntry Says whether a text names a private destination: a host, a host with a port, or a range of addresses.
+ * Permissions of the owner of a machine. All powers are off until the owner enables them. These settings cannot allow
+ * what the hub forbids.
+ * @param isHostPattern whether a text is a host, or a pattern for all hosts below one.
+ * @param isPrivateEntry whether a text is a private destination: a host, a host with a port, or an address range.
  */
 export function settingsSchema(
   isHostPattern: (pattern: string) => boolean,
   isPrivateEntry: (text: string) => boolean = isHostPattern,
 ) {
-  // One that names no host would block nothing, and its owner would not know.
+  // An invalid pattern would silently block nothing.
   const hostPattern = z
     .string()
     .min(1)
@@ -53,19 +59,19 @@ export function settingsSchema(
     .max(300)
     .refine(isPrivateEntry, 'must be a host, a host with a port such as localhost:3000, or a range such as 10.0.0.0/8');
   return z.strictObject({
-    /** While true every command is refused and those under way are ended. */
+    /** While true, every new command is refused and running commands are ended. */
     paused: z.boolean().default(false),
-    /** When what is allowed for a time is over, for each power; one that stands here without being on means nothing. */
+    /** Expiry of temporary permissions, by power. An entry for a power that is off has no effect. */
     until: z.partialRecord(z.enum(powers), timestamp).default({}),
-    /** Absolute paths of folders that workflows may list and read. */
+    /** Absolute paths of the folders that workflows may list and read. */
     sharedFolders: z.array(z.string().min(1)).default([]),
     files: z
       .strictObject({
-        /** Sharing a folder is the word that counts; this takes all of them back at once without forgetting which they are. */
+        /** False disables all shared folders without removing them from the list. */
         allowed: z.boolean().default(true),
-        /** Shared folders of which hidden files and key stores may be read, too. */
+        /** Shared folders whose hidden files and key stores may also be read. */
         hidden: z.array(z.string().min(1)).default([]),
-        /** Shared folders in which downloads of the browser may be saved. Existing files are never replaced. */
+        /** Shared folders in which the browser may save downloads. Existing files are never replaced. */
         downloads: z.array(z.string().min(1)).default([]),
       })
       .prefault({}),
@@ -74,16 +80,16 @@ export function settingsSchema(
         screen: z.boolean().default(false),
         camera: z.boolean().default(false),
         audio: z.boolean().default(false),
-        /** Whether the pictures that were sent are kept for a day, for the owner to look at. */
+        /** Whether sent pictures are kept for one day, so that the owner can view them. */
         keepPictures: z.boolean().default(true),
       })
       .prefault({}),
     system: z
       .strictObject({
         allowed: z.boolean().default(false),
-        /** When not empty: only programs whose resolved path or bare name stands here may run. */
+        /** When not empty, only programs whose resolved path or bare name is listed may run. */
         programs: z.array(z.string().min(1)).default([]),
-        /** Whether the owner is asked on the screen for what no rule decides. */
+        /** Whether a prompt asks the owner about programs that no rule decides. */
         ask: z.boolean().default(false),
         rules: z.array(programRule).max(maxRules).default([]),
       })
@@ -91,21 +97,26 @@ export function settingsSchema(
     browser: z
       .strictObject({
         allowed: z.boolean().default(false),
-        /** Run the browser with a window when there is a display. */
+        /** Whether the browser runs with a window when there is a display. */
         headed: z.boolean().default(false),
-        /** Host patterns, `example.org` or `*.example.org`; when not empty only these may be visited. */
+        /** Host patterns, such as `example.org` or `*.example.org`. When not empty, only these hosts may be visited. */
         allowHosts: z.array(hostPattern).default([]),
         blockHosts: z.array(hostPattern).default([]),
-        /** Private destinations that pages may reach: hosts, `host:port`, origins and ranges. All others are refused. */
+        /**
+         * Private destinations that pages may reach: hosts, `host:port`, origins and address ranges. Others are
+         * refused.
+         */
         privateHosts: z.array(privateEntry).default([]),
-        /** `browser.evaluate` runs code of the workflow's choosing in the owner's profile, so it has a switch of its own. */
+        /** Separate switch for `browser.evaluate`, which runs code of the workflow in the browser profile. */
         evaluate: z.boolean().default(true),
-        /** As root Chromium has no sandbox: a page that breaks out of it has the whole machine, so that needs a word of its own. */
+        /**
+         * Separate consent for running as root, where Chromium has no sandbox: an exploit would control the machine.
+         */
         withoutSandbox: z.boolean().default(false),
         executablePath: z.string().min(1).optional(),
-        /** Open pages at most, over all runs. */
+        /** Maximum number of open pages over all runs. */
         maxPages: z.number().int().min(1).max(100).default(20),
-        /** Pages of direct calls are closed after so long without a command, in seconds; those of a run stay until the run ends. */
+        /** Idle seconds after which pages of direct calls are closed. Pages of a run stay open until the run ends. */
         idleSeconds: z.number().int().min(5).max(86_400).default(300),
       })
       .prefault({}),
@@ -114,21 +125,21 @@ export function settingsSchema(
 
 export type LocalSettings = z.output<ReturnType<typeof settingsSchema>>;
 
-/** Whether an owner's switch for a power is on, be it for a time that is over. */
+/** Whether the switch of a power is on, even if its permission has expired. */
 const isOn = (settings: LocalSettings, power: Power): boolean =>
   power === 'system' || power === 'browser' || power === 'files' ? settings[power].allowed : settings.capture[power];
 
-/** Whether an owner lets workflows use a power at an instant, in milliseconds since 1970. */
+/** Whether the owner allows a power at a time, in milliseconds since 1970. */
 export function isAllowed(settings: LocalSettings, power: Power, now: number): boolean {
   const until = settings.until[power];
   return isOn(settings, power) && (until === undefined || now < Date.parse(until));
 }
 
-/** Powers that can be used now: `files` only while a folder is shared. */
+/** Powers that can be used now. `files` requires a shared folder. */
 export const usablePowers = (settings: LocalSettings, now: number): Power[] =>
   powers.filter((power) => isAllowed(settings, power, now) && (power !== 'files' || settings.sharedFolders.length > 0));
 
-/** Switches a power, for good or until an instant. */
+/** Turns a power on or off, permanently or until a time. */
 export function setAllowed(settings: LocalSettings, power: Power, allowed: boolean, until?: string): void {
   if (power === 'system' || power === 'browser' || power === 'files') settings[power].allowed = allowed;
   else settings.capture[power] = allowed;
@@ -136,16 +147,16 @@ export function setAllowed(settings: LocalSettings, power: Power, allowed: boole
   else delete settings.until[power];
 }
 
-/** The settings as they are in force at an instant: what was allowed for a time that is over is off, and rules that ended are gone. */
-export function inForce(settings: LocalSettings, now: number): LocalSettings {
-  const effective = structuredCloneOf(settings);
+/** The effective settings at a time: expired permissions are off, and expired rules are removed. */
+export function effectiveSettings(settings: LocalSettings, now: number): LocalSettings {
+  const effective = cloneSettings(settings);
   for (const power of powers) if (!isAllowed(settings, power, now)) setAllowed(effective, power, false);
   effective.system.rules = effective.system.rules.filter(({ until }) => until === null || now < Date.parse(until));
   return effective;
 }
 
-/** When something that is allowed for a time ends next after an instant, in milliseconds since 1970; null when nothing does. */
-export function nextEnd(settings: LocalSettings, now: number): number | null {
+/** The next expiry of a temporary permission or rule after a time, in milliseconds since 1970; null without one. */
+export function nextExpiry(settings: LocalSettings, now: number): number | null {
   const ends = [
     ...powers.filter((power) => isAllowed(settings, power, now)).map((power) => settings.until[power]),
     ...settings.system.rules.map(({ until }) => until ?? undefined),
@@ -155,8 +166,8 @@ export function nextEnd(settings: LocalSettings, now: number): number | null {
   return ends.length === 0 ? null : Math.min(...ends);
 }
 
-/** Of two lists that mean everything when they are empty, what both allow; null when that is nothing. */
-function bothAllow(one: readonly string[], other: readonly string[]): string[] | null {
+/** Intersection of two allow lists, where an empty list allows everything; null if the intersection is empty. */
+function intersectAllowLists(one: readonly string[], other: readonly string[]): string[] | null {
   if (one.length === 0) return [...other];
   if (other.length === 0) return [...one];
   const both = other.filter((entry) => one.includes(entry));
@@ -166,9 +177,9 @@ function bothAllow(one: readonly string[], other: readonly string[]): string[] |
 const earlier = (one: string | undefined, other: string | undefined): string | undefined =>
   one === undefined || (other !== undefined && Date.parse(other) < Date.parse(one)) ? other : one;
 
-/** What two settings both allow. What is no permission stays as `one` has it. */
+/** Settings that allow only what both settings allow. Fields that are no permissions are those of `one`. */
 export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSettings {
-  const both = structuredCloneOf(one);
+  const both = cloneSettings(one);
   both.paused = one.paused || other.paused;
   both.capture.keepPictures = one.capture.keepPictures && other.capture.keepPictures;
   for (const power of powers)
@@ -176,7 +187,7 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   both.sharedFolders = other.sharedFolders.filter((folder) => one.sharedFolders.includes(folder));
   both.files.hidden = other.files.hidden.filter((folder) => one.files.hidden.includes(folder));
   both.files.downloads = other.files.downloads.filter((folder) => one.files.downloads.includes(folder));
-  const programs = bothAllow(one.system.programs, other.system.programs);
+  const programs = intersectAllowLists(one.system.programs, other.system.programs);
   both.system.programs = programs ?? [...one.system.programs];
   if (programs === null) both.system.allowed = false;
   both.system.ask = one.system.ask || other.system.ask;
@@ -186,14 +197,14 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
     ...other.system.rules.filter((rule) => rule.decision === 'deny' || isIn(one.system.rules, rule)),
     ...one.system.rules.filter((rule) => rule.decision === 'deny' && !isIn(other.system.rules, rule)),
   ];
-  // Beyond the limit new refusals go first, so that no number of them removes a refusal of `one`.
+  // Above the limit, rules that only `other` has are removed first, so that every deny rule of `one` is kept.
   while (rules.length > maxRules)
     rules.splice(
       rules.findLastIndex((rule) => !isIn(one.system.rules, rule)),
       1,
     );
   both.system.rules = rules;
-  const hosts = bothAllow(one.browser.allowHosts, other.browser.allowHosts);
+  const hosts = intersectAllowLists(one.browser.allowHosts, other.browser.allowHosts);
   both.browser.allowHosts = hosts ?? [...one.browser.allowHosts];
   if (hosts === null) both.browser.allowed = false;
   both.browser.blockHosts = [...new Set([...other.browser.blockHosts, ...one.browser.blockHosts])];
@@ -203,8 +214,8 @@ export function stricterOf(one: LocalSettings, other: LocalSettings): LocalSetti
   return both;
 }
 
-/** Turns off what was allowed for a time that is over at an instant, for good; answers the powers that it turned off. */
-export function endGrants(settings: LocalSettings, now: number): Power[] {
+/** Removes permissions and rules that have expired at a time. Returns the powers that were turned off. */
+export function removeExpiredPermissions(settings: LocalSettings, now: number): Power[] {
   const over = powers.filter((power) => {
     const until = settings.until[power];
     return until !== undefined && now >= Date.parse(until);
@@ -214,4 +225,4 @@ export function endGrants(settings: LocalSettings, now: number): Power[] {
   return over;
 }
 
-const structuredCloneOf = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;
+const cloneSettings = (settings: LocalSettings) => JSON.parse(JSON.stringify(settings)) as LocalSettings;

@@ -3,12 +3,15 @@ import { commandOrigin } from '../commands/origin.ts';
 import { timestamp } from '../contract/common.ts';
 import { powers, settingsSchema } from './settings.ts';
 
-/** What a companion says of itself to its owner: to the command line and to the window. Whatever came from a hub or a page in it is text, and hostile. */
+/**
+ * State of a companion for its owner, shown on the command line and in the window. Values from a hub or a page are
+ * untrusted: show them as text only.
+ */
 
-/** A way to mend what stands in the way of a power: in words, and where there is one, the one thing to click. */
+/** How to solve a problem with a power: a text and, if there is one, an action to click. */
 const remedy = z.object({
   text: z.string(),
-  /** A pane of the system's own settings, a command to copy, or another wish of the window. */
+  /** Opens a pane of the system settings, copies a command, or calls another method of the window. */
   action: z
     .discriminatedUnion('kind', [
       z.object({ kind: z.literal('open_settings'), pane: z.enum(['screen', 'camera', 'microphone']) }),
@@ -20,30 +23,33 @@ const remedy = z.object({
 });
 export type Remedy = z.output<typeof remedy>;
 
-/** Whether the system under the companion lets it use a power. */
+/** Whether the operating system lets the companion use a power. */
 export const systemPermission = z.object({
   state: z.enum(['granted', 'denied', 'missing', 'unknown']),
-  /** What is known: the displays, the camera's name, the path of the browser, or what is missing. */
+  /** Details, such as the displays, the name of the camera, the path of the browser, or the missing part. */
   detail: z.string(),
   remedy: remedy.nullable(),
 });
 export type SystemPermission = z.output<typeof systemPermission>;
 
-/** One power with the three that must agree: the owner, the hub, the system. */
+/** A power with the permissions of the owner, the hub and the system, all of which are required. */
 const powerState = z.object({
   power: z.enum(powers),
-  isAllowed: z.boolean().describe('The owner, now'),
-  until: timestamp.nullable().describe("When the owner's word ends by itself"),
-  hubAllows: z.boolean().nullable().describe('Null when the hub has no switch for it, or was not heard of yet'),
+  isAllowed: z.boolean().describe('Whether the owner allows it now'),
+  until: timestamp.nullable().describe("When the owner's permission expires; null if it does not"),
+  hubAllows: z
+    .boolean()
+    .nullable()
+    .describe('Whether the hub allows it; null if the hub has no switch for it or has not reported it yet'),
   system: systemPermission,
 });
 export type PowerState = z.output<typeof powerState>;
 
-/** A command that waits for the owner's word: exactly what would run. */
+/** A command that waits for the decision of the owner, exactly as it would run. */
 export const prompt = z.object({
   id: z.uuid(),
   commandId: z.string(),
-  /** Path of the program that `argv[0]` means on this machine, and the SHA-256 of its bytes. */
+  /** Path of the program to which `argv[0]` resolves, and the SHA-256 of its bytes. */
   program: z.string(),
   programSha256: z.string(),
   argv: z.array(z.string()),
@@ -51,25 +57,24 @@ export const prompt = z.object({
   env: z.record(z.string(), z.string()),
   stdin: z.string().nullable(),
   timeoutMs: z.number(),
-  approvedBy: z.string().nullable().describe('Who approved it at the hub, as the hub says'),
-  origin: commandOrigin
-    .nullable()
-    .default(null)
-    .describe('Where the command comes from; null when the hub states nothing'),
-  /** Why nothing decides it: no rule does, one did for other bytes of the same program, or one permits the same command line in another folder. */
+  approvedBy: z.string().nullable().describe('Approver at the hub, as reported by the hub'),
+  origin: commandOrigin.nullable().default(null).describe('Origin of the command; null if the hub does not report it'),
+  /**
+   * Why no rule decides: no rule matches, the bytes of the program changed, or the matching rule is for another folder.
+   */
   reason: z.enum(['no_rule', 'program_changed', 'other_folder']),
   askedAt: timestamp,
-  expiresAt: timestamp.describe('When it is refused by itself'),
+  expiresAt: timestamp.describe('When the command is refused automatically'),
 });
 export type Prompt = z.output<typeof prompt>;
 
-/** The answers to a prompt: this time; exactly this for half an hour; exactly this for good; exactly this never again. */
+/** Answers to a prompt: allow once, allow exactly this for 30 minutes, always allow exactly this, never allow it. */
 export const promptDecisions = ['once', '30_minutes', 'always', 'never'] as const;
-/** Besides: not this time. */
+/** `deny` refuses this time only. */
 export const promptAnswers = ['deny', ...promptDecisions] as const;
 export type PromptAnswer = (typeof promptAnswers)[number];
 
-/** What an outcome does not tell of why a command did not run, or not to its end. */
+/** Why a command did not run or did not complete, in addition to its outcome. */
 export const endReasons = [
   'owner_said_no',
   'owner_did_not_answer',
@@ -80,63 +85,59 @@ export const endReasons = [
 ] as const;
 export type EndReason = (typeof endReasons)[number];
 
-/** A command that is over, and what became of it; or what the owner did themselves (`owner.change`, `owner.answer`), with what it was as summary. */
+/** An ended command with its outcome, or an action of the owner (`owner.change`, `owner.answer`) with its summary. */
 export const historyEntry = z.object({
   commandId: z.string(),
   type: z.string(),
-  time: timestamp.describe('When it was over'),
-  /** What was asked for, shortened; never what was typed, read or sent. */
+  time: timestamp.describe('When the command ended'),
+  /** Shortened description of the command; never contains typed, read or sent data. */
   summary: z.string(),
-  /** The script that ran in a page, cut where it is long, with the SHA-256 of all of it. */
+  /** The script that ran in a page, truncated, with the SHA-256 of the whole script. */
   script: z.object({ text: z.string(), characters: z.int(), sha256: z.string() }).nullable().default(null),
   approvedBy: z.string().nullable(),
   origin: commandOrigin.nullable().default(null),
   outcome: z
     .string()
-    .describe(
-      '`begun` while no end is recorded, `succeeded`, the code of the failure, or `done` for what the owner did',
-    ),
+    .describe('`begun` until the end is recorded, `succeeded`, the error code, or `done` for an action of the owner'),
   message: z.string().nullable(),
   reason: z.enum(endReasons).nullable().default(null).catch(null),
-  durationMs: z
-    .number()
-    .describe('From the beginning to the end; with `outcome_unknown` the most that it can have been'),
-  /** Whether it had begun: one that was refused had not. */
+  durationMs: z.number().describe('Duration in milliseconds; for `outcome_unknown` the maximum possible duration'),
+  /** Whether the command started; false for a refused command. */
   began: z.boolean(),
-  /** Whether the picture that was sent is kept, for `picture`. */
+  /** Whether the sent picture is kept and available with `picture`. */
   hasPicture: z.boolean(),
 });
 export type HistoryEntry = z.output<typeof historyEntry>;
 
-/** Number and hash of the last entry of the owner's log. */
+/** Number and hash of the last entry of the audit log. */
 export const auditHead = z.object({ count: z.int().min(0), hash: z.string().regex(/^[0-9a-f]{64}$/) });
 export type AuditHead = z.output<typeof auditHead>;
 
-/** What a check of the owner's log found. */
+/** Result of a verification of the audit log. */
 export const auditVerdict = z.object({
   ok: z.boolean(),
-  problem: z.string().nullable().describe('The first entry that does not fit, as a sentence'),
-  entries: z.int().min(0).describe('Entries of the chain that are kept'),
+  problem: z.string().nullable().describe('First invalid entry, as a sentence; null without one'),
+  entries: z.int().min(0).describe('Number of stored entries of the chain'),
   head: auditHead.nullable(),
 });
 export type AuditVerdict = z.output<typeof auditVerdict>;
 
-/** What a companion keeps of its owner's word: what they allow, and the pairing. */
+/** Files with decisions of the owner: the permissions and the pairing. */
 export const ownFiles = ['settings', 'identity'] as const;
 export type OwnFile = (typeof ownFiles)[number];
 
-/** Where the device secret lies. */
+/** Storage of the device secret. */
 export const secretPlaces = ['file', 'key_store'] as const;
 
 export const companionState = z.object({
   version: z.string(),
   pid: z.int(),
   dataFolder: z.string(),
-  /** How this process keeps the device secret of a pairing that is made now; no key store means that the owner must agree to a file. */
-  keyStore: z.object({ name: z.string().nullable().describe('Null where the system has none') }),
+  /** Key store for the device secret of a new pairing. Without one, the owner must consent to a file. */
+  keyStore: z.object({ name: z.string().nullable().describe('Name of the key store; null if the system has none') }),
   paired: z
     .object({
-      hub: z.string().describe('Its address, in ASCII'),
+      hub: z.string().describe('Address of the hub, in ASCII'),
       nodeId: z.string(),
       name: z.string().nullable(),
       pairedAt: z.string(),
@@ -148,23 +149,25 @@ export const companionState = z.object({
     by: z.enum(['channel', 'poll']),
     lastError: z.string().nullable(),
   }),
-  /** Why it does not work, although it is paired: the hub revoked this machine, the secret can't be read. */
+  /** Why a paired companion does not work, such as a revoked node or an unreadable secret. */
   problem: z.string().nullable(),
-  /** Files of the data folder that can't be read; `setAside` begins them anew. */
+  /** Unreadable files of the data folder; `setAside` replaces them. */
   broken: z
-    .array(z.object({ file: z.enum(ownFiles), path: z.string(), detail: z.string().describe('Why, as a sentence') }))
+    .array(z.object({ file: z.enum(ownFiles), path: z.string(), detail: z.string().describe('Reason, as a sentence') }))
     .default([]),
   audit: z
     .object({
-      problem: z.string().nullable().describe('Why the log can not be trusted any more, as a sentence'),
-      unwritten: z.int().min(0).describe('Entries that the disk has not taken yet'),
+      problem: z.string().nullable().describe('Why the log is not trustworthy, as a sentence; null if it is'),
+      unwritten: z.int().min(0).describe('Number of entries that are not written to disk yet'),
     })
     .default({ problem: null, unwritten: 0 }),
-  /** The settings file as another program left it, while or before this companion ran; null when nobody changed it. */
+  /** Changes of another program to the settings file; null without changes. */
   edited: z
     .object({
-      needsConsent: z.boolean().describe('Whether it allows more than the owner did: that part does not count yet'),
-      detail: z.string().describe('What to know of it, as sentences'),
+      needsConsent: z
+        .boolean()
+        .describe('Whether the file allows more than the owner did; that part is not in effect yet'),
+      detail: z.string().describe('Explanation, as sentences'),
       hash: z
         .string()
         .nullable()
@@ -173,12 +176,12 @@ export const companionState = z.object({
       pairing: z
         .boolean()
         .default(false)
-        .describe('Whether a pairing waits too. It cannot be discarded: the owner accepts it, or pairs again'),
+        .describe('Whether a pairing also waits. It cannot be discarded: the owner accepts it or pairs again'),
       changes: z
         .array(z.string())
         .max(50)
         .default([])
-        .describe('Settings that do not count yet, with the value in force and the value in the file'),
+        .describe('Settings that are not in effect yet, with the effective value and the value in the file'),
     })
     .nullable()
     .default(null),

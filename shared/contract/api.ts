@@ -47,7 +47,7 @@ import { artifacts } from './nodes/artifacts.ts';
 import { nodes } from './nodes/nodes.ts';
 import { webhooks } from './webhooks/webhooks.ts';
 
-/** Every operation of the hub, by id, but for those that become WebSockets, which no OpenAPI document can describe. */
+/** Every HTTP operation of the hub, by id. WebSockets are excluded, because OpenAPI cannot describe them. */
 export const api = {
   ...chat,
   ...inbox,
@@ -104,5 +104,5 @@ export const api = {
 export type Api = typeof api;
 export type OperationId = keyof Api;
 
-/** The operations in the order of the document. */
+/** The operations in the order of the OpenAPI document. */
 export const operations: readonly Operation[] = Object.values(api);

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { isStorableText } from '../json.ts';
 
-/** Pieces that several resources share. */
+/** Schemas that several resources share. */
 
 export const id = z.uuid('must be a UUID');
 export const timestamp = z.iso.datetime({ precision: 3 }).describe('ISO 8601, UTC, with milliseconds');
 
-/** Whether an instant, in milliseconds since 1970, can be kept: ids know none before, and a year of five digits neither JSON nor the database takes. */
+/**
+ * Whether a time, in milliseconds since 1970, can be stored. UUIDv7 ids cannot represent earlier times; JSON dates and
+ * the database do not accept years of five digits.
+ */
 export const isUsableInstant = (at: number) => at >= 0 && at < Date.UTC(10_000, 0);
 
-/** Instants that a caller sends; any ISO 8601 offset is understood. */
+/** A time in a request, with any ISO 8601 offset. */
 export const instant = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time, such as 2026-01-31T09:00:00Z' })
   .refine(
@@ -17,28 +20,28 @@ export const instant = z.iso
     'must be in the years 1970 to 9999, in UTC',
   );
 
-/** Text that can be stored, with its length in UTF-16 units bounded. */
+/** Text that the database can store. The length limits are in UTF-16 code units. */
 export const text = (minLength: number, maxLength: number) =>
   z
     .string()
     .min(minLength, minLength === 1 ? 'must not be empty' : `must have at least ${minLength} characters`)
     .max(maxLength, `must have at most ${maxLength} characters`)
-    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair');
+    .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate');
 
 export const name = text(1, 200);
 
-/** Path of a member's picture, relative to the URL of the hub. It has a new id for each picture. */
+/** Path of a member's picture, relative to the URL of the hub. Each new picture has a new id. */
 export const picturePath = (pictureId: string): string => `/widget/v1/pictures/${pictureId}`;
 export const memberPicture = z
   .string()
   .nullable()
   .describe(
-    'Path of the picture, relative to the URL of this hub; needs no credentials. Null without a picture. A new picture has a new path.',
+    'Path of the picture, relative to the URL of this hub; requires no credentials. Null without a picture. A new picture has a new path.',
   );
 
 export const idParams = z.strictObject({ id });
 
-/** Query of every list: newest first, `limit` rows a page. */
+/** Query parameters of every list: `limit` rows per page, newest first. */
 export const listQuery = z.strictObject({
   limit: z.coerce
     .number('must be a whole number from 1 to 100')
@@ -46,17 +49,17 @@ export const listQuery = z.strictObject({
     .min(1, 'must be from 1 to 100')
     .max(100, 'must be from 1 to 100')
     .default(50),
-  cursor: text(1, 500).describe('`meta.nextCursor` of the page before').optional(),
+  cursor: text(1, 500).describe('`meta.nextCursor` of the previous page').optional(),
 });
 
-/** Gives a schema the name under which the OpenAPI document, and so generated clients, know it. */
+/** Sets the name of a schema in the OpenAPI document and in generated clients. */
 export const named = <Schema extends z.ZodType>(
   schemaName: string,
   schema: Schema,
   example?: z.input<Schema>,
 ): Schema => schema.meta({ id: schemaName, ...(example === undefined ? {} : { example }) });
 
-/** The name of a schema that has one. */
+/** The name of a schema; undefined without one. */
 export const nameOf = (schema: z.ZodType): string | undefined => z.globalRegistry.get(schema)?.id;
 
 export const pageMeta = named(
@@ -70,7 +73,7 @@ export const pageMeta = named(
 );
 const pages = new WeakMap<z.ZodType, z.ZodType>();
 
-/** A page of rows: `nextCursor` is null on the last one. */
+/** Schema of a page of rows. The schema for each row schema is created once. */
 export function page<Row extends z.ZodType>(row: Row) {
   const make = () =>
     z.object({ data: z.array(row).describe('Rows of this page, at most `meta.limit`'), meta: pageMeta });
@@ -85,8 +88,8 @@ export function page<Row extends z.ZodType>(row: Row) {
 export const deleted = named(
   'Deleted',
   z.object({
-    id: id.describe('Id of what was deleted'),
-    deleted: z.literal(true).describe('Always true; a failure is an error answer'),
+    id: id.describe('Id of the deleted resource'),
+    deleted: z.literal(true).describe('Always true; a failure is an error response'),
   }),
 );
 
@@ -94,16 +97,16 @@ export const errorBody = named(
   'Error',
   z.object({
     statusCode: z.int().describe('HTTP status, 400 to 599'),
-    error: z.string().describe('The reason phrase of the status'),
-    message: z.string().describe('For people: what is wrong and what to do'),
+    error: z.string().describe('Reason phrase of the status'),
+    message: z.string().describe('What is wrong and what to do, for people'),
     requestId: z.string().describe('Id of the request, as in `X-Request-ID` and in the log of the hub'),
-    code: z.string().describe('For programs: stable'),
-    runId: z.string().optional().describe('The run that failed, where it is kept'),
+    code: z.string().describe('Stable error code, for programs'),
+    runId: z.string().optional().describe('Id of the failed run, if the run is stored'),
     assignedUserId: z
       .uuid()
       .nullable()
       .optional()
-      .describe('With `assignment_conflict`: the user who has the conversation now; null for no one'),
+      .describe('With `assignment_conflict`: user to whom the conversation is assigned now; null for none'),
     details: z
       .array(
         z.object({
@@ -116,10 +119,13 @@ export const errorBody = named(
   }),
 );
 
-/** The start of what is said of a field that an object does not have. */
+/** Start of the error message for an unknown field. */
 export const unknownField = 'is not known here';
 
-/** For `z.strictObject`: names the right fields for those that callers confuse with them. @param fields each confused name with the right one. */
+/**
+ * Error option of `z.strictObject` that suggests the correct name of a field.
+ * @param fields correct name by wrong name.
+ */
 export const confusedFields = (fields: Record<string, string>) => ({
   error: ({ code, keys = [] }: { code?: string; keys?: string[] }): string | undefined => {
     const advice = keys.filter((key) => Object.hasOwn(fields, key)).map((key) => `use ${fields[key]} for ${key}`);

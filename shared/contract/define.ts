@@ -2,16 +2,23 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 
 /**
- * An operation is declared once, here in `shared/contract`. From its declaration come the route, validation both ways,
- * the OpenAPI document, the typed client and the conformance test.
+ * Each operation is declared once, in `shared/contract`. The declaration defines the route, the validation of requests
+ * and responses, the OpenAPI document, the typed client and the conformance test.
  */
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * Who may call: `public` nobody in particular, `token` an API token, `session` a signed-in person, `hook` an API token or a
- * webhook token, `channel` an API token, a channel's secret or its provider's signature, `pairing` a device that knows a pairing code, `device` a paired device,
- * `visitor` a person in a chat, `platform` the platform's admin key.
+ * Kinds of credentials that an operation accepts:
+ * - `public`: none
+ * - `token`: an API key
+ * - `session`: a signed-in user
+ * - `hook`: an API key or a webhook token
+ * - `channel`: an API key, the secret of a channel or the signature of its provider
+ * - `pairing`: a device with a pairing code
+ * - `device`: a paired device
+ * - `visitor`: a visitor of a chat
+ * - `platform`: the platform admin key
  */
 export type Caller =
   | 'public'
@@ -47,7 +54,7 @@ export const permissions = [
 ] as const;
 export type Permission = (typeof permissions)[number];
 
-/** The permissions that a token of each product can carry. */
+/** Permissions that an API key of each product can have. */
 export const productPermissions: Record<Product, readonly Permission[]> = {
   chat: ['chat:write', 'chat:read', 'visitors:read', 'webhooks:manage'],
   ai: ['ai:invoke', 'ai:speak', 'ai:voice', 'knowledge:manage', 'usage:read'],
@@ -55,40 +62,42 @@ export const productPermissions: Record<Product, readonly Permission[]> = {
   voice: ['voice:read', 'voice:export', 'connections:manage'],
 };
 
-/** What each permission lets a key do. */
+/** What an API key with the permission may do. */
 export const permissionSummaries: Record<Permission, string> = {
-  'chat:write': 'write to conversations of Live Chat',
-  'chat:read': 'read conversations of Live Chat',
-  'visitors:read': 'read visitors of Live Chat',
+  'chat:write': 'write to Live Chat conversations',
+  'chat:read': 'read Live Chat conversations',
+  'visitors:read': 'read Live Chat visitors',
   'webhooks:manage': 'manage outbound webhooks',
-  'ai:invoke': 'ask models',
-  'ai:speak': 'ask the AI agent for spoken answers as text',
-  'ai:voice': 'speak with the AI agent, by requests and by the voice WebSocket',
-  'knowledge:manage': 'read and replace what the AI answers from',
-  'usage:read': 'read the use of models and speech, and usage events for billing',
+  'ai:invoke': 'call models',
+  'ai:speak': 'request answers of the AI agent for speech output, as text',
+  'ai:voice': 'use voice conversations with the AI agent, over HTTP and WebSocket',
+  'knowledge:manage': 'read and replace the AI knowledge',
+  'usage:read': 'read model and speech usage, and usage events for billing',
   'automations:manage':
-    'everything in Automations, including automations:read, automations:run and decisions on step approvals, but not on system.run',
+    'manage everything in Automations; includes automations:read, automations:run and step approvals, but not system.run approvals',
   'automations:read': 'read everything in Automations',
   'automations:run': 'start, cancel, retry and replay runs, run skills and sequences, call inbound hooks',
-  'approvals:decide': 'list and decide approvals, including those of system.run that others started',
+  'approvals:decide': 'list and decide approvals, including system.run approvals of runs that others started',
   'voice:read': 'read call records',
   'voice:export': 'export call records',
-  'connections:manage': 'manage the connections of carriers',
+  'connections:manage': 'manage carrier connections',
 };
 
-/** Permissions that a permission contains. A `system.run` approval needs `approvals:decide` itself. */
+/**
+ * Permissions that another permission includes. Deciding a `system.run` approval requires `approvals:decide` itself.
+ */
 const containedPermissions: Partial<Record<Permission, readonly Permission[]>> = {
   'automations:manage': ['automations:read', 'automations:run', 'approvals:decide'],
 };
 
-/** The permissions of a key for which none are named: all of its product, without those that another one contains. */
+/** Permissions of a key that is created without any: all of its product, without those that another one includes. */
 export const defaultPermissions = (product: Product): Permission[] =>
   productPermissions[product].filter(
     (permission) =>
       !productPermissions[product].some((other) => containedPermissions[other]?.includes(permission) === true),
   );
 
-/** What a workspace can be entitled to. */
+/** Entitlements that a workspace can have. */
 export const entitlementNames = [
   'conversations_suite',
   'ai_agent',
@@ -100,18 +109,18 @@ export const entitlementNames = [
 ] as const;
 export type Entitlement = (typeof entitlementNames)[number];
 
-/** What each entitlement opens. */
+/** What each entitlement enables. */
 export const entitlementSummaries: Record<Entitlement, string> = {
-  conversations_suite: 'Live Chat: widget, inbox and its API',
+  conversations_suite: 'Live Chat: widget, inbox and API',
   ai_agent: 'AI answers, suggestions and AI runs',
-  automations: 'Workflows, companion nodes and everything else of Automations',
+  automations: 'Workflows, companion nodes and everything else in Automations',
   business_calling: 'Call records and SIP',
   business_email: 'Skills that send email',
   marketing: 'Contact lists and campaigns',
-  business_phone: 'Voice conversations with the AI agent; needs `ai_agent` as well',
+  business_phone: 'Voice conversations with the AI agent; also requires `ai_agent`',
 };
 
-/** The entitlement that each product's API needs. */
+/** The entitlement that the API of each product requires. */
 export const productEntitlement: Record<Product, Entitlement> = {
   chat: 'conversations_suite',
   ai: 'ai_agent',
@@ -133,90 +142,94 @@ interface OperationShape {
   tag: string;
   summary: string;
   description?: string;
-  /** Id of the operation that answers this one too. */
+  /** Id of the operation whose handler also serves this one. */
   aliasOf?: string;
-  /** Who may call it; each brings what it needs: a token its permission, a session its role. */
+  /** Accepted callers. A token needs `permission`, a session needs `role`. */
   callers: readonly [Caller, ...Caller[]];
   permission?: Permission;
-  /** Another permission that is enough for a token. */
+  /** A second permission that is sufficient on its own for a token. */
   alsoPermission?: Permission;
-  /** The least role of a session caller; `agent` means any member. */
+  /** Minimum role of a session caller; `agent` means any member. */
   role?: Role;
-  /** What the workspace must be entitled to, for every caller; all of several. Where it is left out, a session needs what the permission's product needs. */
+  /**
+   * Entitlements that the workspace must have, for every caller; all of them are required.
+   * When omitted, a session needs the entitlement of the permission's product.
+   */
   entitlement?: Entitlement | readonly Entitlement[];
-  /** Keys of environment `test` may not call it: it changes what live runs use. */
+  /** Refuses keys of environment `test`, because the operation changes what live runs use. */
   liveOnly?: true;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** Takes `If-Match` with the version of what is changed, and answers with this code when that is not the newest. */
+  /** Accepts `If-Match` with the version of the resource. The code is that of the error for an outdated version. */
   ifMatch?: 'version_conflict' | 'precondition_failed';
-  /** Whether a body may be left out; then the schema gets `{}`. */
+  /** Whether the body may be omitted; the schema then parses `{}`. */
   bodyOptional?: boolean;
-  /** Greatest body, in bytes; 1 MiB unless said. */
+  /** Maximum size of the body in bytes; 1 MiB when omitted. */
   bodyLimitBytes?: number;
-  /** `multipart/form-data` is read by the handler itself, beside JSON. */
+  /** Besides JSON, accepts `multipart/form-data`, which the handler reads from the request. */
   multipart?: boolean;
-  /** The body is bytes, which the handler reads itself. */
+  /** The body is binary; the handler reads it from the request. */
   upload?: boolean;
-  /** Content types of a body of any shape, which the handler reads itself. */
+  /** Content types of a body without a schema; the handler reads it from the request. */
   bodyTypes?: readonly string[];
   response: z.ZodType;
   /**
-   * The request must ask to become a WebSocket with this subprotocol; with `otherProtocols` also with another one or none. Answered with 101.
-   * Frames have at most so many bytes.
-   * With `tokenInQuery` a session may be named by the query's `token`.
+   * The request upgrades to a WebSocket with this subprotocol; the response is 101.
+   * `otherProtocols` also allows another subprotocol or none.
+   * `maxFrameBytes` limits the size of a frame.
+   * `tokenInQuery` also accepts the session token as the query parameter `token`.
    */
   socket?: { protocol: string; otherProtocols?: boolean; maxFrameBytes: number; tokenInQuery?: boolean };
   /**
-   * Whether a GET may be answered compressed. Only for answers without secrets and without text that people outside the workspace can choose: together with
-   * such text, the compressed length could show the rest (BREACH).
+   * Whether the response to a GET may be compressed. Only for responses without secrets and without text that people
+   * outside the workspace can choose: with both, the compressed length could reveal the secret (BREACH).
    */
   compressible?: true;
-  /** Content type of an answer that is bytes rather than JSON, or those that it may have; the handler writes it. */
+  /** Content types of a response that is not JSON; the handler writes the response. */
   binaryResponse?: string | readonly string[];
   /** The schema of a `binaryResponse` of type `application/json`. */
   binaryJson?: z.ZodType;
-  /** Whether `Range: bytes=` reads a part of the bytes, answered with 206. */
+  /** Whether the operation supports `Range: bytes=` requests, answered with 206. */
   ranges?: true;
-  /** What the data of each event of a stream holds. */
+  /** Schema of the data of each server-sent event. */
   streamedEvent?: z.ZodType;
-  /** Whether the events of a stream have ids, after which `Last-Event-ID` goes on. */
+  /** Whether the events have ids, so that `Last-Event-ID` resumes the stream. */
   resumable?: boolean;
-  /** Error codes that this operation answers beyond those that its caller and its inputs imply. */
+  /** Error codes of this operation besides those that its callers and inputs imply. */
   errors?: readonly ErrorCode[];
-  /** Requests a minute from one address, for routes that a stranger can call. */
+  /** Rate limit per IP address, for routes without authentication. */
   ipLimit?: 'sign-in' | 'claim' | 'hook' | 'chat' | 'picture';
   /**
-   * Its handler waits for somebody else's answer. With an `Idempotency-Key` its work is no transaction as a whole then: the key is held meanwhile, and the handler writes
-   * what came of it by `conclude`, together with the key.
+   * The handler waits for a third party, such as a model. With an `Idempotency-Key`, its work is then not one
+   * transaction: the key is leased while the handler waits, and `conclude` stores the result together with the key.
    */
-  waitsOutside?: boolean;
-  /** Longest time that the handler may hold the request open, in seconds. */
-  holdSeconds?: number;
+  waitsForThirdParty?: boolean;
+  /** Maximum time for which the handler keeps the request open, in seconds. */
+  maxOpenSeconds?: number;
 }
 
 export type Operation<Shape extends OperationShape = OperationShape> = Shape & { id: string };
 
 export type Resource = Record<string, Operation>;
 
-/** What the workspace of whoever calls an operation must be entitled to: all of it. */
+/** All entitlements that the workspace of the caller must have. */
 export const entitlementsOf = ({ entitlement, permission }: Operation): readonly Entitlement[] =>
   [entitlement ?? (permission === undefined ? [] : productEntitlement[productOf(permission)])].flat();
 
-/** The permissions of which a token needs one to call an operation: its own, and those that contain it. */
+/** Permissions of which a token needs one: that of the operation, or one that includes it. */
 export function acceptedPermissions({ permission, alsoPermission }: Operation): readonly Permission[] {
   const own = [permission, alsoPermission].filter((each) => each !== undefined);
-  return permissions.filter((held) =>
-    own.some((each) => each === held || containedPermissions[held]?.includes(each) === true),
+  return permissions.filter((permissionOfKey) =>
+    own.some((each) => each === permissionOfKey || containedPermissions[permissionOfKey]?.includes(each) === true),
   );
 }
 
-/** Whether an operation takes a kind of caller. */
-export const takes = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>
+/** Whether an operation accepts one of the kinds of callers. */
+export const allowsCaller = ({ callers }: Operation, ...kinds: readonly Caller[]): boolean =>
   callers.some((caller) => kinds.includes(caller));
 
-/** Declares the operations of one resource; each key is the operation's id, unique over the whole API. */
+/** Declares the operations of one resource. Each key is an operation id, unique in the API. */
 export function defineResource<const Shapes extends Record<string, OperationShape>>(
   shapes: Shapes,
 ): { [Id in keyof Shapes]: Shapes[Id] & { id: Id & string } } {
@@ -230,20 +243,20 @@ type InputOf<Schema, Otherwise> = Schema extends z.ZodType ? z.input<Schema> : O
 type Member<Shape, Key extends string> = Shape extends Record<Key, infer Schema> ? Schema : undefined;
 type Nothing = Record<never, never>;
 
-/** What a handler receives, parsed. */
+/** Parsed input of a handler. */
 export interface OperationInput<Shape> {
   params: OutputOf<Member<Shape, 'params'>, Nothing>;
   query: OutputOf<Member<Shape, 'query'>, Nothing>;
   body: OutputOf<Member<Shape, 'body'>, undefined>;
 }
 
-/** What a handler answers, before it is serialised. */
+/** Result of a handler, before serialization. */
 export type OperationResult<Shape> = Shape extends { response: infer Schema } ? InputOf<Schema, never> : never;
 
-/** What a client receives, parsed. */
+/** Parsed response that a client receives. */
 export type OperationAnswer<Shape> = Shape extends { response: infer Schema } ? OutputOf<Schema, never> : never;
 
-/** What a client passes. */
+/** Input that a client passes. */
 export interface OperationCall<Shape> {
   params: InputOf<Member<Shape, 'params'>, Nothing | undefined>;
   query: InputOf<Member<Shape, 'query'>, Nothing | undefined>;

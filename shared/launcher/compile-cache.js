@@ -1,5 +1,7 @@
-// Keeps what Node and V8 made of the sources, so that the next start need not make it again. It lies in the package's own folder: whoever can write there can
-// write the sources, too; the system's folder for temporary files is everybody's. Where it can't be written, or Node is too old, all is as without.
+// Enables the compile cache of Node, which makes the next start faster. The cache is in the folder of the package,
+// because a user who can write there can also change the sources. The temporary folder of the system would be writable
+// for every user.
+// The cache has no effect if the folder is not writable or Node is too old.
 import * as modules from 'node:module';
 import { fileURLToPath } from 'node:url';
 

@@ -1,5 +1,5 @@
 /**
- * Calls `onStop` once when this process is asked to end: by a signal, or because what only carried it is gone, such as npm, the shell between and the
- * launcher. Asked again, later, it ends at once.
+ * Calls `onStop` once when this process must stop: after a signal, or after the end of a wrapper process, such as npm,
+ * its shell or the launcher. A second, later signal ends the process immediately.
  */
-export function whenAskedToStop(options: { onStop: (reason: string) => void }): void;
+export function onStopRequest(options: { onStop: (reason: string) => void }): void;

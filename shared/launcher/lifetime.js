@@ -3,22 +3,22 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 const launcherVariable = 'OUTRIGGER_LAUNCHER';
-const beatMs = 500;
+const pollIntervalMs = 500;
 const hangupGraceMs = 100;
-/** A terminal and npm both pass Ctrl-C on: what comes so soon is the same wish. */
-const sameWishMs = 500;
+/** A terminal and npm both forward Ctrl-C. Signals within this time count as one. */
+const duplicateSignalMs = 500;
 const runners = /^(npm|npx|pnpm|yarn|bun)$/;
 const runnerFiles = /^(npm-cli|npx-cli|pnpm|yarn|pnpx)(\.c?js)?$/;
 const shells = /^(sh|dash|bash|zsh|ash|busybox)$/;
 
 const baseName = (path) => path.split('/').pop() ?? '';
 
-/** What is known of a process: its parent, when it began, its command line; null when it is gone. */
+/** Parent, start time and command line of a process; null if the process has ended. */
 function readProcess(pid) {
   try {
     if (process.platform === 'linux') {
       const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // The name, in parentheses, may hold anything; the fields after it are plain. A zombie has ended.
+      // The name in parentheses can contain any character. A zombie has ended.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       if (fields[0] === 'Z') return null;
       return {
@@ -47,64 +47,66 @@ const isRunner = ({ words }) => runners.test(baseName(words[0] ?? '')) || runner
 const isScriptShell = ({ words }) => shells.test(baseName(words[0] ?? '')) && words[1] === '-c';
 
 /**
- * The processes that only carry this one: its launcher, the package manager whose script it is, and the shell between. A shell or a supervisor that
- * merely started it is none of them: that one may go, and this process stays.
+ * The wrapper processes of this one: its launcher, the package manager that runs it as a script, and the shell between
+ * them.
+ * Other shells or supervisors that started this process are not wrappers; it continues when they end.
  */
-function findCarriers() {
+function findWrappers() {
   const launcher = Number(process.env[launcherVariable] ?? 0);
-  // Programs that this one starts have another parent, and must not take ours for theirs.
+  // Child processes have another parent and must not inherit the variable.
   delete process.env[launcherVariable];
   const isScript = process.env.npm_lifecycle_event !== undefined || process.env.npm_command !== undefined;
-  const carriers = [];
-  if (launcher !== process.ppid && !isScript) return carriers;
+  const wrappers = [];
+  if (launcher !== process.ppid && !isScript) return wrappers;
   let current = readProcess(process.ppid);
   if (current !== null && current.pid === launcher) {
-    carriers.push(current);
+    wrappers.push(current);
     current = readProcess(current.parent);
   }
-  if (!isScript || current === null) return carriers;
-  if (isRunner(current)) carriers.push(current);
+  if (!isScript || current === null) return wrappers;
+  if (isRunner(current)) wrappers.push(current);
   else if (isScriptShell(current)) {
     const above = readProcess(current.parent);
-    if (above !== null && isRunner(above)) carriers.push(current, above);
+    if (above !== null && isRunner(above)) wrappers.push(current, above);
   }
-  return carriers;
+  return wrappers;
 }
 
 /**
- * Calls `onStop` once when this process is asked to end: by a signal, or because what carried it is gone. Asked again, later, it ends at once.
+ * Calls `onStop` once when this process must stop: after a signal, or after the end of a wrapper process. A second,
+ * later signal ends the process immediately.
  * @param {{ onStop: (reason: string) => void }} options
  */
-export function whenAskedToStop({ onStop }) {
-  let askedAt = null;
-  const ask = (reason) => {
-    if (askedAt === null) {
-      askedAt = performance.now();
+export function onStopRequest({ onStop }) {
+  let stopRequestedAt = null;
+  const requestStop = (reason) => {
+    if (stopRequestedAt === null) {
+      stopRequestedAt = performance.now();
       onStop(reason);
-    } else if (performance.now() - askedAt > sameWishMs) process.exit(130);
+    } else if (performance.now() - stopRequestedAt > duplicateSignalMs) process.exit(130);
   };
-  // A terminal or a log that is gone must not end it half-way.
+  // A closed terminal or log must not crash the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  let carriers = findCarriers();
+  let wrappers = findWrappers();
   const parent = process.ppid;
-  const isGone = () =>
-    carriers.some(({ pid, started }) =>
+  const hasWrapperEnded = () =>
+    wrappers.some(({ pid, started }) =>
       pid === parent ? process.ppid !== parent : readProcess(pid)?.started !== started,
     );
-  const beat = setInterval(() => {
-    if (!isGone()) return;
-    // A terminal that closes may have ended what started it, and its SIGHUP be on the way here, which says that nothing is to end.
+  const timer = setInterval(() => {
+    if (!hasWrapperEnded()) return;
+    // A closing terminal can end a wrapper before its SIGHUP arrives here. That SIGHUP can clear the wrappers.
     setTimeout(() => {
-      if (!isGone()) return;
-      clearInterval(beat);
-      if (askedAt === null) ask('what started it is gone');
+      if (!hasWrapperEnded()) return;
+      clearInterval(timer);
+      if (stopRequestedAt === null) requestStop('the process that started it has ended');
     }, hangupGraceMs).unref();
-  }, beatMs);
-  beat.unref();
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => ask(signal));
+  }, pollIntervalMs);
+  timer.unref();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => requestStop(signal));
   process.on('SIGHUP', () => {
-    // With no terminal on any stream (nohup, a log file), a terminal that closes is none of its business, and takes only what carried it along.
-    if (process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY) ask('SIGHUP');
-    else carriers = [];
+    // Without a terminal on any stream (nohup, a log file), the process continues after its terminal closes.
+    if (process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY) requestStop('SIGHUP');
+    else wrappers = [];
   });
 }

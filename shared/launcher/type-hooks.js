@@ -1,4 +1,5 @@
-// Strips the types of this package's own files where Node itself does not: below node_modules. Needs the Node that this package brings.
+// Strips the types of this package's own files in node_modules, where Node does not. Requires the pinned Node of this
+// package.
 import { readFileSync } from 'node:fs';
 import { registerHooks, stripTypeScriptTypes } from 'node:module';
 import process from 'node:process';

@@ -410,7 +410,10 @@ describe('the settings', () => {
       400,
       'body.tools[1].name is the name of tools[0], too; each tool needs one of its own.',
     ]);
-    expect(await refusal([{ ...read, name: 'Order status' }])).toEqual([400, expect.stringContaining('small letters')]);
+    expect(await refusal([{ ...read, name: 'Order status' }])).toEqual([
+      400,
+      expect.stringContaining('lower-case letters'),
+    ]);
     expect(await refusal([{ ...read, fixed: { key: 7 } }])).toEqual([400, expect.stringContaining('fixed.key')]);
     expect(await refusal([{ ...read, fixed: { key: 'x'.repeat(5_000) } }])).toEqual([
       400,

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../shared/contract/api.ts';
-import { acceptedPermissions, permissionSummaries, productPermissions, takes } from '../../shared/contract/define.ts';
+import {
+  acceptedPermissions,
+  permissionSummaries,
+  productPermissions,
+  allowsCaller,
+} from '../../shared/contract/define.ts';
 import type { Operation, Permission } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -81,7 +86,9 @@ describe('a key of Automations', () => {
 });
 
 test('every operation of a key that a person may call, too, names a permission', () => {
-  const unnamed = operations.filter((operation) => takes(operation, 'token') && operation.permission === undefined);
+  const unnamed = operations.filter(
+    (operation) => allowsCaller(operation, 'token') && operation.permission === undefined,
+  );
   expect(unnamed.map(({ id }) => id)).toEqual(['readToken']);
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { takes } from '../../shared/contract/define.ts';
+import { allowsCaller } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { adminKey, startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-const shared = operations.filter((operation) => takes(operation, 'token') && takes(operation, 'session'));
+const shared = operations.filter((operation) => allowsCaller(operation, 'token') && allowsCaller(operation, 'session'));
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.id, operation] as const);
 const call = (operation: Operation, headers: Record<string, string>) =>
   send(hub.url, operation.method, pathOf(operation, { tenantId: workspace.tenantId }), {
@@ -36,7 +36,7 @@ describe('what a key may do, a person may', () => {
     expect(
       operations
         .filter(({ permission }) => permission === 'automations:manage')
-        .filter((operation) => takes(operation, 'token') && !takes(operation, 'session'))
+        .filter((operation) => allowsCaller(operation, 'token') && !allowsCaller(operation, 'session'))
         .map(({ id }) => id),
     ).toEqual([]);
     expect(shared.length).toBeGreaterThan(55);

@@ -78,7 +78,7 @@ describe('the settings', () => {
 
   test('name the field of preChat that is left out or wrong, and what it takes', async () => {
     for (const [preChat, path, message] of [
-      [{ name: 'off' }, 'body.preChat.email', 'is missing: give name and email, each "off", "optional" or "required"'],
+      [{ name: 'off' }, 'body.preChat.email', 'is missing: send name and email, each "off", "optional" or "required"'],
       [{ name: 'maybe', email: 'off' }, 'body.preChat.name', 'must be "off", "optional" or "required"'],
     ] as const) {
       const { status, body } = await request('PUT', 'settings', workspace.jwt, { preChat });

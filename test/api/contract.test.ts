@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { openApiDocument } from '../../hub/platform/http/openapi/document.ts';
 import { operations } from '../../shared/contract/api.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
-import { takes, productPermissions } from '../../shared/contract/define.ts';
+import { allowsCaller, productPermissions } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -30,9 +30,9 @@ const document = openApiDocument() as {
 const named = (list: readonly Operation[]) =>
   list.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const params = () => ({ tenantId: workspace.tenantId });
-const guarded = operations.filter((operation) => !takes(operation, 'public', 'pairing'));
+const guarded = operations.filter((operation) => !allowsCaller(operation, 'public', 'pairing'));
 const tokened = operations.filter(
-  (operation) => takes(operation, 'token', 'hook') && operation.permission !== undefined,
+  (operation) => allowsCaller(operation, 'token', 'hook') && operation.permission !== undefined,
 );
 
 function expectError(answer: Awaited<ReturnType<typeof send>>, status: number, code?: string): void {
@@ -113,48 +113,47 @@ describe('every operation', () => {
     },
   );
 
-  test.each(named(operations.filter((operation) => operation.body !== undefined && !takes(operation, 'device'))))(
-    '%s refuses bodies that are not JSON, too large or of the wrong shape',
-    async (_name, operation) => {
-      const headers = authorization(operation, workspace);
-      const path = pathOf(operation, params());
-      const json = { ...headers, 'content-type': 'application/json' };
-      expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"a":' }), 400, 'invalid_json');
-      expectError(
-        await send(hub.url, operation.method, path, { headers: json, raw: Buffer.from([0x22, 0xff, 0xfe, 0x22]) }),
-        400,
-        'invalid_json',
-      );
-      expectError(
-        await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }),
-        400,
-        'invalid_json',
-      );
-      expectError(
-        await send(hub.url, operation.method, path, {
-          headers: { ...headers, 'content-type': 'text/plain' },
-          raw: 'x',
-        }),
-        415,
-        'unsupported_media_type',
-      );
-      expectError(
-        await send(hub.url, operation.method, path, {
-          headers: json,
-          raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"`,
-        }),
-        413,
-        'payload_too_large',
-      );
-      // A provider's message has whatever shape the provider gives it.
-      const isOpen = operation.id === 'receiveAutomationChannelMessage';
-      for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
-        const answer = await send(hub.url, operation.method, path, { headers, body });
-        expectError(answer, 400, 'validation_failed');
-        expect(answer.body.details?.length).toBeGreaterThan(0);
-      }
-    },
-  );
+  test.each(
+    named(operations.filter((operation) => operation.body !== undefined && !allowsCaller(operation, 'device'))),
+  )('%s refuses bodies that are not JSON, too large or of the wrong shape', async (_name, operation) => {
+    const headers = authorization(operation, workspace);
+    const path = pathOf(operation, params());
+    const json = { ...headers, 'content-type': 'application/json' };
+    expectError(await send(hub.url, operation.method, path, { headers: json, raw: '{"a":' }), 400, 'invalid_json');
+    expectError(
+      await send(hub.url, operation.method, path, { headers: json, raw: Buffer.from([0x22, 0xff, 0xfe, 0x22]) }),
+      400,
+      'invalid_json',
+    );
+    expectError(
+      await send(hub.url, operation.method, path, { headers: json, raw: '{"__proto__":{"x":1}}' }),
+      400,
+      'invalid_json',
+    );
+    expectError(
+      await send(hub.url, operation.method, path, {
+        headers: { ...headers, 'content-type': 'text/plain' },
+        raw: 'x',
+      }),
+      415,
+      'unsupported_media_type',
+    );
+    expectError(
+      await send(hub.url, operation.method, path, {
+        headers: json,
+        raw: `"${'x'.repeat((operation.bodyLimitBytes ?? 1024 * 1024) + 1)}"`,
+      }),
+      413,
+      'payload_too_large',
+    );
+    // A provider's message has whatever shape the provider gives it.
+    const isOpen = operation.id === 'receiveAutomationChannelMessage';
+    for (const body of [[], 'text', 5, true, ...(isOpen ? [] : [{ no_such_field: 1 }])]) {
+      const answer = await send(hub.url, operation.method, path, { headers, body });
+      expectError(answer, 400, 'validation_failed');
+      expect(answer.body.details?.length).toBeGreaterThan(0);
+    }
+  });
 
   test.each(named(operations.filter(({ params: shape }) => shape !== undefined)))(
     '%s answers 400 to an id that is none',
@@ -172,7 +171,7 @@ describe('every operation', () => {
   test.each(named(operations))('%s is described with its errors', (_name, operation) => {
     const described = document.paths[operation.path]?.[operation.method.toLowerCase()];
     expect(described?.operationId).toBe(operation.id);
-    if (!takes(operation, 'public', 'pairing')) expect(described?.responses).toHaveProperty('401');
+    if (!allowsCaller(operation, 'public', 'pairing')) expect(described?.responses).toHaveProperty('401');
   });
 });
 
@@ -230,7 +229,7 @@ describe('another workspace', () => {
     // What is only planned looks for nothing.
     const probed = operations.filter(
       ({ errors = [], ...operation }) =>
-        takes(operation, 'token') && operation.path.includes('{id}') && !errors.includes('not_available'),
+        allowsCaller(operation, 'token') && operation.path.includes('{id}') && !errors.includes('not_available'),
     );
     expect(probed.length).toBeGreaterThan(8);
     for (const operation of probed) {
@@ -249,7 +248,9 @@ describe('another workspace', () => {
         );
       }
     }
-    for (const operation of operations.filter((each) => takes(each, 'session') && each.path.includes('{tenantId}'))) {
+    for (const operation of operations.filter(
+      (each) => allowsCaller(each, 'session') && each.path.includes('{tenantId}'),
+    )) {
       const body =
         operation.id === 'createApiToken'
           ? { name: 'x', product: 'chat', permissions: ['chat:read'] }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { operations } from '../../shared/contract/api.ts';
-import { takes } from '../../shared/contract/define.ts';
+import { allowsCaller } from '../../shared/contract/define.ts';
 import type { Operation } from '../../shared/contract/define.ts';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
@@ -187,7 +187,7 @@ describe('Idempotency-Key', () => {
             ...(body === undefined ? {} : { body }),
           }),
         );
-      const replayed = takes(operation, 'token', 'session') ? 'true' : null;
+      const replayed = allowsCaller(operation, 'token', 'session') ? 'true' : null;
       expect([
         id,
         answers.map(({ headers }) => [headers.get('cache-control'), headers.get('idempotency-replayed')]),

@@ -167,7 +167,7 @@ describe('the knowledge of a workspace', () => {
       expect([status, body.details?.map((detail) => detail.path)]).toEqual([400, [path]]);
     }
     const tooMany = await put(Array.from({ length: maxKnowledgeEntries + 1 }, (_, n) => entry(`e${n}`, 'q', 'a')));
-    expect(tooMany.body.details).toEqual([{ path: 'body.entries', message: 'must hold at most 5,000 entries' }]);
+    expect(tooMany.body.details).toEqual([{ path: 'body.entries', message: 'must have at most 5,000 entries' }]);
     expect((await request('GET', '')).headers.get('etag')).toBe('"1"');
   });
 

@@ -117,7 +117,7 @@ test('a step that selects a node in two ways or in none is refused when it is sa
     });
     expect(await save({ nodeId, node: 'x', ...rest })).toMatchObject({
       status: 400,
-      body: { details: [{ path: 'stepsJson[0].input.node', message: 'must not be given beside nodeId' }] },
+      body: { details: [{ path: 'stepsJson[0].input.node', message: 'must not be given together with nodeId' }] },
     });
     expect(await save({ nodeId, ...rest })).toMatchObject({ status: 200 });
     expect(await save({ node: '{{payload.where}}', ...rest })).toMatchObject({ status: 200 });

@@ -275,7 +275,7 @@ describe('what is no frame', () => {
   test.each(['{', '{"type":"text","__proto__":{}}', Buffer.from('{}')])('ends the connection: %s', async (data) => {
     const page = await open((await own()).jwt);
     page.socket.send(data);
-    await expect.poll(() => page.closed).toBe(voiceCloseCodes.notUnderstood);
+    await expect.poll(() => page.closed).toBe(voiceCloseCodes.invalidFrame);
     await expect.poll(() => seats()).toBe(0);
   });
 

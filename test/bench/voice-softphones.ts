@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sipSocketsAMinute } from '../../shared/contract/calls/sip-socket.ts';
+import { maxSipSocketsPerMinute } from '../../shared/contract/calls/sip-socket.ts';
 import { startSipWebSocketServer } from '../fixtures/sip-websocket-server.ts';
 import { startBenchHub } from './hub.ts';
 import type { BenchHub } from './hub.ts';
@@ -84,7 +84,7 @@ export async function measureSoftphones(
 ): Promise<{ relay: Row[] | null; memory: Row[] | null }> {
   await using server = await startSipWebSocketServer();
   await using hub = await startBenchHub({ ...server.env, ...manyPeople }, { isInspected: true });
-  const people = await hirePeople(hub, wanted.memory ? Math.ceil(phones / sipSocketsAMinute) : phonesEach);
+  const people = await hirePeople(hub, wanted.memory ? Math.ceil(phones / maxSipSocketsPerMinute) : phonesEach);
   const domain = server.env['SIP_DOMAIN'] as string;
   const relay = wanted.relay
     ? registrationRows(

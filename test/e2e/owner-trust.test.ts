@@ -328,7 +328,9 @@ test('asking is turned off only with a confirmation that says what that means', 
   await using companion = await startCompanion(hub, workspace, { allow: [] });
   const system = async () =>
     (await json<{ settings: { system: { allowed: boolean; ask: boolean } } }>(companion, 'status')).settings.system;
-  const meaning = expect.stringContaining('Whoever may approve at the hub has a shell on this machine.') as string;
+  const meaning = expect.stringContaining(
+    'Everyone who can approve at the hub can run any program on this machine.',
+  ) as string;
   expect(await companion.cli('allow', 'system', '--no-ask')).toMatchObject({ code: 2, stderr: meaning });
   expect(await system()).toMatchObject({ allowed: false });
   await companion.cli('allow', 'system');
@@ -353,7 +355,7 @@ test('a prompt and the log name workspace, workflow, run, starter, approver and 
   };
   expect(prompt?.origin).toMatchObject(origin);
   const { stdout } = await companion.cli('prompts');
-  expect(stdout).toContain('WARNING    sh runs code that stands in its arguments: read all of it.');
+  expect(stdout).toContain('WARNING    sh runs code that is in its arguments: read all of it.');
   for (const words of [
     `workspace   ${prompt?.origin?.workspace.name}`,
     'workflow    trust',

@@ -82,7 +82,7 @@ export function createGuard({ allowHosts, resolve: resolveForTests }: GuardOptio
         );
       }
       if (url.username !== '' || url.password !== '')
-        throw new EgressRefused('The address must not hold a user name or a password; send them as a header.');
+        throw new EgressRefused('The address must not contain a user name or a password; send them as a header.');
       if (isAllowed(url)) {
         if (url.protocol === 'http:' || url.protocol === 'https:') return url;
       } else if (url.protocol === 'https:') {

@@ -14,7 +14,7 @@ export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
     requires: ['marketing', 'business_email'],
     // Its own ledger knows who got a mail, so that it goes on where it was cut off.
     effect: 'pure',
-    waitsOutside: true,
+    waitsForThirdParty: true,
     retry: outgoingRetry,
     input: z.strictObject({ campaignId: id }),
     output: mailCounts.extend({ campaignId: id, total: mailCounts.describe('Since the campaign was made') }),

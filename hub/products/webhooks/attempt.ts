@@ -1,4 +1,4 @@
-import { maxKeptAnswerBytes, retrySeconds } from '../../../shared/contract/webhooks/webhooks.ts';
+import { maxStoredResponseBytes, retrySeconds } from '../../../shared/contract/webhooks/webhooks.ts';
 import { toStorableText } from '../../../shared/json.ts';
 import { EgressFailed, EgressRefused } from '../../platform/egress/egress.ts';
 import type { Egress, EgressResponse } from '../../platform/egress/egress.ts';
@@ -41,7 +41,7 @@ export async function attemptDelivery(
   const { status } = answer;
   const seen = {
     responseStatus: status,
-    response: toStorableText(answer.body.subarray(0, maxKeptAnswerBytes).toString('utf8')),
+    response: toStorableText(answer.body.subarray(0, maxStoredResponseBytes).toString('utf8')),
   };
   if (status >= 200 && status <= 299)
     return { ...measured, ...seen, status: 'delivered', retryAfterSeconds: null, error: null };

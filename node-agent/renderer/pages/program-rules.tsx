@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { unattendedMeaning } from '../../../shared/companion/consent-words.ts';
+import { withoutAskingWarning } from '../../../shared/companion/consent-warnings.ts';
 import type { ProgramRule } from '../../../shared/companion/settings.ts';
 import { useAction, useCompanionState, useNow, useStore } from '../companion-context.tsx';
 import { ActionError, Badge, Button, Choice, Empty, Field, Line, Section, ToggleRow } from '../controls.tsx';
@@ -163,7 +163,7 @@ function AskSwitch() {
       />
       {!isConfirming && <ActionError action={action} />}
       <Decision isOpen={isConfirming} title="Run programs without asking you?" onClose={cancel}>
-        <p>{unattendedMeaning}</p>
+        <p>{withoutAskingWarning}</p>
         <ActionError action={action} title="You are still asked" />
         <div className="popup-end">
           <Button size="big" disabled={action.isBusy} onClick={cancel}>

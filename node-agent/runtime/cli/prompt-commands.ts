@@ -1,5 +1,5 @@
 import { Argument } from 'commander';
-import { describeOrigin } from '../../../shared/companion/origin-words.ts';
+import { describeOrigin } from '../../../shared/companion/origin-labels.ts';
 import { programWarnings } from '../../../shared/companion/program-warnings.ts';
 import { promptAnswers } from '../../../shared/companion/state.ts';
 import type { Prompt, PromptAnswer } from '../../../shared/companion/state.ts';

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Argument } from 'commander';
-import { unattendedMeaning, wideMeaning } from '../../../shared/companion/consent-words.ts';
+import { withoutAskingWarning, wideShareWarning } from '../../../shared/companion/consent-warnings.ts';
 import { powers } from '../../../shared/companion/settings.ts';
 import type { Power, ProgramRule } from '../../../shared/companion/settings.ts';
 import { visibleLine } from '../../../shared/visible-text.ts';
@@ -65,7 +65,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
       if (power === 'system' && options.program !== undefined)
         await change(folder, { change: 'programs', programs: options.program });
       const withoutAsking = power === 'system' && options.ask === false;
-      if (withoutAsking) await confirm(unattendedMeaning, options.yes === true);
+      if (withoutAsking) await confirm(withoutAskingWarning, options.yes === true);
       const settings = await change(folder, {
         change: 'allow',
         power,
@@ -108,7 +108,7 @@ export function addSettingsCommands({ program, dataFolder, print }: CliContext):
     .addOption(json())
     .action(async (path: string, options: ShareOptions) => {
       const isWide = existsSync(path) && isWideFolder(realpathSync(path));
-      if (isWide) await confirm(`${resolve(path)} ${wideMeaning}`, options.yes === true);
+      if (isWide) await confirm(`${resolve(path)} ${wideShareWarning}`, options.yes === true);
       const settings = await change(dataFolder(), {
         change: 'share',
         path: resolve(path),
@@ -245,7 +245,7 @@ function addRules({ program, dataFolder, print }: CliContext): void {
     .option('--yes', 'with off: confirm it without a question')
     .addOption(json())
     .action(async (given: string, options: { json?: boolean; yes?: boolean }) => {
-      if (given === 'off') await confirm(unattendedMeaning, options.yes === true);
+      if (given === 'off') await confirm(withoutAskingWarning, options.yes === true);
       const settings = await change(dataFolder(), { change: 'ask', ask: given === 'on' });
       print(
         settings.system,

@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import { testParts } from '../../../shared/companion/control.ts';
 import type { TestPart, TestResult } from '../../../shared/companion/control.ts';
-import { whenAskedToStop } from '../../../shared/launcher/lifetime.js';
+import { onStopRequest } from '../../../shared/launcher/lifetime.js';
 import { visibleJson, visibleLine } from '../../../shared/visible-text.ts';
 import { BrowserSession } from '../commands/browser/session.ts';
 import { ControlClient } from '../control/client.ts';
@@ -78,7 +78,7 @@ export function addTestCommand({ program, dataFolder }: CliContext): void {
     .addOption(json())
     .action(async (parts: TestPart[], options: { json?: boolean }) => {
       const stop = new AbortController();
-      whenAskedToStop({ onStop: () => stop.abort(new CompanionError('The test was stopped.', { exitCode: 130 })) });
+      onStopRequest({ onStop: () => stop.abort(new CompanionError('The test was stopped.', { exitCode: 130 })) });
       const onResult = (result: TestResult) => {
         if (options.json !== true) process.stdout.write(rowsOf(result));
       };

@@ -17,7 +17,7 @@ import type {
   ControlMethods,
   ControlResult,
 } from '../../../shared/companion/control.ts';
-import { describeIssue } from '../../../shared/issue-words.ts';
+import { describeIssue } from '../../../shared/issue-messages.ts';
 import { CompanionError } from '../data-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { FolderClaim } from '../folder-claim.ts';

@@ -3,13 +3,13 @@ import { chatText } from '../chat/shapes.ts';
 import { deleted, id, listQuery, named, page, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
-/** What a workspace's AI answers from. Texts are counted in code points. */
+/** Knowledge base of a workspace's AI. Text lengths are counted in code points. */
 
 export const maxKnowledgeEntries = 5_000;
 export const maxKnowledgeBytes = 5 * 1024 * 1024;
-/** Questions without an answer that are kept. */
+/** Maximum number of stored unanswered questions. */
 export const maxUnansweredQuestions = 1_000;
-/** A question that nobody asks again is kept so long. */
+/** Retention of an unanswered question after it was last asked, in days. */
 export const unansweredQuestionDays = 90;
 
 const agent = {
@@ -53,19 +53,19 @@ const knowledgeEntry = named(
 const knowledge = named(
   'Knowledge',
   z.object({
-    entries: z.array(knowledgeEntry).describe('In the order of their ids'),
+    entries: z.array(knowledgeEntry).describe('Entries, sorted by id'),
     terms: z.string().describe('Text that is part of every prompt, at most 20,000 characters; may be empty'),
     embeddings: z
       .object({
         state: z
           .enum(['off', 'pending', 'ready', 'failing'])
           .describe(
-            '`off` where the hub has no model for embeddings; `failing` while that one does not answer: it is asked again',
+            '`off`: the hub has no embedding model; `failing`: the embedding model does not respond and is retried',
           ),
-        done: z.int().describe('Entries that have one'),
+        done: z.int().describe('Number of entries with an embedding'),
         total: z.int().describe('Number of entries'),
       })
-      .describe('Vectors by which entries are found besides their words'),
+      .describe('Embeddings, which complement the search by words'),
     updatedAt: timestamp.nullable(),
   }),
 );
@@ -77,18 +77,16 @@ const putKnowledge = named(
       entries: z
         .array(
           z.strictObject({
-            id: entryId.describe('Unique among the entries; answers name it as their source'),
+            id: entryId.describe('Id of the entry, unique; answers list it as a source'),
             question: question.describe('Question that the entry answers, 1 to 1,000 characters'),
             answer: chatText(1, 20_000).describe('Answer, 1 to 20,000 characters'),
-            url: url.nullable().optional().describe('Where visitors can read more'),
+            url: url.nullable().optional().describe('Page on which visitors can read more'),
             locale: locale.nullable().optional(),
           }),
         )
-        .max(maxKnowledgeEntries, `must hold at most ${maxKnowledgeEntries.toLocaleString('en')} entries`)
+        .max(maxKnowledgeEntries, `must have at most ${maxKnowledgeEntries.toLocaleString('en')} entries`)
         .describe('Replaces all entries; at most 5,000'),
-      terms: chatText(0, 20_000).describe(
-        'What holds for every answer, such as the terms of business; part of each prompt',
-      ),
+      terms: chatText(0, 20_000).describe('Text that is part of every prompt, such as terms of business'),
     })
     .superRefine(({ entries }, context) => {
       const first = new Map<string, number>();
@@ -99,7 +97,7 @@ const putKnowledge = named(
           context.addIssue({
             code: 'custom',
             path: ['entries', index, 'id'],
-            message: `is the id of entries[${earlier}], too; each entry needs one of its own`,
+            message: `is also the id of entries[${earlier}]; each entry needs a unique id`,
           });
       });
     }),
@@ -125,7 +123,7 @@ const passage = named(
     answer: z.string().describe('Answer of the entry'),
     url: z.string().nullable().describe('Page on which visitors can read more; null without one'),
     locale: z.string().nullable().describe('Language code of the entry; null for any language'),
-    score: z.number().describe('From 0 to 1: how much of what was asked for is found in it'),
+    score: z.number().describe('Relevance to the question, 0 to 1'),
   }),
 );
 
@@ -133,8 +131,8 @@ const unanswered = named(
   'UnansweredQuestion',
   z.object({
     id: id.describe('Id of the question'),
-    question: z.string().describe('As it was asked last'),
-    count: z.int().describe('How often it was asked, without regard to case, marks and punctuation'),
+    question: z.string().describe('Question, as last asked'),
+    count: z.int().describe('How often it was asked, ignoring case, accents and punctuation'),
     firstAskedAt: timestamp,
     lastAskedAt: timestamp,
   }),
@@ -145,9 +143,9 @@ export const knowledgeBase = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/ai/knowledge',
-    summary: 'Read the knowledge of the AI',
+    summary: 'Get the AI knowledge',
     description:
-      '`ETag` is its version; a change that sends it as `If-Match` is refused when somebody changed it meanwhile.',
+      '`ETag` is the version. Send it as `If-Match` with an update: the update is refused if the knowledge has changed since.',
     params: inWorkspace,
     response: knowledge,
   },
@@ -156,9 +154,9 @@ export const knowledgeBase = defineResource({
     liveOnly: true,
     method: 'PUT',
     path: '/tenants/{tenantId}/ai/knowledge',
-    summary: 'Replace the knowledge of the AI',
+    summary: 'Replace the AI knowledge',
     description:
-      'All of it at once or, where anything is wrong, nothing; what is the same as before is not written again. `ETag` is the new version. Where `If-Match` does not fit, the answer is 412 with the present `ETag`.',
+      'Replaces everything in one transaction, or nothing if any entry is invalid. Unchanged entries are not written again. `ETag` is the new version. If `If-Match` does not match, the response is 412 with the current `ETag`.',
     params: inWorkspace,
     ifMatch: 'precondition_failed',
     body: putKnowledge,
@@ -169,9 +167,9 @@ export const knowledgeBase = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/ai/knowledge/search',
-    summary: 'Try which passages a question finds',
+    summary: 'Search the AI knowledge',
     description:
-      'As the AI finds them: in any language, with typos, and across languages as far as the words of customer service go, or further where the hub has a model for embeddings. Best first.',
+      'Uses the same search as the AI. It works in any language and tolerates typos. It finds common customer service words across languages; with an embedding model, it finds more across languages. Best matches first.',
     params: inWorkspace,
     body: z.strictObject({
       question: question.describe('Text to search for, 1 to 1,000 characters'),
@@ -181,19 +179,19 @@ export const knowledgeBase = defineResource({
         .min(1, 'must be from 1 to 20')
         .max(20, 'must be from 1 to 20')
         .default(5)
-        .describe('Passages at most, 1 to 20'),
+        .describe('Maximum number of passages, 1 to 20'),
     }),
     response: named(
       'KnowledgePassages',
-      z.object({ passages: z.array(passage).describe('Entries that match, the best first; at most `limit`') }),
+      z.object({ passages: z.array(passage).describe('Matching entries, best first; at most `limit`') }),
     ),
   },
   listUnansweredQuestions: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/ai/knowledge/unanswered',
-    summary: 'List questions that the AI could not answer',
-    description: `Newest first by when each was first asked. The ${maxUnansweredQuestions.toLocaleString('en')} that were asked last are kept, each until ${unansweredQuestionDays} days after that, or until the conversation in which it was asked last is erased.`,
+    summary: 'List unanswered questions',
+    description: `Questions that the AI could not answer, sorted by when each was first asked, newest first. The ${maxUnansweredQuestions.toLocaleString('en')} most recently asked are kept. A question is deleted ${unansweredQuestionDays} days after it was last asked, or when the conversation in which it was last asked is erased.`,
     params: inWorkspace,
     query: listQuery,
     response: page(unanswered),
@@ -203,8 +201,8 @@ export const knowledgeBase = defineResource({
     liveOnly: true,
     method: 'DELETE',
     path: '/tenants/{tenantId}/ai/knowledge/unanswered/{id}',
-    summary: 'Dismiss a question without an answer',
-    description: 'It comes back when it is asked again.',
+    summary: 'Dismiss an unanswered question',
+    description: 'The question is listed again if it is asked again.',
     params: inWorkspace.extend({ id }),
     response: deleted,
   },

@@ -13,15 +13,15 @@ const manage = {
 export const modelProviders = ['openai-compatible', 'openai', 'anthropic'] as const;
 export type ModelProvider = (typeof modelProviders)[number];
 
-/** Of keys that go into a header, which takes no other sign: for `regex`. */
-export const apiKeySigns = [
+/** Arguments of `regex` for API keys: a key is sent in an HTTP header, which allows only these characters. */
+export const apiKeyPattern = [
   /^[!-~]*$/,
   'must be printable ASCII without spaces: the key as its provider shows it',
 ] as const;
 
 const modelId = text(1, 100).regex(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
-  'must begin with a letter or digit and hold letters, digits, dot, _ and -',
+  'must begin with a letter or digit and contain only letters, digits, dot, _ and -',
 );
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address, such as https://api.example.com/v1' })
@@ -30,7 +30,7 @@ const baseUrl = z
 const shape = {
   id: modelId.describe('Your own name for the model, unique in the workspace; at most 100 characters'),
   provider: z.enum(modelProviders, `must be one of ${modelProviders.join(', ')}`).describe('Protocol of the provider'),
-  model: text(1, 200).describe('As the provider names it'),
+  model: text(1, 200).describe('Name of the model at the provider'),
 };
 
 export const putModelsBody = named(
@@ -41,21 +41,19 @@ export const putModelsBody = named(
         .array(
           z.strictObject({
             ...shape,
-            baseUrl: baseUrl.optional().describe('Needed for openai-compatible'),
+            baseUrl: baseUrl.optional().describe('Base URL of the API; required for `openai-compatible`'),
             apiKey: text(1, 1000)
-              .regex(...apiKeySigns)
+              .regex(...apiKeyPattern)
               .optional()
-              .describe(
-                'Write only; the one that was set before for the same provider and baseUrl is kept when left out',
-              ),
+              .describe('API key; write-only. When omitted, the stored key of the same provider and baseUrl is kept'),
             prices: modelPrices
               .optional()
-              .describe('What its tokens cost; without them they are counted, and nothing else'),
+              .describe('Prices of its tokens; without prices, tokens are counted but no cost'),
           }),
         )
         .max(20)
         .describe('Replaces all models; at most 20'),
-      order: z.array(modelId).max(20).describe('Ids in the order in which they are tried'),
+      order: z.array(modelId).max(20).describe('Ids of models in failover order'),
     })
     .superRefine(({ models, order }, context) => {
       const ids = models.map(({ id }) => id);
@@ -78,9 +76,9 @@ export const putModelsBody = named(
       });
       order.forEach((id, index) => {
         if (!ids.includes(id))
-          context.addIssue({ code: 'custom', path: ['order', index], message: 'is not the id of one of models' });
+          context.addIssue({ code: 'custom', path: ['order', index], message: 'is not the id of a model' });
         if (order.indexOf(id) !== index)
-          context.addIssue({ code: 'custom', path: ['order', index], message: 'stands there twice' });
+          context.addIssue({ code: 'custom', path: ['order', index], message: 'is a duplicate' });
       });
     }),
   { models: [{ id: 'main', provider: 'openai', model: 'gpt-5', apiKey: 'sk-YOUR-KEY' }], order: ['main'] },
@@ -94,19 +92,19 @@ const models = named(
         z.object({
           ...shape,
           baseUrl: z.string().nullable().describe('URL of the API; null for the default URL of the provider'),
-          apiKeySet: z.boolean().describe('Whether an API key is stored; the key itself is never shown'),
+          apiKeySet: z.boolean().describe('Whether an API key is stored; the key is never returned'),
           prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
         }),
       )
       .describe('Models of the workspace, at most 20'),
-    order: z.array(z.string()).describe('Ids of models in the order in which they are tried'),
+    order: z.array(z.string()).describe('Ids of models in failover order'),
     fallback: z
       .object({
         model: z.string().describe('Name of the model at its provider'),
         prices: modelPrices.nullable().describe('Prices of its tokens; null when none are set'),
       })
       .nullable()
-      .describe('The model of the hub, used while `order` is empty; null when it is not used'),
+      .describe("The hub's own model, used while `order` is empty; null when not used"),
     updatedAt: timestamp.nullable(),
   }),
 );
@@ -117,7 +115,7 @@ export const modelConfigurations = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/models',
-    summary: 'Read the models and their failover order',
+    summary: 'Get the models and their failover order',
     response: models,
   },
   putAutomationModels: {
@@ -128,8 +126,8 @@ export const modelConfigurations = defineResource({
     path: '/v1/automations/models',
     summary: 'Set the models and their failover order',
     description: [
-      'Models are asked in their order until one answers, all within 30 seconds. What may pass is tried once more with the same model: a connection that can not be made or breaks, 8 seconds without a first byte or 10 in the middle, 408, 409, 429 (after its `Retry-After`, where there is time), 5xx and rubbish. What 400, 401, 403, 404, 413, a text that is too long or a content filter refuse goes to the next model at once. Endpoints are asked with `stream: true`; one that answers with a whole completion instead is taken at its word. Redirects are not followed.',
-      'A model that failed half of at least 5 calls within a minute, or answered 401, is not asked for 5 seconds, then by one call to see, and for longer while that fails, up to a minute. Setting the models begins anew. Admins are told of 401, 403 and 404, once, in the audit log and by mail.',
+      'Models are called in order until one answers, within 30 seconds in total. Temporary errors are retried once with the same model: failed connections, no first byte for 8 seconds, no further byte for 10 seconds, 408, 409, 429 (after `Retry-After`, if time allows), 5xx and invalid responses. After 400, 401, 403, 404, 413, an input that is too long or a content filter, the next model is called immediately. Requests have `stream: true`; a response without streaming is accepted. Redirects are not followed.',
+      'A circuit breaker opens when a model fails half of at least 5 calls within a minute, or returns 401. The model is then skipped for 5 seconds, then tried with one call. If this call fails, the pause grows, up to one minute. Setting the models resets the circuit breakers. Admins are notified of 401, 403 and 404 once, in the audit log and by mail.',
     ].join('\n\n'),
     body: putModelsBody,
     response: models,

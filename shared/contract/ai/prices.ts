@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { named } from '../common.ts';
 
-/** Currencies by ISO 4217, as far as this runtime knows them: the set is closed, so that a metric may tell them apart. */
+/** ISO 4217 currencies that the runtime knows. The set is bounded, so that a metric can use the currency as a label. */
 const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 export const currency = z
@@ -10,7 +10,7 @@ export const currency = z
   .meta({ example: 'USD' })
   .describe('Currency code of ISO 4217, such as `USD`');
 
-/** More than any model costs, and little enough that a call's cost is a whole number that JSON carries exactly. */
+/** Higher than the price of any model, and low enough that the cost of a call is an exact integer in JSON. */
 const maxPriceMicros = 100_000_000_000;
 
 const price = (what: string) =>
@@ -18,13 +18,13 @@ const price = (what: string) =>
     .int('must be a whole number, in millionths of the currency')
     .min(0, 'must not be negative')
     .max(maxPriceMicros, `must be at most ${maxPriceMicros.toLocaleString('en')}`)
-    .describe(`Of a million tokens ${what}, in millionths of the currency: 1250000 for 1.25`)
+    .describe(`Price of one million ${what} tokens, in millionths of the currency: 1250000 for 1.25`)
     .meta({ example: 1_250_000 });
 
-/** What the tokens of a model cost. */
+/** Prices of the tokens of a model. */
 export const modelPrices = named(
   'ModelPrices',
-  z.strictObject({ inputMicros: price('in'), outputMicros: price('out'), currency }),
+  z.strictObject({ inputMicros: price('input'), outputMicros: price('output'), currency }),
   { inputMicros: 1_250_000, outputMicros: 10_000_000, currency: 'USD' },
 );
 export type ModelPrices = z.output<typeof modelPrices>;

@@ -12,7 +12,7 @@ const maxMetadataKeys = 50;
 const maxMetadataKeyLength = 40;
 const maxMetadataValueLength = 500;
 
-/** A language by BCP 47, such as `de` or `pt-BR`. */
+/** A BCP 47 language code, such as `de` or `pt-BR`. */
 export const languageCode = z
   .string()
   .max(35, 'must have at most 35 characters')
@@ -26,11 +26,11 @@ function isLanguageCode(code: string): boolean {
   }
 }
 
-const metadataText = (what: string, most: number) =>
+const metadataText = (what: string, max: number) =>
   z
     .string(`must be text`)
-    .refine((value) => codePoints(value, most) <= most, `${what} must have at most ${most} characters`)
-    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair');
+    .refine((value) => codePoints(value, max) <= max, `${what} must have at most ${max} characters`)
+    .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate');
 
 const metadata = z.record(z.string(), metadataText('a value', maxMetadataValueLength)).superRefine((pairs, context) => {
   const keys = Object.keys(pairs);
@@ -42,7 +42,7 @@ const metadata = z.record(z.string(), metadataText('a value', maxMetadataValueLe
       context.addIssue({
         code: 'custom',
         path: [key],
-        message: `has a key that is empty, longer than ${maxMetadataKeyLength} characters, or not to be stored`,
+        message: `has a key that is empty, longer than ${maxMetadataKeyLength} characters, or cannot be stored`,
       });
   }
 });
@@ -50,58 +50,56 @@ const metadata = z.record(z.string(), metadataText('a value', maxMetadataValueLe
 export const createAiRunBody = named(
   'CreateAiRun',
   z.strictObject({
-    input: chatText(1, maxInputLength).describe('The question of a person, in code points'),
+    input: chatText(1, maxInputLength).describe(`Question, 1 to ${maxInputLength.toLocaleString('en')} code points`),
     context: chatText(0, maxContextLength)
       .optional()
-      .describe('Facts for the answer, in code points. They are quoted as data: orders in them are not followed'),
+      .describe(
+        `Facts for the answer, at most ${maxContextLength.toLocaleString('en')} code points. They are quoted as data: the model does not follow instructions in them`,
+      ),
     metadata: metadata
       .optional()
       .describe(
-        `For you to find it again: at most ${maxMetadataKeys} keys of ${maxMetadataKeyLength} characters, with texts of ${maxMetadataValueLength}. No model sees it, and nothing is fetched by it`,
+        `Your own data for finding the run: at most ${maxMetadataKeys} keys of ${maxMetadataKeyLength} characters, with texts of ${maxMetadataValueLength}. It is not sent to models`,
       ),
     mode: z
       .literal('text', 'must be text')
       .optional()
       .describe('Kind of the answer; `text` is the only one and the default'),
-    locale: languageCode.optional().describe('The language of the answer, by BCP 47; that of the input when left out'),
+    locale: languageCode.optional().describe('Language of the answer (BCP 47); the language of the input when omitted'),
   }),
   { input: 'When can I bring it back?', context: 'Ordered on 2026-01-20.', locale: 'en', metadata: { ticket: '4711' } },
 );
 
 const attempt = z.object({
-  modelId: z
-    .string()
-    .nullable()
-    .optional()
-    .describe("Id among the models of the workspace; null for the hub's own model"),
-  model: z.string().describe('As the provider names it'),
+  modelId: z.string().nullable().optional().describe("Id of a model of the workspace; null for the hub's own model"),
+  model: z.string().describe('Name of the model at the provider'),
   ms: z.int().describe('Duration of the call in milliseconds'),
-  outcome: z.string().describe('What came of it, such as answered, timeout or http_429'),
+  outcome: z.string().describe('Outcome of the call, such as `answered`, `timeout` or `http_429`'),
   detail: z
     .string()
     .optional()
-    .describe('What the provider said about the key, the account or the model, without secrets'),
+    .describe('Error of the provider about the key, the account or the model, without secrets'),
 });
 
 export const aiRun = named(
   'AiRun',
   z.object({
     id: id.describe('Id of the AI run'),
-    status: z.enum(['succeeded', 'failed']).describe('`failed` when no model answered; see `error`'),
+    status: z.enum(['succeeded', 'failed']).describe('`failed`: no model answered; see `error`'),
     outputText: z
       .string()
       .nullable()
       .describe(
-        'Markdown without pictures and HTML; an address stands in it only where it is one of the knowledge, the terms or the input. Null when it failed',
+        'Answer as Markdown without images and HTML. It contains only URLs that are in the knowledge, the terms or the input. Null when the run failed',
       ),
     input: z.string().describe('Input as it was sent'),
     context: z.string().nullable().describe('Context as it was sent; null without one'),
     metadata: z.record(z.string(), z.string()).describe('Metadata as it was sent; empty without any'),
     mode: z.literal('text').describe('Kind of the answer; always `text`'),
-    locale: z.string().nullable().describe('Requested language of the answer, by BCP 47; null when none was requested'),
-    environment: z.enum(['live', 'test']).describe('That of the key; a run of a test key asks the same models'),
-    model: z.string().nullable().describe('The one that answered; null when none did'),
-    attempts: z.array(attempt).describe('Every call of a model, in their order'),
+    locale: z.string().nullable().describe('Requested language of the answer (BCP 47); null when none was requested'),
+    environment: z.enum(['live', 'test']).describe('Environment of the key; runs of test keys call the same models'),
+    model: z.string().nullable().describe('Model that answered; null when none did'),
+    attempts: z.array(attempt).describe('Calls of models, in order'),
     usage: z
       .object({
         inputTokens: z.int().describe('Tokens that were sent to models'),
@@ -109,11 +107,9 @@ export const aiRun = named(
       })
       .describe('Tokens of all calls of this run'),
     latencyMs: z.int().describe('Time from the request to the answer, in milliseconds'),
-    truncated: z
-      .boolean()
-      .describe('Whether something was left out before the model, or its answer ended at 1,024 tokens'),
-    truncation: z.string().nullable().describe('What was left out, in words'),
-    sources: z.array(z.string()).describe('Ids of the entries of the knowledge that the model was given'),
+    truncated: z.boolean().describe('Whether a part of the prompt was omitted, or the answer was cut at 1,024 tokens'),
+    truncation: z.string().nullable().describe('Description of the omitted part; null without one'),
+    sources: z.array(z.string()).describe('Ids of the knowledge entries in the prompt'),
     error: z
       .object({
         code: z.string().describe('Stable code, for programs'),
@@ -147,7 +143,7 @@ export const aiRun = named(
 export type AiRun = z.output<typeof aiRun>;
 
 const metadataFilter = z.record(z.string(), z.string());
-/** The texts of a filter by metadata; null where it is none. */
+/** Parses a metadata filter; null for an invalid one. */
 export function metadataOf(value: string): Record<string, string> | null {
   try {
     return metadataFilter.safeParse(JSON.parse(value)).data ?? null;
@@ -161,20 +157,20 @@ export const aiRuns = defineResource({
     ...invoke,
     method: 'POST',
     path: '/v1/ai/runs',
-    summary: 'Ask a model, with what the workspace knows',
+    summary: 'Create an AI run',
     description:
-      'The answer is the run, finished: models, in their order, have 30 seconds together. What the input asks is answered from the knowledge and the terms of the workspace and from `context`, all quoted as data. A run whose models all failed is kept, and its id is the `runId` of the 503; where no model is configured, too many runs of the workspace are under way, or its budget of the day is used up (429), none is made. When you go away, so does the call of the model. With an `Idempotency-Key` a repeat gets the first run; an error is never repeated from memory.',
+      'Answers the input from the knowledge and the terms of the workspace and from `context`, all quoted as data, and returns the finished run. The models have 30 seconds in total. If all models fail, the run is stored and its id is the `runId` of the 503. No run is created if no model is configured, too many runs of the workspace are in progress, or the daily budget is used up (429). Closing the connection cancels the model call. A repeated `Idempotency-Key` returns the first run; errors are not stored.',
     body: createAiRunBody,
     response: aiRun,
-    waitsOutside: true,
-    holdSeconds: 60,
+    waitsForThirdParty: true,
+    maxOpenSeconds: 60,
     errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
   },
   listAiRuns: {
     ...invoke,
     method: 'GET',
     path: '/v1/ai/runs',
-    summary: 'List runs',
+    summary: 'List AI runs',
     description: 'Newest first.',
     query: listQuery.extend({
       status: z.enum(['succeeded', 'failed'], 'must be succeeded or failed').optional(),
@@ -182,7 +178,7 @@ export const aiRuns = defineResource({
       metadata: text(2, 4_000)
         .refine((value) => metadataOf(value) !== null, 'must be a JSON object of texts, such as {"ticket":"4711"}')
         .optional()
-        .describe('A JSON object of texts: only runs whose metadata have all of them'),
+        .describe('JSON object of texts; only runs whose metadata contain all of them'),
     }),
     response: page(aiRun),
   },
@@ -190,7 +186,7 @@ export const aiRuns = defineResource({
     ...invoke,
     method: 'GET',
     path: '/v1/ai/runs/{id}',
-    summary: 'Read a run',
+    summary: 'Get an AI run',
     params: idParams,
     response: aiRun,
   },
@@ -198,9 +194,9 @@ export const aiRuns = defineResource({
     ...invoke,
     method: 'POST',
     path: '/v1/ai/runs/{id}/cancel',
-    summary: 'Cancel a run (planned)',
+    summary: 'Cancel an AI run (planned)',
     description:
-      'Planned, for runs that go on behind your request: there are none yet, and this answers 501 `not_available`. To end a run, close the connection of its request.',
+      'Planned for asynchronous runs, which do not exist yet: returns 501 `not_available`. To cancel a run, close the connection of its request.',
     params: idParams,
     response: aiRun,
     errors: ['not_available'],

@@ -12,19 +12,23 @@ const member = {
   entitlement: 'ai_agent',
   method: 'POST',
   params: z.strictObject({ tenantId: id }),
-  waitsOutside: true,
-  holdSeconds: 60,
+  waitsForThirdParty: true,
+  maxOpenSeconds: 60,
   errors: ['ai_binding_not_configured', 'inference_failed', 'ai_budget_used_up'],
 } as const;
 
 export const speakBody = named(
   'Speak',
   z.strictObject({
-    text: chatText(0, maxInputLength).default('').describe('What was said, in code points; empty asks for a greeting'),
-    locale: languageCode.optional().describe('The language of the answer, by BCP 47; that of the text when left out'),
-    automaticAgent: z.boolean().default(false).describe('Whether nobody of the business listens in'),
-    context: chatText(0, maxContextLength).optional().describe('Facts for the answer, in code points; quoted as data'),
-    sessionId: chatText(0, 200).optional().describe('Taken, and used for nothing'),
+    text: chatText(0, maxInputLength)
+      .default('')
+      .describe('Words of the caller, at most 4,000 code points; empty for a greeting'),
+    locale: languageCode.optional().describe('Language of the answer (BCP 47); the language of the text when omitted'),
+    automaticAgent: z.boolean().default(false).describe('Whether no person of the business is listening'),
+    context: chatText(0, maxContextLength)
+      .optional()
+      .describe('Facts for the answer, at most 24,000 code points; quoted as data'),
+    sessionId: chatText(0, 200).optional().describe('Accepted and ignored'),
   }),
   { text: 'When do you open?', locale: 'en' },
 );
@@ -32,7 +36,7 @@ export const speakBody = named(
 const spoken = named(
   'Spoken',
   z.object({
-    text: z.string().describe('Answer to be spoken'),
+    text: z.string().describe('Text of the answer, for speech output'),
     done: z.literal(true).describe('Always true: the answer is complete'),
   }),
   {
@@ -45,17 +49,17 @@ export const speaking = defineResource({
   speak: {
     ...member,
     path: '/tenants/{tenantId}/ai/speak',
-    summary: 'Answer what somebody said on the phone, as text',
-    description: 'Needs the entitlements `business_phone` and `ai_agent`. Nothing of it is kept.',
+    summary: 'Answer a caller as text',
+    description: 'Requires the entitlements `business_phone` and `ai_agent`. Nothing is stored.',
     body: speakBody,
     response: spoken,
   },
   streamSpeak: {
     ...member,
     path: '/tenants/{tenantId}/ai/speak/stream',
-    summary: 'The same as a stream of one event',
+    summary: 'Answer a caller as a stream',
     description:
-      'One event `message`, whose data is `{ text, done: true }`, once the whole answer is there. What fails before is an error as of every operation.',
+      'Sends one event `message` with `{ text, done: true }` when the answer is complete. Earlier failures are normal error responses.',
     body: speakBody,
     binaryResponse: 'text/event-stream',
     streamedEvent: spoken,

@@ -13,30 +13,30 @@ const member = {
 } as const;
 const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
 
-/** Usage is told for at most so many days at once, and kept for as long as `aiUsageDays`. */
+/** Maximum number of days of a report, and the retention of usage in days. */
 export const maxUsageDays = 92;
 export const aiUsageDays = 400;
 
 const day = z.iso.date('must be a day, such as 2026-01-31').describe('Day in UTC, `YYYY-MM-DD`');
 
 export const aiUsageQuery = z.strictObject({
-  from: day.optional().describe('First day, UTC; 30 days up to `to` when left out'),
-  to: day.optional().describe('Last day, UTC; today when left out'),
+  from: day.optional().describe('First day, UTC; when omitted, the report has the 30 days up to `to`'),
+  to: day.optional().describe('Last day, UTC; today when omitted'),
 });
 
 const counts = {
-  calls: z.int().describe('Calls of models, each try for itself'),
-  failedCalls: z.int().describe('Those that brought no answer'),
+  calls: z.int().describe('Number of model calls; each attempt counts'),
+  failedCalls: z.int().describe('Number of calls without an answer'),
   estimatedCalls: z
     .int()
-    .describe('Those of which the provider said no tokens, because they were broken off or it counts none'),
+    .describe('Number of calls with estimated tokens, because they were cancelled or the provider reports no tokens'),
   inputTokens: z.int().describe('Tokens that were sent to models'),
   outputTokens: z.int().describe('Tokens that models wrote'),
 };
 
 const cost = z.object({
   currency,
-  micros: z.int().describe('Millionths of the currency').meta({ example: 1_640_000 }),
+  micros: z.int().describe('Cost in millionths of the currency').meta({ example: 1_640_000 }),
 });
 
 export const aiUsage = named(
@@ -52,25 +52,25 @@ export const aiUsage = named(
             .string()
             .nullable()
             .meta({ example: 'main' })
-            .describe('Of the models of the workspace; null for the one of the hub'),
-          model: z.string().describe('As its provider names it'),
+            .describe("Id of a model of the workspace; null for the hub's own model"),
+          model: z.string().describe('Name of the model at the provider'),
           ...counts,
-          cost: cost.nullable().describe('Null where no prices were set'),
+          cost: cost.nullable().describe('Cost; null if no prices were set'),
         }),
       )
-      .describe('By day, the newest first, then by model; days without a call are left out'),
+      .describe('Usage by day, newest first, and model; days without calls are omitted'),
     speech: z
       .array(
         z.object({
           day,
-          seconds: z.int().describe('Seconds of sound that were transcribed'),
-          characters: z.int().describe('Characters that were spoken'),
+          seconds: z.int().describe('Seconds of transcribed audio'),
+          characters: z.int().describe('Characters of synthesized speech'),
         }),
       )
-      .describe('Seconds of sound that were transcribed and characters that were spoken, by day, the newest first'),
+      .describe('Speech usage by day, newest first'),
     totals: z
-      .object({ ...counts, costs: z.array(cost).describe('One for each currency') })
-      .describe('Sums over all days and models of the report'),
+      .object({ ...counts, costs: z.array(cost).describe('Costs by currency') })
+      .describe('Totals of the report'),
   }),
   {
     from: '2026-01-01',
@@ -101,12 +101,12 @@ export const aiUsage = named(
 );
 
 const maxBudget = 1_000_000_000_000_000;
-/** Left out it might mean that the limit stays, or that there is none any more. */
-const limitOr = (otherwise: string) => ({
+/** A limit must be sent: an omitted limit could mean either an unchanged limit or no limit. */
+const requiredLimit = (otherwise: string) => ({
   error: ({ input }: { input?: unknown }) => (input === undefined ? 'is required, with null for no limit' : otherwise),
 });
-const notWhole = 'must be a whole number';
-const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWhole) =>
+const wholeNumberMessage = 'must be a whole number';
+const amount = (what: string, error: string | ReturnType<typeof requiredLimit> = wholeNumberMessage) =>
   z
     .int(error)
     .min(0, 'must not be negative')
@@ -114,22 +114,29 @@ const amount = (what: string, error: string | ReturnType<typeof limitOr> = notWh
     .describe(what);
 
 const budgetShape = {
-  dailyTokens: amount('Tokens in and out of a day, UTC; null for no limit', limitOr(notWhole)).nullable(),
+  dailyTokens: amount(
+    'Input and output tokens per UTC day; null for no limit',
+    requiredLimit(wholeNumberMessage),
+  ).nullable(),
   dailyCost: z
-    .strictObject({ currency, micros: amount('Millionths of the currency') }, limitOr('must be a currency and micros'))
+    .strictObject(
+      { currency, micros: amount('Amount in millionths of the currency') },
+      requiredLimit('must be a currency and micros'),
+    )
     .nullable()
-    .describe('Cost of a day, UTC, of the calls of models with prices in this currency; null for no limit'),
+    .describe('Cost per UTC day of models with prices in this currency; null for no limit'),
 };
 
-const speechLimit = (what: string) => z.int(notWhole).min(0, 'must not be negative').max(maxBudget).describe(what);
-const seconds = 'Seconds of sound that are transcribed in a day, UTC';
-const characters = 'Characters that are spoken in a day, UTC';
-const ofHub = 'null for the limit of the hub, which also bounds a higher one; unchanged when left out';
+const speechLimit = (what: string) =>
+  z.int(wholeNumberMessage).min(0, 'must not be negative').max(maxBudget).describe(what);
+const seconds = 'Seconds of transcribed audio per UTC day';
+const characters = 'Characters of synthesized speech per UTC day';
+const hubLimit = 'null for the limit of the hub, which is also the maximum; unchanged when omitted';
 
 const putBudget = z.strictObject({
   ...budgetShape,
-  dailySpeechSeconds: speechLimit(`${seconds}; ${ofHub}`).nullable().optional(),
-  dailySpeechCharacters: speechLimit(`${characters}; ${ofHub}`).nullable().optional(),
+  dailySpeechSeconds: speechLimit(`${seconds}; ${hubLimit}`).nullable().optional(),
+  dailySpeechCharacters: speechLimit(`${characters}; ${hubLimit}`).nullable().optional(),
 });
 
 export const putAiBudgetBody = named('PutAiBudget', putBudget, {
@@ -141,22 +148,25 @@ export const aiBudget = named(
   'AiBudget',
   z.object({
     ...budgetShape,
-    dailySpeechSeconds: speechLimit(`${seconds}: the lower of the limits of workspace and hub`),
-    dailySpeechCharacters: speechLimit(`${characters}: the lower of the limits of workspace and hub`),
+    dailySpeechSeconds: speechLimit(`${seconds}: the lower limit of workspace and hub`),
+    dailySpeechCharacters: speechLimit(`${characters}: the lower limit of workspace and hub`),
     used: z
       .object({
         day: day.describe('Today, UTC'),
-        tokens: z.int().describe('Tokens in and out so far today'),
-        costs: z.array(cost).describe('One for each currency'),
-        share: z.number().nullable().describe('Used of the limit that is nearer, 1 for all of it; null without one'),
-        speechSeconds: z.int().describe('Seconds of sound that were transcribed'),
-        speechCharacters: z.int().describe('Characters that were spoken'),
+        tokens: z.int().describe('Input and output tokens so far today'),
+        costs: z.array(cost).describe('Costs by currency'),
+        share: z
+          .number()
+          .nullable()
+          .describe('Used share of the limit that is closest to exhaustion, 1 for all; null without limits'),
+        speechSeconds: z.int().describe('Seconds of transcribed audio'),
+        speechCharacters: z.int().describe('Characters of synthesized speech'),
       })
-      .describe('Today'),
+      .describe('Usage of today'),
     isUsedUp: z.boolean().describe('Whether calls are refused until `resetsAt`'),
     modelsWithoutCostLimit: z
       .array(z.string())
-      .describe('Models that `dailyCost` does not bound: without prices, with 0 or in another currency'),
+      .describe('Models that `dailyCost` does not limit: without prices, with price 0, or in another currency'),
     resetsAt: timestamp,
     updatedAt: timestamp.nullable(),
   }),
@@ -186,8 +196,8 @@ export const aiUsageResource = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/ai/usage',
     compressible: true,
-    summary: 'Show what models were used for, by day and model',
-    description: `Every call of a model, whatever it was for: runs, the phone, replies and suggestions in chats, steps of workflows and agents. Up to ${maxUsageDays} days at once, of the last ${aiUsageDays}. Tokens are as the provider counts them; where it does not say, because the call was broken off or its server counts none, as the hub estimates them, rather too many. Cost is that of the prices that held at the time, rounded to a millionth for each call. Vectors of the knowledge are not counted.`,
+    summary: 'Get AI usage by day and model',
+    description: `Includes every model call: AI runs, phone, replies and suggestions in chats, and steps of workflows and agents. A report has at most ${maxUsageDays} days of the last ${aiUsageDays}. Token counts come from the provider. If the provider reports none, or the call was cancelled, the hub estimates them with a margin. Costs use the prices at the time of the call, rounded to a millionth per call. Embeddings are not included.`,
     params: inWorkspace,
     query: aiUsageQuery,
     response: aiUsage,
@@ -196,7 +206,7 @@ export const aiUsageResource = defineResource({
     ...member,
     method: 'GET',
     path: '/tenants/{tenantId}/ai/budget',
-    summary: 'Show the daily budget for models, and what is used of it',
+    summary: 'Get the daily AI budget and its usage',
     params: inWorkspace,
     response: aiBudget,
   },
@@ -204,9 +214,9 @@ export const aiUsageResource = defineResource({
     ...admin,
     method: 'PUT',
     path: '/tenants/{tenantId}/ai/budget',
-    summary: 'Set the daily budget for models',
+    summary: 'Set the daily AI budget',
     description:
-      'Once a limit is reached, no model is called until the next day, UTC: runs, the phone and suggestions answer 429 `ai_budget_used_up` with `Retry-After`, steps of workflows and agents fail with it, and visitors in chats go to a person. What calls that are under way may take counts as used until they end, so a day goes beyond a limit by one call with its retries at most. A limit of 0 switches models off. The limits of speech are counted before a provider is called: beyond them, and for sound once the budget for models is used up, voice requests answer 429 `ai_budget_used_up` too. Admins are told at 80 % and at 100 %, once a day each, in the audit log and by mail.',
+      'When a limit is reached, no model is called until the next UTC day. AI runs, phone requests and suggestions return 429 `ai_budget_used_up` with `Retry-After`; steps of workflows and agents fail with this code; chats are handed over to a person. Calls in progress reserve their maximum, so a day exceeds a limit by at most one call with its retries. A limit of 0 disables models. Speech limits are checked before a provider is called. Voice requests return 429 `ai_budget_used_up` above them, and for audio also when the model budget is used up. Admins are notified at 80 % and at 100 %, each once a day, in the audit log and by mail.',
     params: inWorkspace,
     body: putAiBudgetBody,
     response: aiBudget,

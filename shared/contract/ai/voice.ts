@@ -5,43 +5,47 @@ import { defineResource } from '../define.ts';
 import { languageCode, maxInputLength } from './runs.ts';
 
 /**
- * The duplex protocol of voice: a WebSocket over which a person speaks with the AI agent, and either may fall silent when the other begins.
- * Each frame is a JSON text with a `type`. Every frame of a turn carries its `turnId`. A turn is sentence by sentence `text` of the assistant and its `audio`,
- * then `done`, once; nothing of a turn follows its `done`, and no other frame says `done: true`. The words of the user are sent as `text` of the role `user`
- * only to a client that asks for them, by `transcript` or `server_vad`. Who hears a frame of a later turn plays nothing more of the one before. What fails is an `error`, before the `done` of its turn if it has one.
+ * The duplex voice protocol: a WebSocket over which a user speaks with the AI agent. Each side can interrupt the other.
+ * Each frame is a JSON text with a `type`. Every frame of a turn has its `turnId`.
+ * For each sentence of a turn, the hub sends `text` of the assistant, then its `audio`. It ends the turn with one
+ * `done`.
+ * No frame of a turn follows its `done`, and no other frame contains `done: true`.
+ * The words of the user are sent as `text` of the role `user` only with `transcript` or `server_vad`.
+ * When a client receives a frame of a later turn, it stops playing the earlier one.
+ * A failure is an `error` frame, sent before the `done` of its turn.
  */
 
-/** Subprotocol of the WebSocket. Clients that send their token otherwise may leave it out. */
+/** Subprotocol of the WebSocket. Optional for clients that do not send their token as a subprotocol. */
 export const voiceProtocol = 'outrigger.voice.v1';
-/** Greatest frame that a hub takes, in bytes. */
+/** Maximum size of a frame to the hub, in bytes. */
 export const maxVoiceFrameBytes = 8 * 1024 * 1024;
-/** Longest utterance, in seconds; one that goes on is answered as far as it came. */
+/** Maximum length of an utterance, in seconds. A longer one is cut at this length and answered. */
 export const maxUtteranceSeconds = 60;
-/** Longest piece of a stream, in seconds. */
-export const maxPieceSeconds = 1;
-/** Live connections of one person, over all processes of a hub. */
-export const voiceSocketsEach = 2;
-/** Utterances that wait while a turn is under way. */
+/** Maximum length of one audio frame of a stream, in seconds. */
+export const maxAudioFrameSeconds = 1;
+/** Maximum number of connections of one user, over all processes of a hub. */
+export const maxVoiceSocketsPerUser = 2;
+/** Maximum number of utterances that wait while a turn is in progress. */
 export const maxWaitingTurns = 4;
-/** The hub sends its speech ahead of its playing by so much at most, in milliseconds. */
+/** Maximum time by which the hub sends speech ahead of its playback, in milliseconds. */
 export const speechLeadMs = 3_000;
 
 export const voiceCloseCodes = {
-  /** Not a frame of this protocol. */
-  notUnderstood: 4400,
-  /** The session counts no more, or its workspace is not entitled any more. */
+  /** The frame is not part of this protocol. */
+  invalidFrame: 4400,
+  /** The session ended, or the workspace lost its entitlement. */
   revoked: 4401,
-  /** More than its reader took. */
+  /** The client read too slowly and its send buffer is full. */
   tooSlow: 4408,
-  /** More frames, bytes or seconds of sound than speech needs, or a third connection of one person. */
+  /** Too many frames, bytes or seconds of audio, or too many connections of one user. */
   tooMany: 4429,
 } as const;
 
-const within = (least: number, most: number) =>
+const within = (min: number, max: number) =>
   z
-    .int(`must be a whole number from ${least} to ${most}`)
-    .min(least, `must be from ${least} to ${most}`)
-    .max(most, `must be from ${least} to ${most}`);
+    .int(`must be a whole number from ${min} to ${max}`)
+    .min(min, `must be from ${min} to ${max}`)
+    .max(max, `must be from ${min} to ${max}`);
 
 const turnDetection = z.strictObject({
   type: z.enum(['none', 'server_vad'], 'must be none or server_vad').optional(),
@@ -49,7 +53,7 @@ const turnDetection = z.strictObject({
   minSpeechMs: within(30, 2_000).optional(),
 });
 
-/** What a page says of its sound; what it leaves out stays as it is, and what it takes back is null. */
+/** A change of the configuration by the page. Omitted fields do not change; null resets a field. */
 export const voiceConfigChange = z.strictObject({
   sampleRate: within(8_000, 48_000).optional(),
   language: languageCode.nullable().optional(),
@@ -62,24 +66,24 @@ export const voiceConfigChange = z.strictObject({
 export type VoiceConfigChange = z.output<typeof voiceConfigChange>;
 
 export interface VoiceConfig {
-  /** Of PCM that the page sends, in Hz; a WAV says its own. */
+  /** Sample rate of PCM from the page, in Hz. A WAV declares its own. */
   sampleRate: number;
-  /** In which is spoken and answered, by BCP 47; null for whatever it is. */
+  /** Language of the user and the answers (BCP 47); null to detect it. */
   language: string | null;
-  /** With which is answered; null for that of the hub. */
+  /** Voice of the answers; null for the default voice of the hub. */
   voice: string | null;
   /**
-   * `none`: each `audio` is an utterance of its own. `server_vad`: the `audio` of a page is one stream, and the hub finds out when somebody speaks: an utterance has at
-   * least `minSpeechMs` of speech, and ends with `silenceMs` without any.
+   * `none`: each `audio` frame is one utterance. `server_vad`: the `audio` frames are one stream in which the hub
+   * detects speech. An utterance has at least `minSpeechMs` of speech and ends after `silenceMs` of silence.
    */
   turnDetection: { type: 'none' | 'server_vad'; silenceMs: number; minSpeechMs: number };
-  /** With `server_vad`: whether what is said is told while it is, as far as it is understood: the last 15 seconds of it. */
+  /** With `server_vad`: whether the hub sends interim transcripts of the last 15 seconds while the user speaks. */
   partial: boolean;
-  /** Whether the words of the user are sent back, as `text` of the role `user`. With `server_vad` they always are. */
+  /** Whether the words of the user are sent back, as `text` of the role `user`. Always the case with `server_vad`. */
   transcript: boolean;
 }
 
-/** What holds until a page says otherwise. */
+/** Configuration until the page changes it. */
 export const defaultVoiceConfig: VoiceConfig = {
   sampleRate: 16_000,
   language: null,
@@ -89,19 +93,19 @@ export const defaultVoiceConfig: VoiceConfig = {
   transcript: false,
 };
 
-/** What a page sends. */
+/** Frames from the page. */
 export const voiceRequestFrame = z.discriminatedUnion(
   'type',
   [
     z.object({
       type: z.literal('audio'),
-      /** Base64 of PCM, signed, 16 bits, little-endian, mono; or of a WAV. */
+      /** PCM (signed, 16 bits, little-endian, mono) or WAV, as base64. */
       data: z.string('must be text: base64'),
     }),
     z.object({ type: z.literal('text'), data: chatText(1, maxInputLength) }),
     z.object({
       type: z.literal('interrupt'),
-      /** Which turn, and how much of it was played; without them the turn that is heard, as far as it can have been played. */
+      /** Interrupted turn and its played time. When omitted, the current turn and its maximum possible playback. */
       data: z.strictObject({ turnId: z.uuid().optional(), playedMs: z.number().min(0).optional() }).optional(),
     }),
     z.object({ type: z.literal('config'), data: voiceConfigChange }),
@@ -113,7 +117,7 @@ export type VoiceRequestFrame = z.input<typeof voiceRequestFrame>;
 const turnId = z.uuid();
 const ms = z.int().min(0);
 
-/** What it hears. */
+/** Frames to the page. */
 export const voiceFrame = named(
   'VoiceFrame',
   z.discriminatedUnion('type', [
@@ -126,9 +130,9 @@ export const voiceFrame = named(
         data: z
           .string()
           .describe(
-            'Of the user, sent with `transcript` or `server_vad` only: what was understood so far, of the last 15 seconds until it is final, in the place of what was told before; empty at the moment in which speech begins a turn. Of the assistant: the next sentence, ahead of its audio',
+            'Role `user`, only with `transcript` or `server_vad`: the transcript so far, which replaces the previous one; limited to the last 15 seconds until it is final; empty when speech starts a turn. Role `assistant`: the next sentence, sent before its audio',
           ),
-        final: z.boolean().optional().describe('Of the user: whether these are all the words of this turn'),
+        final: z.boolean().optional().describe('Role `user`: whether the transcript of the turn is complete'),
       }),
     ),
     named(
@@ -136,8 +140,8 @@ export const voiceFrame = named(
       z.object({
         type: z.literal('audio'),
         turnId,
-        data: z.string().describe('Base64 of PCM, signed, 16 bits, little-endian, mono'),
-        sampleRate: z.int().describe('In Hz'),
+        data: z.string().describe('PCM (signed, 16 bits, little-endian, mono) as base64'),
+        sampleRate: z.int().describe('Sample rate in Hz'),
       }),
     ),
     named(
@@ -148,16 +152,16 @@ export const voiceFrame = named(
         done: z.literal(true),
         latencyMs: z
           .object({
-            transcribe: ms.optional().describe('From the end of what was said until it was understood'),
-            firstText: ms.optional().describe('From there to the first sentence of the answer'),
-            firstAudio: ms.optional().describe('From there to the first audio of it'),
+            transcribe: ms.optional().describe('From the end of the utterance to its transcript'),
+            firstText: ms.optional().describe('From the transcript to the first sentence of the answer'),
+            firstAudio: ms.optional().describe('From the first sentence to its first audio'),
             toFirstAudio: ms
               .optional()
-              .describe('From the end of what was said to the first audio: what a person waits'),
-            total: ms.describe('From the end of what was said to this frame'),
+              .describe('From the end of the utterance to the first audio: the waiting time of the user'),
+            total: ms.describe('From the end of the utterance to this frame'),
           })
-          .describe('By stage; a stage that was not reached is left out'),
-        interrupted: z.boolean().describe('Whether it was ended before its end: play nothing of it any more'),
+          .describe('Latency by stage; a stage that was not reached is omitted'),
+        interrupted: z.boolean().describe('Whether the turn was interrupted: stop its playback'),
       }),
     ),
     named(
@@ -165,9 +169,9 @@ export const voiceFrame = named(
       z.object({
         type: z.literal('error'),
         turnId: turnId.optional(),
-        data: z.string().describe('For people: what is wrong and what to do'),
-        code: z.string().describe('For programs: stable, as of every operation'),
-        requestId: z.string().describe('Of the connection, as the log of the hub names it'),
+        data: z.string().describe('What is wrong and what to do, for people'),
+        code: z.string().describe('Stable error code, for programs'),
+        requestId: z.string().describe('Id of the connection in the log of the hub'),
       }),
     ),
   ]),
@@ -175,7 +179,7 @@ export const voiceFrame = named(
 export type VoiceFrame = z.output<typeof voiceFrame>;
 export type VoiceLatency = Extract<VoiceFrame, { type: 'done' }>['latencyMs'];
 
-/** Becomes a WebSocket, which no OpenAPI document can describe. */
+/** Becomes a WebSocket, which OpenAPI cannot describe. */
 export const voiceSockets = defineResource({
   connectVoice: {
     tag: 'AI Agent',
@@ -185,8 +189,8 @@ export const voiceSockets = defineResource({
     entitlement: ['ai_agent', 'business_phone'],
     method: 'GET',
     path: '/ai/voice/ws',
-    summary: 'Speak with the AI agent',
-    description: 'docs/ai.md says what goes through it.',
+    summary: 'Open a voice connection to the AI agent',
+    description: 'docs/ai.md describes the protocol.',
     query: z.strictObject({ token: z.string().max(4_096).optional() }),
     socket: { protocol: voiceProtocol, otherProtocols: true, maxFrameBytes: maxVoiceFrameBytes, tokenInQuery: true },
     response: z.never(),

@@ -16,7 +16,7 @@ const profileTag = {
 } as const;
 
 const routeKey = text(1, 200).describe(
-  'Which inbound messages it answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most exact one wins',
+  'Inbound messages that the agent answers: `channel:<channel id>`, `session:<session key>`, `<provider>`, `<provider>:<sender>`, `/<command>` for messages that begin with it, or `*`; the most specific key wins',
 );
 
 export const agent = named(
@@ -25,9 +25,9 @@ export const agent = named(
     id: id.describe('Id of the AI agent'),
     name: z.string().describe('Label for people, at most 200 characters'),
     systemPrompt: z.string().describe('Instructions for the model, at most 50,000 characters'),
-    toolProfileId: id.nullable().describe('Profile that says which skills the agent may call; null for none'),
+    toolProfileId: id.nullable().describe('Tool profile with the skills that the agent may call; null for none'),
     routeKeys: z.array(z.string()).describe('Keys that route inbound messages to this agent, at most 50'),
-    model: z.string().nullable().describe('Id of a model of the workspace; the failover order when null'),
+    model: z.string().nullable().describe('Id of a model of the workspace; null for the failover order'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -37,7 +37,7 @@ export type Agent = z.output<typeof agent>;
 const agentFields = {
   name: name.describe('Label for people, 1 to 200 characters'),
   systemPrompt: text(0, 50_000).describe('Instructions for the model, at most 50,000 characters'),
-  toolProfileId: id.nullable().describe('Profile that says which skills the agent may call; null for none'),
+  toolProfileId: id.nullable().describe('Tool profile with the skills that the agent may call; null for none'),
   routeKeys: z.array(routeKey).max(50).describe('Keys that route inbound messages to this agent, at most 50'),
   model: text(1, 100).nullable().describe('Id of a model of the workspace; null for the failover order'),
 };
@@ -85,7 +85,7 @@ export const agents = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/agents/{id}',
-    summary: 'Show an agent',
+    summary: 'Get an agent',
     params: idParams,
     response: agent,
   },
@@ -94,7 +94,7 @@ export const agents = defineResource({
     liveOnly: true,
     method: 'PATCH',
     path: '/v1/automations/agents/{id}',
-    summary: 'Change an agent',
+    summary: 'Update an agent',
     params: idParams,
     body: updateAgentBody,
     response: agent,
@@ -134,14 +134,14 @@ export type ToolProfile = z.output<typeof toolProfile>;
 export const putToolProfileBody = named(
   'PutToolProfile',
   z.strictObject({
-    id: id.optional().describe('Changes this profile; a new one when left out'),
+    id: id.optional().describe('Updates this profile; creates a new one when omitted'),
     name: name.describe('Label for people, 1 to 200 characters'),
-    allow: globs.describe('Skills that may be called; `*` stands for any part of a name'),
-    deny: globs.default([]).describe('Wins over allow'),
+    allow: globs.describe('Ids or patterns of skills that may be called; `*` matches any part of a name'),
+    deny: globs.default([]).describe('Ids or patterns of skills that may not be called; takes precedence over `allow`'),
   }),
 );
 
-/** What of a profile is changed; the rest stays. */
+/** Partial update of a tool profile. */
 export const patchToolProfileBody = z
   .strictObject({ name: name.optional(), allow: globs.optional(), deny: globs.optional() })
   .refine((body) => Object.values(body).some((value) => value !== undefined), 'give at least one of name, allow, deny');
@@ -162,7 +162,7 @@ export const toolProfiles = defineResource({
     role: 'admin',
     method: 'POST',
     path: '/v1/automations/tool-profiles',
-    summary: 'Create or change a tool profile',
+    summary: 'Create or update a tool profile',
     body: putToolProfileBody,
     response: toolProfile,
     errors: ['not_found', 'workspace_limit_reached'],
@@ -172,7 +172,7 @@ export const toolProfiles = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/tool-profiles/{id}',
-    summary: 'Show a tool profile',
+    summary: 'Get a tool profile',
     params: idParams,
     response: toolProfile,
   },

@@ -14,13 +14,15 @@ export const approvalStatuses = ['pending', 'approved', 'rejected', 'expired'] a
 
 export const deciderKinds = ['user', 'key', 'mail_link', 'time_out', 'run_end'] as const;
 
-/** Who decided an approval, for readers. */
+/** Who or what decided an approval. */
 export const approvalDecider = named(
   'ApprovalDecider',
   z.object({
-    kind: z.enum(deciderKinds).describe('A mail link counts as the person it was mailed to'),
-    id: z.string().nullable().describe('The id of the user or API key, or the address that the link was mailed to'),
-    name: z.string().describe("A user's email address or an API key's name, as they were then"),
+    kind: z
+      .enum(deciderKinds)
+      .describe('How the decision was made; `mail_link` is a decision of the recipient of the link'),
+    id: z.string().nullable().describe('Id of the user or API key, or the address that the link was mailed to'),
+    name: z.string().describe('Email address of the user or name of the API key at that time'),
   }),
 );
 export type ApprovalDecider = z.output<typeof approvalDecider>;
@@ -34,31 +36,31 @@ export const approval = named(
     kind: z.enum(['step', 'system.run']).describe('`system.run` for a command on a node, `step` for everything else'),
     title: z.string().describe('Question for the approver'),
     message: z.string().describe('Details for the approver; may be empty'),
-    request: jsonValue.describe(
-      'What exactly is asked for; for system.run the node, argv, cwd, env, stdin and time limit',
-    ),
+    request: jsonValue.describe('What is to be approved; for `system.run` the node, argv, cwd, env, stdin and timeout'),
     requestHash: z
       .string()
-      .describe('SHA-256 of what a decision binds: what runs is what was approved, or a new approval is asked for'),
+      .describe('SHA-256 of the request. Only the approved request runs; a changed one needs a new approval'),
     status: z.enum(approvalStatuses).describe('`pending` until it is decided or expires'),
-    approvers: z.array(z.string()).describe('Who alone may decide; empty when every caller with the permission may'),
-    required: z.int().describe('How many of them must agree'),
+    approvers: z
+      .array(z.string())
+      .describe('Email addresses of those who may decide; empty when every caller with the permission may'),
+    required: z.int().describe('Number of approvers who must approve'),
     votes: z
       .array(
         z.object({
           approver: z.string().describe('Email address of the approver'),
           decider: approvalDecider
             .nullable()
-            .describe('Who decided on behalf of the approver; null for decisions before this was recorded'),
+            .describe('Who decided for the approver; null for decisions from before this was recorded'),
           decision: z.enum(['approved', 'rejected']).describe('Decision of this approver'),
           note: z.string().nullable().describe('Reason that the approver gave; null without one'),
           at: timestamp,
         }),
       )
-      .describe('Decisions of single approvers, oldest first'),
+      .describe('Decisions of the approvers, oldest first'),
     expiresAt: timestamp.nullable(),
-    decidedBy: z.string().nullable().describe('The actor as in the audit log, such as `user:<id>`'),
-    decider: approvalDecider.nullable().describe('Null while nothing is decided'),
+    decidedBy: z.string().nullable().describe('Actor as in the audit log, such as `user:<id>`; null while pending'),
+    decider: approvalDecider.nullable().describe('Who or what decided; null while pending'),
     decidedAt: timestamp.nullable(),
     note: z.string().nullable().describe('Reason of the final decision; null without one'),
     createdAt: timestamp,
@@ -75,7 +77,7 @@ export const decideBody = named(
   z.strictObject({
     decision: z
       .enum(['approved', 'rejected'], 'must be approved or rejected')
-      .describe('`approved` lets the run go on, `rejected` fails the step'),
+      .describe('`approved` continues the run, `rejected` fails the step'),
     note: text(0, 2000).optional().describe('Reason, at most 2,000 characters; shown in the run and in the audit log'),
   }),
 );
@@ -97,7 +99,7 @@ export const approvals = defineResource({
     alsoPermission: 'approvals:decide',
     method: 'GET',
     path: '/v1/automations/approvals/{id}',
-    summary: 'Show an approval',
+    summary: 'Get an approval',
     params: idParams,
     response: approval,
   },
@@ -108,7 +110,7 @@ export const approvals = defineResource({
     path: '/v1/automations/approvals/{id}/decide',
     summary: 'Decide an approval',
     description:
-      'An approval that names its approvers is decided only by them: by their own link, or signed in, and never by a starter of its run. An approval of `system.run` is decided by a signed-in user, or by a key that carries `approvals:decide` itself, and never by a starter of the run or an author of what it does: of its workflow, of the runs that led to it, and of the agents and models that it used. The only member of a workspace may decide runs of their own, signed in. Any other approval is decided by every caller with the permission, unless the policy demands more. A key of environment `test` decides approvals of test runs only.',
+      'If the approval names approvers, only they can decide, with their own link or signed in, but not those who started the run. A `system.run` approval requires a signed-in user or a key that has `approvals:decide` itself. Those who started the run cannot decide it, nor can authors of its workflow, of its ancestor runs, or of the agents and models that it used. The only member of a workspace can decide their own runs, signed in. Any caller with the permission can decide other approvals, unless the policy is stricter. A key of environment `test` can decide only approvals of test runs.',
     params: idParams,
     body: decideBody,
     response: approval,

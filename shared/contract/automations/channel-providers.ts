@@ -1,3 +1,3 @@
-/** Where messages go to and come from. */
+/** Providers of message channels. */
 export const channelProviders = ['telegram', 'slack', 'whatsapp', 'webhook', 'email'] as const;
 export type ChannelProvider = (typeof channelProviders)[number];

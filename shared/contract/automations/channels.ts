@@ -11,26 +11,26 @@ const manage = {
   role: 'agent',
 } as const;
 
-const secret = (what: string) => text(1, 2000).describe(`${what}; write only`);
+const secret = (what: string) => text(1, 2000).describe(`${what}; write-only`);
 const inboundSecret = text(16, 200).describe(
-  'Callers of the inbound endpoint send it as X-Service-Automation-Token; at least 16 characters, write only',
+  'Secret that callers of the inbound endpoint send as X-Service-Automation-Token; at least 16 characters, write-only',
 );
 const apiBaseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
   .max(2000)
-  .describe('Where the provider answers, when that is not its own public address');
+  .describe('Base URL of the provider API, if it is not the public one');
 
-/** A name before the hub's own address: none that reads like an address, or like something else than it is. */
+/** A display name for the hub's own address. It cannot contain characters of an address or invisible characters. */
 const senderName = text(1, 100).refine(
   (value) => !/[\p{C}\p{Zl}\p{Zp}@<>"]/u.test(value),
   'must be a name without @, <, >, " and invisible characters',
 );
 
-/** The configuration of each provider; what `channelSecrets` names is never shown again. */
+/** Configuration by provider. Responses never contain the fields in `channelSecrets`. */
 export const channelConfigs = {
   telegram: z.strictObject({
     botToken: secret('Token of the bot'),
-    inboundSecret: inboundSecret.describe('Set it as secret_token of the webhook; write only'),
+    inboundSecret: inboundSecret.describe('Set it as secret_token of the webhook; write-only'),
     apiBaseUrl: apiBaseUrl.default('https://api.telegram.org'),
   }),
   slack: z.strictObject({
@@ -43,7 +43,7 @@ export const channelConfigs = {
     accessToken: secret('Access token of the app'),
     phoneNumberId: text(1, 100),
     appSecret: secret('App secret, which signs webhooks'),
-    verifyToken: secret('What the provider sends when the webhook is set up'),
+    verifyToken: secret('Token that the provider sends to verify the webhook'),
     inboundSecret: inboundSecret.optional(),
     apiBaseUrl: apiBaseUrl.default('https://graph.facebook.com/v23.0'),
   }),
@@ -53,20 +53,23 @@ export const channelConfigs = {
       .url({ protocol: /^https?$/, error: 'must be an https address' })
       .max(2000)
       .optional()
-      .describe('Where outgoing messages are POSTed'),
+      .describe('URL to which outgoing messages are POSTed'),
     signingSecret: secret('Signs outgoing messages').optional(),
   }),
   email: z.strictObject({
     inboundSecret,
-    senderName: senderName.optional().describe('What readers see as the sender; the address is always that of the hub'),
+    senderName: senderName.optional().describe('Display name of the sender; the address is always that of the hub'),
     replyTo: z
       .email('must be an email address')
       .max(254)
       .optional()
-      .describe('Where answers go; to the sender when left out'),
+      .describe('Reply-To address; the sender when omitted'),
   }),
 } as const;
-/** Secrets that a provider is sent, or that sign what it is sent, each with the field that says where to: for another address it must be given anew. */
+/**
+ * Secrets that are sent to an address or that sign messages to it, by the field of the address. When the address
+ * changes, the secret must be sent again.
+ */
 export const secretAddresses: Readonly<Record<string, readonly string[]>> = {
   apiBaseUrl: ['botToken', 'accessToken'],
   url: ['signingSecret'],
@@ -86,11 +89,11 @@ export const channel = named(
     id: id.describe('Id of the channel'),
     provider: z.enum(channelProviders).describe('Service that carries the messages'),
     name: z.string().describe('Label for people, at most 200 characters'),
-    config: jsonObject.describe('Without its secrets'),
-    secretsSet: z.array(z.string()).describe('Which secrets are set'),
+    config: jsonObject.describe('Configuration without secrets'),
+    secretsSet: z.array(z.string()).describe('Names of the secrets that are set'),
     active: z.boolean().describe('Whether the channel accepts and sends messages'),
     conversations: z.boolean().describe('Whether inbound messages open Live Chat conversations'),
-    inboundPath: z.string().describe('Where the provider sends its messages to, under the address of the hub'),
+    inboundPath: z.string().describe('Path to which the provider sends messages, relative to the URL of the hub'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -101,33 +104,33 @@ export const putChannelBody = named(
   'PutChannel',
   z
     .strictObject({
-      id: id.optional().describe('Changes this channel; a new one when left out'),
+      id: id.optional().describe('Updates this channel; creates a new one when omitted'),
       provider: z
         .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
-        .describe('Service that carries the messages; can not be changed later'),
+        .describe('Service that carries the messages; cannot be changed later'),
       name: name.describe('Label for people, 1 to 200 characters'),
       config: jsonObject
         .optional()
         .describe(
-          'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. In a change, a config that is left out is kept. In one that is given, apiBaseUrl and each secret keep their value when left out; but a token goes only to the apiBaseUrl that it was set for, and must be given anew with another one, and a signingSecret is dropped with its url',
+          'By provider. telegram: botToken, inboundSecret. slack: botToken, signingSecret. whatsapp: accessToken, phoneNumberId, appSecret, verifyToken. webhook: inboundSecret, url?, signingSecret?. email: inboundSecret, senderName?, replyTo?. An update without config keeps it. In a given config, an omitted apiBaseUrl or secret keeps its value, with two exceptions: with a new apiBaseUrl, the token must be sent again; without url, its signingSecret is removed',
         ),
-      config_json: jsonObject.optional().describe('Another name of config; send one of the two'),
+      config_json: jsonObject.optional().describe('Alias of config; send one of the two'),
       active: z
         .boolean()
         .optional()
         .describe(
-          'Whether the channel accepts and sends messages. True for a new channel; a change keeps the value when left out',
+          'Whether the channel accepts and sends messages. When omitted, true for a new channel, unchanged in an update',
         ),
       conversations: z
         .boolean()
         .optional()
         .describe(
-          'With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. False for a new channel; a change keeps the value when left out',
+          'With true, an inbound message opens or continues a Live Chat conversation of its sender, and replies in it are sent through the channel. Requires the entitlement conversations_suite. When omitted, false for a new channel, unchanged in an update',
         ),
     })
     .refine((body) => body.config === undefined || body.config_json === undefined, {
       path: ['config_json'],
-      message: 'is another name of config; send one of the two',
+      message: 'is an alias of config; send one of the two',
     }),
   { provider: 'webhook', name: 'Orders', config: { inboundSecret: 'a-long-random-secret' } },
 );
@@ -148,7 +151,7 @@ export const channels = defineResource({
     role: 'admin',
     method: 'POST',
     path: '/v1/automations/channels',
-    summary: 'Create or change a channel',
+    summary: 'Create or update a channel',
     body: putChannelBody,
     response: channel,
     errors: ['not_found', 'product_not_entitled', 'workspace_limit_reached'],
@@ -158,7 +161,7 @@ export const channels = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/channels/{id}',
-    summary: 'Show a channel',
+    summary: 'Get a channel',
     params: idParams,
     response: channel,
   },
@@ -178,9 +181,9 @@ export const channels = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/channels/{id}/inbound',
-    summary: 'Receive a message of a channel',
+    summary: 'Receive a channel message',
     description:
-      "For the provider, with its own signature (Slack, WhatsApp) or secret (Telegram); for anybody else with the channel's inboundSecret as X-Service-Automation-Token, or with an API key. A channel of webhook or email takes `{ text, from?, replyTo?, messageId?, sessionKey? }`; the same messageId twice starts one run.",
+      "Called by the provider, with its signature (Slack, WhatsApp) or secret (Telegram). Other callers send the channel's inboundSecret as X-Service-Automation-Token, or an API key. The body of a webhook or email channel is `{ text, from?, replyTo?, messageId?, sessionKey? }`; a repeated messageId starts no second run.",
     params: idParams,
     body: jsonObject,
     response: z.union([
@@ -206,7 +209,7 @@ export const channels = defineResource({
     callers: ['public'],
     method: 'GET',
     path: '/v1/automations/channels/{id}/inbound',
-    summary: 'Answer the check that WhatsApp makes when its webhook is set up',
+    summary: 'Verify a WhatsApp webhook',
     params: idParams,
     query: z.strictObject({
       'hub.mode': text(1, 50),

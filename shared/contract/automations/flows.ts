@@ -11,14 +11,14 @@ const manage = {
   role: 'agent',
 } as const;
 
-/** The ledger entry that a run and its retries share; the revision grows with each retry. */
+/** Groups a run and its retries. Each retry increments the revision. */
 const flow = named(
   'Flow',
   z.object({
     id: id.describe('Id of the flow'),
     workflowId: id.describe('Workflow of its runs'),
-    revision: z.int().describe('Number of attempts so far, from 1; each retry adds one'),
-    status: z.enum(runStatuses).describe('That of the latest run'),
+    revision: z.int().describe('Number of runs so far, from 1; each retry increments it'),
+    status: z.enum(runStatuses).describe('Status of the latest run'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -39,8 +39,11 @@ export const flows = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/flows/{id}',
-    summary: 'Read a flow with its runs',
+    summary: 'Get a flow with its runs',
     params: idParams,
-    response: named('FlowWithRuns', flow.extend({ runs: z.array(runSummary).describe('First attempt first') })),
+    response: named(
+      'FlowWithRuns',
+      flow.extend({ runs: z.array(runSummary).describe('Runs of the flow, oldest first') }),
+    ),
   },
 });

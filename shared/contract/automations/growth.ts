@@ -17,7 +17,7 @@ import { workflow, workflows } from './workflows.ts';
 const member = { tag: 'Dashboard', callers: ['session'], role: 'agent', entitlement: 'automations' } as const;
 const admin = { ...member, role: 'admin' } as const;
 
-/** What can be changed under /growth/automations/{resource}/{id}; all but the first three need the role admin. */
+/** Resources of /growth/automations/{resource}/{id}. All but the first three require the role admin. */
 export const growthResources = [
   'workflows',
   'sequences',
@@ -42,7 +42,7 @@ type Alias<Aliased extends Operation> = Pick<
 > &
   Omit<typeof member, 'role'> & { role: Role; path: string; description: string; aliasOf: string };
 
-/** An operation under the path that the dashboard's specification gives it; the operation itself answers it. */
+/** The same operation under a path of the dashboard API. The handler of the original operation serves both. */
 function alias<Aliased extends Operation>(operation: Aliased, path: string): Alias<Aliased> {
   const { id: aliasOf, permission: _permission, alsoPermission: _alsoPermission, ...shape } = operation;
   const description = `The same as \`${operation.method} ${operation.path}\`.`;
@@ -70,14 +70,14 @@ export const growth = defineResource({
     ...member,
     method: 'GET',
     path: '/growth/automations/console',
-    summary: 'Everything that a console shows, in one call',
+    summary: 'Get an overview for a console',
     response: z.object({
       runs: z
         .object({
           recent: z.array(runSummary).describe('The newest 10 runs'),
           open: z
             .object({
-              queued: z.int().describe('Runs that wait to begin'),
+              queued: z.int().describe('Runs that wait to start'),
               running: z.int().describe('Runs in progress'),
               waitingApproval: z.int().describe('Runs that wait for a decision'),
             })
@@ -85,14 +85,14 @@ export const growth = defineResource({
         })
         .describe('Runs of the workspace'),
       sessions: z.array(sessionSummary).describe('The newest 10 sessions'),
-      agents: z.array(agent).describe('AI agents, the newest first, 10 at most'),
+      agents: z.array(agent).describe('AI agents, newest first, at most 10'),
       approvals: z
         .object({
           pending: z.int().describe('Number of approvals that wait for a decision'),
           recent: z.array(approval).describe('The newest 10 pending approvals'),
         })
         .describe('Approvals of the workspace'),
-      nodes: z.array(node).describe('Companion nodes, the newest first, 100 at most'),
+      nodes: z.array(node).describe('Companion nodes, newest first, at most 100'),
       slo,
     }),
   },
@@ -100,9 +100,9 @@ export const growth = defineResource({
     ...admin,
     method: 'POST',
     path: '/growth/automations/approvals/{id}/links',
-    summary: 'Make new links for the named approvers of an approval',
+    summary: 'Create new links for the approvers of an approval',
     description:
-      'Each opens a page on which its approver decides once, without signing in. Earlier links stop working. A starter of the run, or for `system.run` an author of what it does, cannot make them, because the answer holds the links; the only member of a workspace can. With SMTP_URL set they are mailed by themselves when the approval is asked for.',
+      'Each link opens a page on which its approver decides once, without signing in. Earlier links stop working. Users who started the run, or for `system.run` wrote what it does, cannot create links, because the response contains them; the only member of a workspace can. If `SMTP_URL` is set, the hub mails links when the approval is requested.',
     params: idParams,
     response: z.object({
       links: z
@@ -120,9 +120,9 @@ export const growth = defineResource({
     ...member,
     method: 'PATCH',
     path: '/growth/automations/{resource}/{id}',
-    summary: 'Change a workflow, sequence, agent, tool profile, channel, node or session',
+    summary: 'Update a workflow, sequence, agent, tool profile, channel, node or session',
     description:
-      "The body is that of the resource's own PATCH; `If-Match` counts for workflows. Agents (people) may change workflows, sequences and agents; the rest needs the role `admin`.",
+      "The body is that of the resource's own PATCH. `If-Match` applies to workflows. Members with the role `agent` may update workflows, sequences and agents; the other resources require the role `admin`.",
     ifMatch: 'version_conflict',
     params: resourceParams,
     body: jsonObject,

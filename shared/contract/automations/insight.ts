@@ -27,23 +27,26 @@ const latency = named(
       p95: z.number().nullable().describe('95 % of the values are at most this'),
       p99: z.number().nullable().describe('99 % of the values are at most this'),
     })
-    .describe('Milliseconds, to within 10 %; null without a run'),
+    .describe('Percentiles in milliseconds, accurate to 10 %; null without values'),
 );
 
 export const slo = named(
   'Slo',
   z
     .object({
-      window: windowName.describe('Length of the window that ends now'),
+      window: windowName.describe('Length of the window, which ends now'),
       from: timestamp,
       to: timestamp,
       runs: z
         .object({
           total: z.int().describe('Runs that ended in the window'),
-          succeeded: z.int().describe('Runs that ended with success'),
-          failed: z.int().describe('Runs that ended with a failure'),
+          succeeded: z.int().describe('Runs that succeeded'),
+          failed: z.int().describe('Runs that failed'),
           cancelled: z.int().describe('Runs that were cancelled'),
-          successRate: z.number().nullable().describe('Succeeded of those that succeeded or failed, 0 to 1'),
+          successRate: z
+            .number()
+            .nullable()
+            .describe('Share of succeeded among succeeded and failed runs, 0 to 1; null without any'),
         })
         .describe('Runs that ended within the window'),
       latencyMs: z
@@ -56,7 +59,7 @@ export const slo = named(
         .object({
           online: z.int().describe('Nodes that are connected now'),
           total: z.int().describe('Paired nodes'),
-          commandLatencyMs: latency.describe('From handing a command out to its result'),
+          commandLatencyMs: latency.describe('From the lease of a command to its result'),
         })
         .describe('Companion nodes'),
       webhooks: z
@@ -72,14 +75,14 @@ export const slo = named(
               .string()
               .nullable()
               .meta({ example: 'main' })
-              .describe('Of the models of the workspace; null for the one of the hub'),
+              .describe("Id of a model of the workspace; null for the hub's own model"),
             model: z.string().describe('Name of the model at its provider'),
-            calls: z.int().describe('Each try for itself'),
+            calls: z.int().describe('Number of calls; each attempt counts'),
             outcomes: z
               .record(z.string(), z.int())
               .meta({ example: { answered: 118, http_429: 2 } })
-              .describe('How many ended how: answered, timeout, http_429, aborted and the like'),
-            latencyMs: latency.describe('Of answered calls, to the end of the answer'),
+              .describe('Number of calls by outcome, such as `answered`, `timeout`, `http_429` and `aborted`'),
+            latencyMs: latency.describe('Latency of answered calls, to the end of the answer'),
             inputTokens: z.int().describe('Tokens that were sent to the model'),
             outputTokens: z.int().describe('Tokens that the model wrote'),
             costs: z
@@ -89,17 +92,19 @@ export const slo = named(
                   micros: z.int().meta({ example: 722_500 }).describe('Cost in millionths of the currency'),
                 }),
               )
-              .describe('In millionths of each currency, where prices are set'),
+              .describe('Costs by currency, if prices are set'),
             breaker: z
               .enum(['closed', 'open', 'half_open'])
-              .describe('Now: an open one has the model left alone, because it failed too often'),
+              .describe(
+                'Current state of the circuit breaker; `open`: the model is not called, because it failed too often',
+              ),
           }),
         )
         .describe(
-          'Models that were called, the most used first, at most 50; counted by the hour, the one in which the window begins as a whole',
+          'Models that were called, most used first, at most 50. Counted by full hours, including the whole first hour of the window',
         ),
     })
-    .describe('How runs, nodes, deliveries and models did in a window'),
+    .describe('Metrics of runs, nodes, deliveries and models in a window'),
 );
 export type Slo = z.output<typeof slo>;
 
@@ -112,8 +117,8 @@ export const onboarding = named(
         z.object({
           id: z.string().meta({ example: 'workflow' }).describe('Stable name of the step'),
           title: z.string().describe('What to do, in a few words'),
-          done: z.boolean().describe('Whether the workspace has it'),
-          why: z.string().describe('What the step is good for'),
+          done: z.boolean().describe('Whether the step is done'),
+          why: z.string().describe('Why the step is useful'),
           request: z
             .object({
               method: z.string().meta({ example: 'POST' }).describe('HTTP method'),
@@ -123,11 +128,15 @@ export const onboarding = named(
                 .describe('Path, relative to the URL of the hub'),
               body: jsonObject.nullable().describe('Example of the JSON body; null for a request without one'),
             })
-            .describe('What does it'),
+            .describe('Request that does the step'),
         }),
       )
-      .describe('What a workspace needs, in the recommended order'),
-    next: z.string().nullable().meta({ example: 'workflow' }).describe('Id of the first step that is not done'),
+      .describe('Setup steps, in the recommended order'),
+    next: z
+      .string()
+      .nullable()
+      .meta({ example: 'workflow' })
+      .describe('Id of the first step that is not done; null when all are done'),
     counts: z
       .object({
         workflows: z.int().describe('Number of workflows'),
@@ -139,7 +148,7 @@ export const onboarding = named(
         packs: z.int().describe('Number of installed packs'),
         runsSucceeded: z.boolean().describe('Whether any run has succeeded'),
       })
-      .describe('What the workspace has'),
+      .describe('Resources of the workspace'),
   }),
 );
 
@@ -149,7 +158,7 @@ export const insight = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/slo',
-    summary: 'How runs, nodes, deliveries and models did',
+    summary: 'Get metrics of runs, nodes, deliveries and models',
     query: sloQuery,
     response: slo,
   },
@@ -158,7 +167,7 @@ export const insight = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/onboarding',
-    summary: 'What this workspace has, what it lacks, and what to do next',
+    summary: 'Get the setup progress of the workspace',
     response: onboarding,
   },
 });

@@ -11,10 +11,10 @@ const manage = {
   role: 'agent',
 } as const;
 
-const ofRun = { runId: id.optional(), workflowId: id.optional() };
+const runFilter = { runId: id.optional(), workflowId: id.optional() };
 const period = {
-  from: instant.optional().describe('At this time or later'),
-  to: instant.optional().describe('Before this time'),
+  from: instant.optional().describe('Only entries at or after this time'),
+  to: instant.optional().describe('Only entries before this time'),
 };
 
 const message = named(
@@ -24,12 +24,12 @@ const message = named(
     runId: id.nullable().describe('Run that sent it; null when no run did'),
     workflowId: id.nullable().describe('Workflow of the run; null when no run sent it'),
     stepIndex: z.int().nullable().describe('Index of the step that sent it, from 0; null when no run sent it'),
-    channel: z.string().describe('webhook, email, campaign or the provider of a channel'),
+    channel: z.string().describe('`webhook`, `email`, `campaign` or the provider of a channel'),
     recipient: z.string().describe('URL, email address or id at the provider'),
     status: z
       .enum(['delivered', 'simulated', 'failed'])
-      .describe('`simulated` in the test environment, where nothing leaves'),
-    summary: jsonObject.describe('Facts about the message, such as its subject; the fields depend on `channel`'),
+      .describe('`simulated`: not sent, because the run is a test run'),
+    summary: jsonObject.describe('Details of the message, such as its subject; the fields depend on `channel`'),
     createdAt: timestamp,
   }),
 );
@@ -47,10 +47,10 @@ export const logLine = named(
   }),
 );
 
-const logFilter = { ...ofRun, level: z.enum(logLevels).optional() };
+const logFilter = { ...runFilter, level: z.enum(logLevels).optional() };
 
 const messageFilter = {
-  ...ofRun,
+  ...runFilter,
   channel: text(1, 50).optional(),
   status: z.enum(['delivered', 'simulated', 'failed']).optional(),
 };
@@ -61,10 +61,10 @@ const live = {
   response: z.unknown(),
   binaryResponse: 'text/event-stream',
   resumable: true,
-  holdSeconds: 600,
+  maxOpenSeconds: 600,
 } as const;
 const liveDescription = (what: string) =>
-  `Server-sent events, each with ${what} and its id; \`Last-Event-ID\` goes on after one, for 10,000 rows: then \`reset\` with \`after\`, the last one sent, and on from now. The stream closes after 10 minutes, when its reader takes nothing for 30 seconds, and, after an \`end\` that says why, with the right of its key; clients come back by themselves.`;
+  `Server-sent events, each with ${what} and its id. \`Last-Event-ID\` resumes after an event and replays at most 10,000 rows; if there are more, the stream sends \`reset\` with \`after\`, the id of the last one sent, and continues with new events. The stream closes after 10 minutes, when the client reads nothing for 30 seconds, and when the key loses access, after an \`end\` event with the reason. Reconnect to continue.`;
 
 export const logs = defineResource({
   listAutomationMessages: {
@@ -72,7 +72,7 @@ export const logs = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/messages',
-    summary: 'List what left the platform',
+    summary: 'List outbound messages',
     query: listQuery.extend({ ...messageFilter, ...period }),
     response: page(message),
   },
@@ -89,7 +89,7 @@ export const logs = defineResource({
     ...live,
     permission: 'automations:read',
     path: '/v1/automations/messages/live',
-    summary: 'Follow what leaves the platform live',
+    summary: 'Stream outbound messages',
     description: liveDescription('a `message`'),
     query: z.strictObject(messageFilter),
   },
@@ -97,7 +97,7 @@ export const logs = defineResource({
     ...live,
     permission: 'automations:read',
     path: '/v1/automations/logs/live',
-    summary: 'Follow the log lines of runs live',
+    summary: 'Stream log lines of runs',
     description: liveDescription('a `log` line'),
     query: z.strictObject(logFilter),
   },

@@ -10,9 +10,9 @@ const manage = {
   role: 'agent',
 } as const;
 
-/** Greatest value, as JSON text. */
+/** Maximum size of a value, as JSON text. */
 export const maxMemoryValueBytes = 64 * 1024;
-/** Entries of one workspace. */
+/** Maximum number of entries of one workspace. */
 export const maxMemoryEntries = 10_000;
 
 export const memoryValue = jsonValue.refine(
@@ -37,9 +37,9 @@ export const memory = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/memory',
-    summary: 'Read what is remembered',
+    summary: 'List memory entries',
     description:
-      'With `key` the one entry, or none; with `sessionId` the memory of that session, else that of the workspace. Expired entries are not shown.',
+      'With `key`, returns that entry or none. With `sessionId`, returns the memory of that session, otherwise that of the workspace. Expired entries are not returned.',
     query: listQuery.extend({ key: text(1, 200).optional(), sessionId: id.optional() }),
     response: page(entry),
   },
@@ -47,18 +47,18 @@ export const memory = defineResource({
     ...manage,
     method: 'PUT',
     path: '/v1/automations/memory',
-    summary: 'Remember a value',
-    description: 'A value of null forgets the entry.',
+    summary: 'Set a memory entry',
+    description: 'A value of null deletes the entry.',
     body: z.strictObject({
       key: text(1, 200).describe('Unique in the workspace, or in the session; 1 to 200 characters'),
       value: memoryValue.describe('Any JSON value, at most 65,536 characters as JSON'),
-      sessionId: id.optional().describe('Session that the entry belongs to; the workspace when left out'),
+      sessionId: id.optional().describe('Session that the entry belongs to; the workspace when omitted'),
       ttlSeconds: z
         .int()
         .min(1)
         .max(366 * 86_400)
         .optional()
-        .describe('Seconds until the entry expires, at most 31,622,400 (366 days); it never expires when left out'),
+        .describe('Seconds until the entry expires, at most 31,622,400 (366 days); never when omitted'),
     }),
     response: entry,
     errors: ['not_found', 'memory_full'],

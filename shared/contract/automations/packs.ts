@@ -47,7 +47,7 @@ export const packManifest = z.strictObject({
   id: packId.describe('Lower-case words joined by hyphens, at most 100 characters'),
   name: name.describe('Label for people, at most 200 characters'),
   version: version.describe('Three numbers such as `1.0.0`'),
-  publisher: name.describe('Who publishes the pack, at most 200 characters'),
+  publisher: name.describe('Publisher of the pack, at most 200 characters'),
   summary: text(1, 1000).describe('What the pack does, for people'),
   inputsSchema: z
     .strictObject({
@@ -63,30 +63,30 @@ export const packManifest = z.strictObject({
         .meta({ example: ['url'] })
         .describe('Names of the inputs that must be given, at most 50'),
     })
-    .describe('What a workflow of the pack must be given: a part of JSON Schema'),
-  skills: z.array(text(1, 100)).max(50).describe('Every skill that its graph uses'),
+    .describe('Inputs of a workflow of the pack, as a subset of JSON Schema'),
+  skills: z.array(text(1, 100)).max(50).describe('Every skill that the graph uses'),
   hosts: z
     .array(text(1, 253))
     .max(50)
     .default([])
     .describe(
-      "Hosts that it calls or opens: a name, with its port unless that is its scheme's own, or `inputs.<name>` for the host of an input of format uri",
+      'Hosts that the pack calls or opens: a name, with a port unless it is the default port, or `inputs.<name>` for the host of an input of format `uri`',
     ),
-  secrets: z.array(text(1, 100)).max(20).default([]).describe('Names of inputs that hold a secret'),
+  secrets: z.array(text(1, 100)).max(20).default([]).describe('Names of inputs that contain a secret'),
   nodePowers: z
     .array(z.enum(nodePowers, `must be one of ${nodePowers.join(', ')}`))
     .default([])
-    .describe('What it does on a companion node'),
+    .describe('What the pack does on companion nodes'),
   graph: z
     .strictObject({
-      trigger: jsonObject.describe('As triggerJson of a workflow; {{inputs.<name>}} stands for an input'),
+      trigger: jsonObject.describe('As `triggerJson` of a workflow; `{{inputs.<name>}}` inserts an input'),
       steps: z
         .array(jsonObject)
         .min(1, 'must have at least one step')
         .max(100)
-        .describe('As stepsJson of a workflow; a step with `ifInput` is left out where that input is empty'),
+        .describe('As `stepsJson` of a workflow; a step with `ifInput` is omitted when that input is empty'),
     })
-    .describe('Trigger and steps of the workflow that the pack makes'),
+    .describe('Trigger and steps of workflows of the pack'),
 });
 export type PackManifest = z.output<typeof packManifest>;
 
@@ -97,16 +97,16 @@ const grants = named(
       skills: z
         .array(
           z.object({
-            id: z.string().meta({ example: 'memory.write' }).describe('Id in the catalogue of skills'),
+            id: z.string().meta({ example: 'memory.write' }).describe('Id of the skill in the catalog'),
             title: z.string().describe('Title of the skill, for people'),
-            effect: z.string().describe('What the skill does to the world, for people'),
+            effect: z.string().describe('Effect of the skill, for people'),
           }),
         )
         .describe('Skills that the pack calls'),
       hosts: z.array(z.string()).describe('Hosts that the pack calls or opens'),
-      secrets: z.array(z.string()).describe('Names of inputs that hold a secret'),
+      secrets: z.array(z.string()).describe('Names of inputs that contain a secret'),
       nodePowers: z.array(z.enum(nodePowers)).describe('What the pack does on companion nodes'),
-      approvals: z.boolean().describe('Whether a person approves something in each run'),
+      approvals: z.boolean().describe('Whether each run requires an approval'),
     })
     .describe('What a pack may do'),
 );
@@ -119,20 +119,20 @@ const pack = named(
       source: z
         .enum(['shipped', 'hub', 'published'])
         .describe(
-          '`shipped` with the hub, `hub` for one that the operator published for all workspaces, or `published` by this workspace',
+          '`shipped`: part of the hub; `hub`: published by the operator for all workspaces; `published`: published by this workspace',
         ),
       installedVersion: z
         .string()
         .nullable()
         .describe('Version that this workspace has installed; null when it is not installed'),
     })
-    .describe('A pack of the catalogue'),
+    .describe('A pack of the catalog'),
 );
 export type Pack = z.output<typeof pack>;
 
 const problem = z.object({
   path: z.string().meta({ example: 'manifest.graph.steps[0].skillId' }).describe('Location in the manifest'),
-  message: z.string().describe('What it must be'),
+  message: z.string().describe('What the field must be'),
 });
 const packParams = z.strictObject({ packId });
 
@@ -146,7 +146,7 @@ const hubPack = named(
     createdAt: timestamp.describe('When the version was published'),
     withdrawnAt: timestamp
       .nullable()
-      .describe('Since then workspaces can no longer install this version; null while they can'),
+      .describe('When the version was withdrawn, so that workspaces cannot install it any more; null if it was not'),
   }),
 );
 export type HubPack = z.output<typeof hubPack>;
@@ -170,10 +170,10 @@ export const packs = defineResource({
     path: '/v1/automations/skills/install',
     summary: 'Install a pack',
     description:
-      'Answers what the pack may do; with `dryRun` it only shows that. A pack whose graph does more than it declares is refused.',
+      'Returns what the pack may do. With `dryRun`, nothing is installed. A pack whose graph does more than it declares is refused.',
     body: z.strictObject({
       packId: packId.describe('Id of the pack'),
-      version: version.optional().describe('The newest when left out'),
+      version: version.optional().describe('Version to install; the newest when omitted'),
       dryRun: z.boolean().default(false).describe('Whether to show what the pack may do without installing it'),
     }),
     response: z.object({ pack, grants, installed: z.boolean().describe('Whether the pack is installed now') }),
@@ -183,14 +183,14 @@ export const packs = defineResource({
     ...manage,
     method: 'POST',
     path: '/v1/automations/skills/{packId}/workflow',
-    summary: 'Make a workflow from an installed pack',
+    summary: 'Create a workflow from an installed pack',
     description:
-      'Its runs use the skills and call the hosts that the pack declares, with the hosts of these inputs, and no others, whatever it is edited to and its templates bring: a step that would fails with `pack_grant_exceeded`. A workflow that is older than such grants may do nothing, and its steps fail with `pack_not_granted`; make it anew.',
+      'Runs of the workflow can use only the skills and hosts that the pack declares, plus the hosts of these inputs, even after the workflow is edited. Other uses fail the step with `pack_grant_exceeded`. A workflow created before packs had grants has none: its steps fail with `pack_not_granted`. Create it again.',
     params: packParams,
     body: z.strictObject({
-      name: name.optional().describe('Label of the workflow; the name of the pack when left out'),
-      inputs: jsonObject.default({}).describe('Inputs of the pack by name, as its `inputsSchema` says'),
-      active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
+      name: name.optional().describe('Label of the workflow; the name of the pack when omitted'),
+      inputs: jsonObject.default({}).describe('Inputs of the pack by name, as `inputsSchema` describes them'),
+      active: z.boolean().default(true).describe('Whether the trigger starts runs immediately'),
     }),
     bodyOptional: true,
     response: workflow,
@@ -208,19 +208,19 @@ export const packs = defineResource({
     method: 'GET',
     path: '/v1/automations/skills/sdk',
     compressible: true,
-    summary: 'The schema of packs, and every skill that they may use',
+    summary: 'Get the schema of packs and the skills that they may use',
     response: z.object({
       schemaVersion: z.literal(1).describe('Version of the format of packs; 1 is the only one'),
       manifest: jsonObject.describe('JSON Schema of a pack'),
       skills: z
         .array(
           z.object({
-            id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+            id: z.string().meta({ example: 'memory.write' }).describe('Stable id, used as `skillId` in steps'),
             title: z.string().describe('Title, for people'),
-            summary: z.string().describe('What it does and what it needs, for people'),
-            requires: z.array(z.string()).describe('What the workspace must be entitled to'),
-            effect: z.string().describe('What it does to the world, for people'),
-            needsApproval: z.boolean().describe('Whether a person approves each use, whatever the policy'),
+            summary: z.string().describe('What the skill does and requires, for people'),
+            requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
+            effect: z.string().describe('Effect of the skill, for people'),
+            needsApproval: z.boolean().describe('Whether each use requires an approval, whatever the policy'),
             allowedInPacks: z.boolean().describe('Whether packs may use it'),
             input: jsonObject.describe('JSON Schema of its input'),
             output: jsonObject.describe('JSON Schema of its output'),
@@ -234,15 +234,16 @@ export const packs = defineResource({
     role: 'admin',
     method: 'POST',
     path: '/v1/automations/skills/sdk',
-    summary: 'Check a pack, or publish it in this workspace',
-    description: 'Without `publish` every problem is listed with its path. A version that was published never changes.',
+    summary: 'Validate a pack, or publish it in this workspace',
+    description:
+      'Without `publish`, the response lists every problem with its path. A published version never changes.',
     body: z.strictObject({
       manifest: jsonObject.describe('Manifest of the pack'),
       publish: z.boolean().default(false).describe('Whether to publish the pack when it is valid'),
     }),
     response: z.object({
       valid: z.boolean().describe('Whether the manifest is valid'),
-      errors: z.array(problem).describe('What is wrong; empty for a valid manifest'),
+      errors: z.array(problem).describe('Problems of the manifest; empty for a valid one'),
       grants: grants.nullable().describe('What the pack may do; null for an invalid manifest'),
       published: z
         .object({
@@ -260,7 +261,7 @@ export const packs = defineResource({
     method: 'GET',
     path: '/platform/packs',
     summary: 'List the packs published for all workspaces (platform admin key)',
-    description: 'Every version, also withdrawn ones, newest first.',
+    description: 'Every version, including withdrawn ones, newest first.',
     query: listQuery,
     response: page(hubPack),
   },
@@ -270,7 +271,7 @@ export const packs = defineResource({
     path: '/platform/packs',
     summary: 'Publish a pack for all workspaces (platform admin key)',
     description:
-      'Every workspace can list and install the pack. A published version never changes: raise the version for a change. A workspace that published a pack with the same id itself keeps using its own. A hub holds 500 versions.',
+      'Every workspace can list and install the pack. A published version never changes; publish changes as a new version. A workspace that published a pack with the same id keeps using its own. A hub stores at most 500 versions.',
     body: z.strictObject({ manifest: jsonObject.describe('As `manifest` of `POST /v1/automations/skills/sdk`') }),
     response: z.object({ pack: hubPack.describe('The published version'), grants }),
     errors: ['pack_invalid', 'conflict'],
@@ -281,7 +282,7 @@ export const packs = defineResource({
     path: '/platform/packs/{packId}/versions/{version}',
     summary: 'Withdraw a version of a pack from all workspaces (platform admin key)',
     description:
-      'Workspaces can no longer install the version. Where it is installed, it and its workflows stay. A withdrawn version cannot be published again.',
+      'Workspaces cannot install the version any more. Existing installations and their workflows stay. A withdrawn version cannot be published again.',
     params: z.strictObject({ packId, version: text(1, 20).meta({ example: '1.0.0' }) }),
     response: hubPack,
     errors: ['not_found'],

@@ -19,8 +19,11 @@ export const quietHours = named(
   'QuietHours',
   z
     .strictObject({
-      from: clock.describe('Local time at which they begin, `HH:MM`'),
-      to: clock.meta({ description: 'Earlier than `from` when it lies on the next day', example: '06:00' }),
+      from: clock.describe('Local time of the start, `HH:MM`'),
+      to: clock.meta({
+        description: 'Local time of the end, `HH:MM`; on the next day when earlier than `from`',
+        example: '06:00',
+      }),
       timezone: text(1, 100)
         .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
         .default('UTC')
@@ -30,7 +33,7 @@ export const quietHours = named(
         .min(1)
         .max(7)
         .optional()
-        .describe('Days of the week on which they begin, 0 for Sunday; every day when left out'),
+        .describe('Days of the week on which quiet hours start, 0 for Sunday; every day when omitted'),
     })
     .refine((hours) => hours.from !== hours.to, { message: 'must differ from `from`', path: ['to'] }),
 );
@@ -45,13 +48,13 @@ export const retention = named(
         .min(1, 'must be from 1 to 3650')
         .max(3650, 'must be from 1 to 3650')
         .optional()
-        .describe('Days for which ended runs are kept, 1 to 3,650; no limit by age when left out'),
+        .describe('Days for which ended runs are kept, 1 to 3,650; no limit by age when omitted'),
       maxRuns: z
         .int()
         .min(1, 'must be at least 1')
         .max(100_000_000)
         .optional()
-        .describe('Number of ended runs that are kept, the newest; no limit by number when left out'),
+        .describe('Number of ended runs to keep, the newest; no limit by number when omitted'),
     })
     .refine((value) => value.maxAgeDays !== undefined || value.maxRuns !== undefined, 'give maxAgeDays or maxRuns'),
   { maxAgeDays: 90 },
@@ -61,14 +64,23 @@ export type Retention = z.output<typeof retention>;
 export const putPolicyBody = named(
   'PutPolicy',
   z.strictObject({
-    standingOrders: text(0, 20_000).default('').describe("Reaches every agent's prompt"),
-    quietHours: quietHours.nullable().default(null).describe('No run begins within them; it waits for their end'),
-    maxRunsPerHour: z.int().min(1).max(10_000_000).nullable().default(null).describe('Further runs wait'),
+    standingOrders: text(0, 20_000).default('').describe('Instructions that are added to the prompt of every agent'),
+    quietHours: quietHours
+      .nullable()
+      .default(null)
+      .describe('Runs do not start within quiet hours; they wait for the end'),
+    maxRunsPerHour: z
+      .int()
+      .min(1)
+      .max(10_000_000)
+      .nullable()
+      .default(null)
+      .describe('Maximum number of runs that start per hour; further runs wait; null for no limit'),
     approvalsRequiredFor: z
       .array(text(1, 100))
       .max(200)
       .default([])
-      .describe('Skills before which somebody must approve; `*` stands for any part of a name'),
+      .describe('Skills that require an approval; `*` matches any part of a name'),
     defaultApprovers: z
       .array(
         z
@@ -80,36 +92,36 @@ export const putPolicyBody = named(
       .default([])
       .meta({ example: ['ann@example.org'] })
       .describe(
-        'Email addresses of the members who alone decide approvals whose step names no approvers, those of `system.run` included. Each must be a member of the workspace, also when they decide. Applies to approvals requested from now on',
+        'Email addresses of the approvers for steps that name none, including `system.run`. Each must be a member of the workspace, also at the time of the decision. Applies to new approvals',
       ),
     stepApprovalsNeedPerson: z
       .boolean()
       .default(false)
       .describe(
-        'Step approvals without named approvers are decided as those of `system.run`: by a signed-in user, or by a key that carries `approvals:decide` itself; never by a starter of the run or an author of what it does',
+        'Whether step approvals without named approvers follow the rules of `system.run` approvals: they require a signed-in user or a key that has `approvals:decide` itself, and nobody who started the run or wrote what it does can decide',
       ),
     soleMemberMayDecideOwnRuns: z
       .boolean()
       .default(true)
       .describe(
-        'While a workspace has one member, this user may decide approvals of commands that they wrote or started, signed in; never by a key',
+        'Whether the only member of a workspace may decide approvals of commands that they wrote or started; signed in, not with a key',
       ),
     errorWorkflowId: id
       .nullable()
       .default(null)
       .describe(
-        'Workflow that runs whenever another run fails, with the payload `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`: its steps read `{{payload.run.id}}`. Null for none. A failed run of the error workflow itself starts nothing',
+        'Workflow that runs when another run fails; null for none. Its payload is `{ "run": { "id", "workflowId", "attempt", "trigger", "error": { "code", "message" } } }`; steps read `{{payload.run.id}}`. A failed run of the error workflow itself starts no other run',
       ),
     retention: retention
       .nullable()
       .default(null)
-      .describe('Ended runs beyond it are removed; when null, those older than this installation keeps them'),
+      .describe('Retention of ended runs; null for the retention of the installation'),
   }),
 );
 
 export const policy = named(
   'Policy',
-  putPolicyBody.extend({ updatedAt: timestamp.nullable().describe('Null until it is first set') }),
+  putPolicyBody.extend({ updatedAt: timestamp.nullable().describe('Null until the policy is first set') }),
 );
 export type Policy = z.output<typeof policy>;
 
@@ -119,7 +131,7 @@ export const policies = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/policies',
-    summary: 'Read the policy of the workspace',
+    summary: 'Get the policy of the workspace',
     response: policy,
   },
   putAutomationPolicy: {
@@ -130,7 +142,7 @@ export const policies = defineResource({
     path: '/v1/automations/policies',
     summary: 'Set the policy of the workspace',
     description:
-      'What is left out goes back to its default. Only a signed-in admin changes `defaultApprovers`, `stepApprovalsNeedPerson` and `soleMemberMayDecideOwnRuns`: a key must send their present values.',
+      'Omitted fields are reset to their defaults. Only a signed-in admin can change `defaultApprovers`, `stepApprovalsNeedPerson` and `soleMemberMayDecideOwnRuns`; a key must send their current values.',
     body: putPolicyBody,
     response: policy,
     errors: ['approval_needs_person'],

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { id, named, timestamp } from '../common.ts';
-import { runHolds } from './run-status.ts';
+import { queueReasons } from './run-status.ts';
 
-const stepIndex = z.int().describe('The step that waits');
+const stepIndex = z.int().describe('Index of the step that waits, from 0');
 
-/** Why a run does not go on now; nothing of it is kept beyond the wait itself. */
+/** Why a run waits. Computed from the current state; not stored. */
 export const runWait = named(
   'RunWait',
   z.discriminatedUnion('kind', [
@@ -13,23 +13,25 @@ export const runWait = named(
       z.object({
         kind: z.literal('limit').describe('The run waits for a concurrency or rate limit'),
         limit: z
-          .enum(runHolds.filter((hold) => hold !== 'quiet_hours'))
-          .describe('The limit that has no room; `earlier_runs`: it stands in line behind another run of its workflow'),
-        until: timestamp.nullable().describe('When there will be room; null when that depends on other runs'),
+          .enum(queueReasons.filter((hold) => hold !== 'quiet_hours'))
+          .describe('Limit that is reached; `earlier_runs`: the run is queued behind another run of its workflow'),
+        until: timestamp.nullable().describe('When the limit allows the run; null when that depends on other runs'),
       }),
     ),
     named(
       'RunWaitForQuietHours',
       z.object({
         kind: z.literal('quiet_hours').describe('The run waits for the end of the quiet hours of the policy'),
-        until: timestamp.nullable().describe('The end of them; null when an earlier run of its workflow is first'),
+        until: timestamp
+          .nullable()
+          .describe('End of the quiet hours; null when an earlier run of the workflow goes first'),
       }),
     ),
     named(
       'RunWaitForJitter',
       z.object({
         kind: z.literal('jitter').describe('The run waits for the random delay of its schedule'),
-        until: timestamp.describe('When it begins, by the jitter of its schedule'),
+        until: timestamp.describe('When the run starts'),
       }),
     ),
     named(
@@ -37,12 +39,12 @@ export const runWait = named(
       z.object({
         kind: z.literal('node_command').describe('A step waits for a companion node'),
         stepIndex,
-        commandId: id.describe('Command that the node must answer'),
+        commandId: id.describe('Command that the node must complete'),
         nodeId: id.describe('Node that the command is for'),
         nodeName: z.string().describe('Current name of the node'),
-        nodeOnline: z.boolean().describe('Whether the node can be reached now'),
-        handedOut: z.boolean().describe('Whether the node has the command; otherwise it waits to be fetched'),
-        until: timestamp.describe('The end of its time: to be fetched, or on the device once it was'),
+        nodeOnline: z.boolean().describe('Whether the node is online'),
+        handedOut: z.boolean().describe('Whether the node has leased the command; otherwise the command is pending'),
+        until: timestamp.describe('Deadline for the node to lease the command, or, once leased, to complete it'),
       }),
     ),
     named(
@@ -51,7 +53,7 @@ export const runWait = named(
         kind: z.literal('approval').describe('A step waits for a decision'),
         stepIndex,
         approvalId: id.describe('Approval that must be decided'),
-        until: timestamp.nullable().describe('When it expires; null without an end'),
+        until: timestamp.nullable().describe('When the approval expires; null if it does not'),
       }),
     ),
     named(
@@ -72,7 +74,11 @@ export const runWait = named(
     ),
     named(
       'RunWaitForRetry',
-      z.object({ kind: z.literal('retry').describe('A step waits before its next try'), stepIndex, until: timestamp }),
+      z.object({
+        kind: z.literal('retry').describe('A step waits before its next attempt'),
+        stepIndex,
+        until: timestamp,
+      }),
     ),
   ]),
 );

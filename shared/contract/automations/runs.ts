@@ -27,7 +27,7 @@ const stepApproval = named(
     status: z.enum(approvalStatuses).describe('`pending` until it is decided or expires'),
     decider: approvalDecider.nullable().describe('Who or what decided; null while pending'),
     decidedAt: timestamp.nullable(),
-    note: z.string().nullable().describe('Reason that the decider gave; null without one'),
+    note: z.string().nullable().describe('Reason given with the decision; null without one'),
   }),
 );
 
@@ -41,25 +41,25 @@ export const stepResult = named(
     status: z
       .enum(stepStatuses)
       .describe('`skipped` when its `when` was false; `waiting_approval` until a person decides'),
-    attempts: z.int().describe('Tries so far, the first included'),
+    attempts: z.int().describe('Attempts so far, including the first'),
     startedAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
     input: jsonValue
       .nullable()
       .describe(
-        'What it was called with, its templates filled in: the input of its skill, the title and message of an approval, the prompt of an agent; of several tries the last. Null before it was called, and where `inputOmitted` says so',
+        'Input of the last attempt, with templates resolved: the input of the skill, the title and message of an approval, or the prompt of an agent. Null before the first attempt and when `inputOmitted` is true',
       ),
     inputOmitted: z
       .boolean()
-      .describe('Whether the input was left out: it takes up more than 65536 bytes as JSON, or nests too deeply'),
+      .describe('Whether `input` is omitted because it exceeds 65,536 bytes as JSON or nests too deeply'),
     output: jsonValue.nullable().describe('Output of the step as JSON; null until it has one'),
-    outputText: z.string().nullable().describe('The output as text; null until there is one'),
-    error: failure.nullable().describe('Why the last try failed; null otherwise'),
-    approval: stepApproval.nullable().describe('The latest approval that the step asked for in this run'),
+    outputText: z.string().nullable().describe('Output of the step as text; null until it has one'),
+    error: failure.nullable().describe('Why the last attempt failed; null otherwise'),
+    approval: stepApproval.nullable().describe('Latest approval that the step requested in this run; null without one'),
     artifactIds: z
       .array(id)
       .describe(
-        'Artefacts that its commands to nodes brought, oldest first, also those of failed tries and of an earlier attempt whose result is kept; the newest 1000 of a run',
+        'Artifacts of its node commands, oldest first, including those of failed attempts and of an earlier run whose result is kept; the newest 1,000 of a run',
       ),
   }),
 );
@@ -68,7 +68,7 @@ export type StepResult = z.output<typeof stepResult>;
 const runSummaryShape = {
   id: id.describe('Id of the run'),
   workflowId: id.describe('Workflow that the run executes'),
-  workflowName: z.string().describe('What its workflow is called now'),
+  workflowName: z.string().describe('Current name of the workflow'),
   workflowVersion: z.int().describe('Version of the workflow that the run executes, from 1'),
   flowId: id.describe('Flow that the run and its retries share'),
   status: z
@@ -78,7 +78,7 @@ const runSummaryShape = {
     ),
   waitsFor: runWait
     .nullable()
-    .describe('Why it does not go on now; null while a worker has it or is about to, and once it has ended'),
+    .describe('Why the run waits; null while a worker executes it or is about to, and after it has ended'),
   trigger: z
     .object({
       type: z
@@ -91,9 +91,9 @@ const runSummaryShape = {
   attempt: z.int().describe('Number of the attempt within its flow, from 1; each retry adds one'),
   environment: z
     .enum(['live', 'test'])
-    .describe('Environment of the key or trigger that started the run; in `test` nothing leaves the platform'),
-  parentRunId: id.nullable().describe('The run whose step waits for this one'),
-  depth: z.int().describe('How many runs, each started by the one before, led to this one'),
+    .describe('Environment of the key or trigger that started the run; `test` runs send no messages'),
+  parentRunId: id.nullable().describe('Run whose step started this run and waits for it; null without one'),
+  depth: z.int().describe('Number of ancestor runs: each was started by the one before'),
   error: failure.nullable().describe('Why the run failed; null unless it failed'),
   queuedAt: timestamp,
   startedAt: timestamp.nullable(),
@@ -118,10 +118,10 @@ export const run = named(
 );
 export type Run = z.output<typeof run>;
 
-/** Runs that one bulk operation takes on, at most. */
+/** Maximum number of runs in one bulk operation. */
 export const maxBulkRuns = 100;
 
-/** What a bulk operation is about: runs by their ids, or the newest that a filter means. */
+/** Body of a bulk operation: selects runs by id, or the newest runs that match a filter. */
 const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaName: string, statuses: Statuses) =>
   named(
     schemaName,
@@ -135,14 +135,14 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
           .describe('Runs by id, 1 to 100; give either `ids` or `filter`'),
         filter: z
           .strictObject({
-            workflowId: id.optional().describe('Only runs of this workflow; runs of every workflow when left out'),
+            workflowId: id.optional().describe('Only runs of this workflow; runs of every workflow when omitted'),
             status: z
               .enum(statuses, `must be one of ${statuses.join(', ')}`)
               .optional()
-              .describe('Any of these when left out'),
+              .describe('Only runs in this status; any of these when omitted'),
             from: instant.optional().describe('Queued at this time or later'),
             to: instant.optional().describe('Queued before this time'),
-            olderThan: id.optional().describe('`next` of the answer before'),
+            olderThan: id.optional().describe('`next` of the previous response'),
           })
           .optional()
           .describe('Selects the newest runs that match; give either `ids` or `filter`'),
@@ -151,10 +151,10 @@ const bulkBody = <Statuses extends readonly [RunStatus, ...RunStatus[]]>(schemaN
           .min(1, `must be from 1 to ${maxBulkRuns}`)
           .max(maxBulkRuns, `must be from 1 to ${maxBulkRuns}`)
           .default(maxBulkRuns)
-          .describe('Of a filter: runs that are taken on at once, the newest first'),
+          .describe('With a filter: maximum number of runs in this request, the newest first'),
       })
       .refine((body) => (body.ids === undefined) !== (body.filter === undefined), {
-        message: 'must be given unless filter is, and not beside it',
+        message: 'must be given unless filter is given, and not together with it',
         path: ['ids'],
       })
       .meta({ example: { filter: { status: statuses[0] } } }),
@@ -168,14 +168,14 @@ const bulkAnswer = named(
         z.object({
           id: id.describe('Id of the run that was named or selected'),
           ok: z.boolean().describe('Whether the operation succeeded for this run'),
-          runId: id.optional().describe('The run that there is now: the new attempt of a retry, else the run itself'),
-          code: z.string().optional().describe('Why not, for programs'),
-          message: z.string().optional().describe('Why not, for people'),
+          runId: id.optional().describe('Current run: the new run of a retry, otherwise the run itself'),
+          code: z.string().optional().describe('Error code, for programs'),
+          message: z.string().optional().describe('Error message, for people'),
         }),
       )
-      .describe('One for each run, in the order of `ids`; of a filter, the newest first'),
-    more: z.boolean().describe('Whether the filter means more runs, which are older'),
-    next: id.nullable().describe('Give it as `filter.olderThan` to go on'),
+      .describe('One entry for each run, in the order of `ids`; with a filter, newest first'),
+    more: z.boolean().describe('Whether the filter matches more runs, which are older'),
+    next: id.nullable().describe('Send it as `filter.olderThan` to continue; null at the end'),
   }),
   {
     results: [
@@ -199,7 +199,7 @@ export const runs = defineResource({
     method: 'GET',
     path: '/v1/automations/runs',
     summary: 'List runs',
-    description: 'Newest first, without their inputs and step results; read those with one run.',
+    description: 'Newest first, without inputs and step results. Get a single run to read those.',
     query: listQuery.extend({
       status: z.enum(runStatuses).optional(),
       workflowId: id.optional(),
@@ -213,9 +213,9 @@ export const runs = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/cancel',
-    summary: 'Cancel several runs',
+    summary: 'Cancel multiple runs',
     description:
-      'Those of `ids`, or the newest that a `filter` means; each as if it were cancelled alone. One that can not be cancelled is answered with its reason, and keeps no other from it.',
+      'Cancels the runs in `ids`, or the newest runs that match `filter`, each independently. A run that cannot be cancelled is reported with its reason and does not affect the others.',
     body: bulkBody('CancelRuns', ['queued', 'running', 'waiting_approval']),
     response: bulkAnswer,
   },
@@ -224,9 +224,9 @@ export const runs = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/retry',
-    summary: 'Retry several failed or cancelled runs',
+    summary: 'Retry multiple failed or cancelled runs',
     description:
-      'Those of `ids`, or the newest that a `filter` means; each from the first step that did not succeed, as if it were retried alone. One that can not be retried is answered with its reason, and keeps no other from it; a filter leaves out those that were run again already. Go on with `next`, so that what fails again is not retried for ever.',
+      'Retries the runs in `ids`, or the newest runs that match `filter`, each independently and from the first step that did not succeed. A run that cannot be retried is reported with its reason and does not affect the others. A filter skips runs that were already retried. Continue with `next`, so that runs that fail again are not retried forever.',
     body: bulkBody('RetryRuns', ['failed', 'cancelled']),
     response: bulkAnswer,
   },
@@ -235,7 +235,7 @@ export const runs = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}',
-    summary: 'Read a run with its step results',
+    summary: 'Get a run with its step results',
     params: idParams,
     query: z.strictObject({
       waitSeconds: z.coerce
@@ -243,10 +243,10 @@ export const runs = defineResource({
         .min(0, 'must be from 0 to 30')
         .max(30, 'must be from 0 to 30')
         .default(0)
-        .describe('Hold the answer until the run has ended or waits for an approval'),
+        .describe('Seconds to wait until the run has ended or waits for an approval, 0 to 30'),
     }),
     response: run,
-    holdSeconds: 30,
+    maxOpenSeconds: 30,
   },
   cancelAutomationRun: {
     ...manage,
@@ -254,7 +254,7 @@ export const runs = defineResource({
     method: 'POST',
     path: '/v1/automations/runs/{id}/cancel',
     summary: 'Cancel a run',
-    description: 'A running step is aborted; a command that a node is working on is withdrawn.',
+    description: 'A running step is aborted. A command that a node executes is cancelled.',
     params: idParams,
     response: run,
     errors: ['run_not_cancellable', 'test_key_not_allowed'],
@@ -266,10 +266,10 @@ export const runs = defineResource({
     path: '/v1/automations/runs/{id}/retry',
     summary: 'Retry a failed or cancelled run',
     description:
-      'A new run of the same flow that begins at the first step that did not succeed, or at `fromStep`; earlier outputs are kept. The new run has the environment of the first one. A key of environment `test` retries test runs only.',
+      'Creates a new run in the same flow. It starts at the first step that did not succeed, or at `fromStep`, and keeps earlier outputs. It has the environment of the original run. A key of environment `test` can retry only test runs.',
     params: idParams,
     query: z.strictObject({
-      fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the step to begin with'),
+      fromStep: z.coerce.number().int().min(0).max(199).optional().describe('Index of the first step to run, 0 to 199'),
     }),
     response: run,
     errors: ['run_not_retryable', 'workflow_invalid', 'queued_runs_limit_reached', 'test_key_not_allowed'],
@@ -279,12 +279,12 @@ export const runs = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/runs/{id}/replay',
-    summary: 'Run an ended run again from any step',
+    summary: 'Replay an ended run from any step',
     description:
-      'A new run of the same flow with the same version and inputs, whatever the run ended as; the steps before `fromStep` keep their outputs. Its environment is that of a retry.',
+      'Creates a new run in the same flow with the same version and inputs, whatever the final status of the run. Steps before `fromStep` keep their outputs. The environment is the same as for a retry.',
     params: idParams,
     body: z.strictObject({
-      fromStep: z.int().min(0).max(199).default(0).describe('Index of the step to begin with, 0 to 199'),
+      fromStep: z.int().min(0).max(199).default(0).describe('Index of the first step to run, 0 to 199'),
     }),
     bodyOptional: true,
     response: run,
@@ -295,13 +295,13 @@ export const runs = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/runs/{id}/events',
-    summary: 'Follow a run live',
+    summary: 'Stream a run',
     description:
-      'Server-sent events: `step` with a step result whenever one changes, `run` with the run whenever its status changes, first as it was `queued`; the stream closes once the run has ended, and after 10 minutes at most. The last `run` of an ended run has the id `ended`: a reader that comes back with it as `Last-Event-ID` gets 204, so that an EventSource stops; `end` says why when it ends with the right of its key.',
+      'Server-sent events: `step` with the step result after each change of a step, and `run` with the run after each change of its status, starting with `queued`. The stream closes when the run has ended, at the latest after 10 minutes. The last `run` event of an ended run has the id `ended`. A client that reconnects with this `Last-Event-ID` gets 204, so that an EventSource stops. If the key loses access, the stream sends `end` with the reason.',
     params: idParams,
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });
 
@@ -312,9 +312,9 @@ export const hooks = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/hooks/inbound',
-    summary: 'Start workflows from outside',
+    summary: 'Start workflows by hook',
     description:
-      'Three ways in: an API key with `workflowId` (any active workflow); `X-Service-Automation-Token` with `workflowId`; or either with `event` alone, which starts every active webhook workflow that the key or the token opens (100 at most). A token that two workspaces chose opens, without `workflowId`, the workflows of the one that had it first. `event` starts those whose trigger names it, or names no events. The same `idempotencyKey` within 24 hours answers the first run with `duplicate: true`: it counts for the workflow of `workflowId`, or, with `event` alone, for the key or token of the caller and this event. The payload must fit the `inputs` of every workflow that it starts, or none is started.',
+      'With `workflowId`, starts that workflow: any active one with an API key, the matching one with `X-Service-Automation-Token`. With `event` alone, starts every active webhook workflow that the key or token gives access to and whose trigger lists the event or lists no events, at most 100. If two workspaces use the same token, a call without `workflowId` starts the workflows of the workspace that had it first. A repeated `idempotencyKey` within 24 hours returns the first run with `duplicate: true`; its scope is the workflow, or with `event` alone the key or token and the event. The payload must match the `inputs` of every workflow that it starts; otherwise none is started.',
     body: z
       .strictObject({
         workflowId: id.optional().describe('Workflow to start; give either `workflowId` or `event`'),
@@ -323,7 +323,7 @@ export const hooks = defineResource({
           .describe('Starts every active webhook workflow that accepts this event; at most 200 characters'),
         context: text(0, 100_000).optional().describe('Free text for the steps, at most 100,000 characters'),
         payload: jsonObject.optional().describe('Input of the run; steps read it as `{{payload.…}}`'),
-        idempotencyKey: text(1, 255).optional().describe('The same key starts a workflow once; 1 to 255 characters'),
+        idempotencyKey: text(1, 255).optional().describe('A repeated key starts no second run; 1 to 255 characters'),
       })
       .refine((body) => body.workflowId !== undefined || body.event !== undefined, {
         message: 'give workflowId or event',
@@ -332,9 +332,12 @@ export const hooks = defineResource({
       .meta({ example: { event: 'invoice.late', payload: { invoice: 42 }, idempotencyKey: 'invoice-42-late' } }),
     response: z.object({
       runId: id.describe('Id of the run, or of the first of several'),
-      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
-      runIds: z.array(id).optional().describe('When several workflows were started'),
-      duplicate: z.literal(true).optional().describe('True when the key was used before: the run is the earlier one'),
+      status: z.enum(runStatuses).describe('Status of the run at the time of the response'),
+      runIds: z.array(id).optional().describe('Ids of all runs, if several workflows were started'),
+      duplicate: z
+        .literal(true)
+        .optional()
+        .describe('True if the key was used before; the run is then the earlier one'),
     }),
     errors: [
       'webhook_token_mismatch',

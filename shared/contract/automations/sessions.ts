@@ -9,7 +9,10 @@ const manage = {
   role: 'agent',
 } as const;
 
-/** A session with as many messages accepts no further ones from a caller. A message of a channel or an agent replaces the oldest one. */
+/**
+ * Maximum number of messages of a session. A full session refuses messages of callers; a message of a channel or an
+ * agent replaces the oldest one.
+ */
 export const maxSessionMessages = 10_000;
 
 export const sessionScopes = ['dm', 'group', 'run', 'channel', 'workspace'] as const;
@@ -18,10 +21,10 @@ const scope = z.enum(sessionScopes, `must be one of ${sessionScopes.join(', ')}`
 
 const summaryShape = {
   id: id.describe('Id of the session'),
-  scope: scope.describe('What the session is about: a person, a group, a run, a channel or the workspace'),
+  scope: scope.describe('Subject of the session: a person, a group, a run, a channel or the workspace'),
   key: z.string().describe('Unique together with `scope`, at most 200 characters'),
   title: z.string().describe('Label for people, at most 200 characters; may be empty'),
-  memorySummary: z.string().describe('What is remembered of the older part of the transcript'),
+  memorySummary: z.string().describe('Summary of the older part of the transcript'),
   createdAt: timestamp,
   updatedAt: timestamp,
 };
@@ -31,9 +34,9 @@ export const sessionMessage = named(
   'SessionMessage',
   z.object({
     id: id.describe('Id of the message'),
-    role: z.enum(['user', 'assistant', 'system']).describe('Who wrote it, in the terms of language models'),
+    role: z.enum(['user', 'assistant', 'system']).describe('Author of the message, as in model APIs'),
     content: z.string().describe('Text of the message, at most 20,000 characters'),
-    runId: id.nullable().describe('Run that wrote it; null for other writers'),
+    runId: id.nullable().describe('Run that wrote the message; null for other authors'),
     createdAt: timestamp,
   }),
 );
@@ -54,10 +57,10 @@ export const sessions = defineResource({
     ...manage,
     method: 'POST',
     path: '/v1/automations/sessions',
-    summary: 'Find or make a session',
-    description: 'There is one session for each scope and key.',
+    summary: 'Get or create a session',
+    description: 'Returns the existing session of the scope and key, or creates it.',
     body: z.strictObject({
-      scope: scope.describe('What the session is about'),
+      scope: scope.describe('Subject of the session'),
       key: text(1, 200).describe('Unique together with `scope`, 1 to 200 characters'),
       title: text(0, 200).optional().describe('Label for people, at most 200 characters'),
     }),
@@ -69,18 +72,18 @@ export const sessions = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/sessions/{id}',
-    summary: 'Read a session with its transcript',
+    summary: 'Get a session with its transcript',
     params: idParams,
     query: z.strictObject({
       limit: z.coerce.number().int().min(1, 'must be from 1 to 100').max(100, 'must be from 1 to 100').default(50),
-      after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the page before'),
+      after: text(1, 500).optional().describe('`transcript.meta.nextCursor` of the previous page'),
     }),
     response: named(
       'SessionWithTranscript',
       z.object({
         ...summaryShape,
         transcript: z
-          .object({ data: z.array(sessionMessage).describe('Oldest first'), meta: pageMeta })
+          .object({ data: z.array(sessionMessage).describe('Messages, oldest first'), meta: pageMeta })
           .describe('One page of the messages'),
       }),
     ),
@@ -91,12 +94,12 @@ export const sessions = defineResource({
     method: 'POST',
     path: '/v1/automations/sessions/{id}/messages',
     summary: 'Append a message to a session',
-    description: `Agents that continue the session read the message. A session that holds ${maxSessionMessages} messages accepts no more (\`conflict\`).`,
+    description: `Agents that continue the session read the message. A session with ${maxSessionMessages} messages is full (\`conflict\`).`,
     params: idParams,
     body: z.strictObject({
       role: z
         .enum(['user', 'assistant'], 'must be user or assistant')
-        .describe('Who writes it, in the terms of language models'),
+        .describe('Author of the message, as in model APIs'),
       content: text(1, 20_000).describe('Text of the message, 1 to 20,000 characters'),
     }),
     response: sessionMessage,

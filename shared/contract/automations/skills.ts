@@ -15,16 +15,16 @@ const manage = {
 const skill = named(
   'Skill',
   z.object({
-    id: z.string().meta({ example: 'memory.write' }).describe('Stable id, which steps name as `skillId`'),
+    id: z.string().meta({ example: 'memory.write' }).describe('Stable id, used as `skillId` in steps'),
     title: z.string().describe('Title, for people'),
-    summary: z.string().describe('What it does and what it needs, for people'),
-    requires: z.array(z.string()).describe('What the workspace must be entitled to'),
-    effect: z.string().describe('What it does to the world, for people'),
+    summary: z.string().describe('What the skill does and requires, for people'),
+    requires: z.array(z.string()).describe('Entitlements that the workspace must have'),
+    effect: z.string().describe('Effect of the skill, for people'),
     needsApproval: z
       .boolean()
-      .describe('Whether a person approves each use in this workspace: always, or by its policy as it is now'),
+      .describe('Whether each use requires an approval in this workspace: always, or by its current policy'),
     input: jsonObject.describe('JSON Schema of its input'),
-    output: jsonObject.describe('JSON Schema of its output; a later version may add to it'),
+    output: jsonObject.describe('JSON Schema of its output; later versions may add fields'),
   }),
 );
 
@@ -35,8 +35,8 @@ export const skills = defineResource({
     method: 'GET',
     path: '/v1/automations/skills/catalog',
     compressible: true,
-    summary: 'Every skill of this hub',
-    description: 'What a step, an agent or a call of its own can use, in the order of their ids.',
+    summary: 'List the skills of the hub',
+    description: 'Skills that steps, agents and direct calls can use, sorted by id.',
     response: z.object({ skills: z.array(skill).describe('All skills of this hub') }),
   },
   runAutomationSkill: {
@@ -44,22 +44,22 @@ export const skills = defineResource({
     permission: 'automations:run',
     method: 'POST',
     path: '/v1/automations/skills/{skillId}/run',
-    summary: 'Run one skill by itself',
+    summary: 'Run a skill',
     description:
-      'A run like any other, of one step: durable, and under the same policy, approvals, entitlements and environment. The input is what the skill gets as it stands; nothing in it is a template. Read the output from the run, with `waitSeconds` to wait for it.',
+      'Creates a durable run with one step, subject to the same policy, approvals, entitlements and environment as any run. The input is passed to the skill unchanged; templates are not resolved. Get the run to read the output; use `waitSeconds` to wait for it.',
     params: z.strictObject({ skillId: text(1, 100) }),
     body: z
       .strictObject({
-        input: jsonObject.default({}).describe('As the catalogue says'),
-        timeoutSeconds: stepTimeoutSeconds.optional().describe('For each try'),
-        retry: stepRetry.optional().describe('As the skill has it when left out'),
+        input: jsonObject.default({}).describe('Input, as the catalog describes it'),
+        timeoutSeconds: stepTimeoutSeconds.optional().describe('Timeout of each attempt, in seconds'),
+        retry: stepRetry.optional().describe('Retry policy; that of the skill when omitted'),
       })
       .meta({ example: { input: { key: 'customer:42', value: { tone: 'friendly' } } } }),
     bodyOptional: true,
     response: z.object({
       runId: id.describe('Id of the run that was started'),
-      status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
-      workflowId: id.describe('Workflow under which runs of this skill are listed'),
+      status: z.enum(runStatuses).describe('Status of the run at the time of the response'),
+      workflowId: id.describe('Workflow that lists the runs of this skill'),
     }),
     errors: ['product_not_entitled', 'workspace_limit_reached', 'workflow_limit_reached', 'queued_runs_limit_reached'],
   },

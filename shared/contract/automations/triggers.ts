@@ -5,7 +5,7 @@ import { chatEventTypes } from '../chat/chat-events.ts';
 import { confusedFields, id, instant, named, text } from '../common.ts';
 import { channelProviders } from './channel-providers.ts';
 
-/** What starts a workflow by itself. */
+/** Triggers and schedules of workflows. */
 
 const schemaVersion = z.literal(1, 'must be 1').default(1).describe('Version of the trigger format; 1 is the only one');
 
@@ -13,29 +13,31 @@ const scheduleOptions = {
   timezone: text(1, 100)
     .refine(isTimeZone, 'must be an IANA time zone, such as Europe/Berlin')
     .default('UTC')
-    .describe('IANA time zone in which the schedule is read, such as `Europe/Berlin`'),
+    .describe('IANA time zone of the schedule, such as `Europe/Berlin`'),
   onMissed: z
     .enum(['skip', 'last', 'all'], 'must be skip, last or all')
     .default('last')
     .describe(
-      'What becomes of fires that fell due while the hub was down. A fire that is at most 10 seconds late is not missed: it always runs',
+      'Handling of fires that became due while the hub was down. A fire that is at most 10 seconds late always runs',
     ),
   maxCatchUp: z
     .int()
     .min(1, 'must be from 1 to 100')
     .max(100, 'must be from 1 to 100')
     .default(10)
-    .describe('With onMissed all: the latest so many are made up for, besides fires that are at most 10 seconds late'),
+    .describe(
+      'With `onMissed: all`: maximum number of missed fires to run, the latest ones, besides fires that are at most 10 seconds late',
+    ),
   overlap: z
     .enum(['allow', 'skip', 'queue'], 'must be allow, skip or queue')
     .default('allow')
-    .describe('What a fire does while a run of the workflow is under way'),
+    .describe('Handling of a fire while a run of the workflow is in progress'),
   jitterSeconds: z
     .int()
     .min(0)
     .max(3600, 'must be from 0 to 3600')
     .default(0)
-    .describe('Each run begins up to so many seconds after its time'),
+    .describe('Maximum random delay of each run, in seconds'),
 };
 
 const cronFields = /^\s*\S+(\s+\S+){4}\s*$/;
@@ -86,7 +88,7 @@ export const schedule = named(
 );
 export type Schedule = z.output<typeof schedule>;
 
-/** Values that a filter may list for one field: each event is compared with all of them. */
+/** Maximum number of values that a filter lists for one field. Each event is compared with all of them. */
 export const maxFilterValues = 1_000;
 
 const eventFilter = z
@@ -95,9 +97,7 @@ const eventFilter = z
     jsonValue,
   )
   .refine((filter) => Object.keys(filter).length <= 20, 'must name at most 20 fields')
-  .describe(
-    'Fields of the payload by their path, each with the value that it must have, or a list of at most 1,000 values of which it must have one',
-  );
+  .describe('Payload fields by path, each with the required value or a list of at most 1,000 accepted values');
 
 export const trigger = named(
   'Trigger',
@@ -109,7 +109,7 @@ export const trigger = named(
           'ManualTrigger',
           z.strictObject({
             schemaVersion,
-            type: z.literal('manual').describe('Starts only through the API, the dashboard or another run'),
+            type: z.literal('manual').describe('Starts only by the API, the dashboard or another run'),
           }),
         ),
         named(
@@ -156,7 +156,7 @@ export const trigger = named(
                   token: text(16, 200)
                     .optional()
                     .describe(
-                      'Callers of the inbound hook send it as X-Service-Automation-Token; it starts the workflow, so make it of at least 16 random bytes. When left out, a change keeps the token and a new trigger gets a random one. It opens at most 100 workflows of a workspace. Answers show it to users with the role `admin` and to keys with `automations:manage`; others see it only in the answer to the request that sets it',
+                      'Token that callers of the inbound hook send as `X-Service-Automation-Token`. It starts the workflow: use at least 16 random bytes. When omitted, an update keeps the token and a new trigger gets a random one. A token starts at most 100 workflows of a workspace. Responses contain it for users with the role `admin` and for keys with `automations:manage`; other callers get it only in the response to the request that sets it',
                     ),
                   events: z
                     .array(text(1, 200))
@@ -164,7 +164,7 @@ export const trigger = named(
                     .max(100, 'must name at most 100 events')
                     .optional()
                     .describe(
-                      'Events that start the workflow when a call of the inbound hook names an `event` and no `workflowId`; every event when left out. A call with a `workflowId` starts the workflow whatever its `event`',
+                      'Events that start the workflow when a hook call has an `event` and no `workflowId`; every event when omitted. A call with `workflowId` starts the workflow whatever its `event`',
                     ),
                 })
                 .describe('Which calls of the inbound hook start the workflow'),
@@ -179,14 +179,14 @@ export const trigger = named(
             type: z.literal('channel').describe('Starts when a message arrives on a channel'),
             channel: z
               .strictObject({
-                channelId: id.optional().describe('Only this channel; every channel of the provider when left out'),
+                channelId: id.optional().describe('Only this channel; every channel of the provider when omitted'),
                 provider: z
                   .enum(channelProviders)
                   .optional()
-                  .describe('Only channels of this provider; every provider when left out'),
+                  .describe('Only channels of this provider; every provider when omitted'),
               })
               .default({})
-              .describe('Which channels start it; every one when left out'),
+              .describe('Channels that start the workflow; every channel when omitted'),
           }),
         ),
       ],

@@ -4,7 +4,7 @@ import type { WorkflowInputs } from '../../inputs-schema.ts';
 import { jsonObject } from '../../json.ts';
 import { named } from '../common.ts';
 
-/** Which payload a run of a workflow takes: a part of JSON Schema that can be checked in bounded time. */
+/** Schema of the payload of a workflow's runs: a subset of JSON Schema that can be checked in bounded time. */
 export const workflowInputs = named(
   'WorkflowInputs',
   z
@@ -17,10 +17,10 @@ export const workflowInputs = named(
     .meta({
       type: 'object',
       description: [
-        'JSON Schema of the payload that a run takes, of type `object`. Known are `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`,',
+        'JSON Schema of the payload of a run, of type `object`. Supported keywords: `type` (string, number, integer, boolean, array or object; in each schema), `title`, `description`, `default`, `enum`,',
         '`minimum`, `maximum`, `minLength`, `maxLength`, `pattern`, `items`, `minItems`, `maxItems`, `properties`, `required` and `additionalProperties` (true or false).',
-        'At most 64 KiB, 500 schemas and 8 levels; a `pattern` has neither back references nor looks around.',
-        'Whatever a caller starts a run with is checked by it (by hand, a dry run, a sequence, the inbound hook, `subagent.spawn`); what schedules, channels and events bring is not. Defaults are filled in for all of them.',
+        'At most 64 KiB, 500 schemas and 8 levels; a `pattern` cannot contain back references or lookarounds.',
+        'Payloads of callers are validated (API, dry run, sequence, inbound hook, `subagent.spawn`); payloads of schedules, channels and events are not. Defaults are applied to all of them.',
       ].join(' '),
     }),
   { type: 'object', properties: { city: { type: 'string' } } },

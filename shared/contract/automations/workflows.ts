@@ -22,7 +22,7 @@ import { workflowInputs } from './workflow-inputs.ts';
 const tag = 'Workflows';
 const manage = { tag, callers: ['token', 'session'], permission: 'automations:manage', role: 'agent' } as const;
 
-/** How many runs of a workflow there may be, and what becomes of one too many. */
+/** Limits on the runs of a workflow, and what happens to a run that exceeds them. */
 export const workflowLimits = named(
   'WorkflowLimits',
   z
@@ -32,18 +32,18 @@ export const workflowLimits = named(
         .min(1, 'must be from 1 to 1000')
         .max(1000, 'must be from 1 to 1000')
         .optional()
-        .describe('Runs in progress at the same time, 1 to 1,000; no limit when left out'),
+        .describe('Runs in progress at the same time, 1 to 1,000; no limit when omitted'),
       maxRunsPerMinute: z
         .int()
         .min(1, 'must be from 1 to 100000')
         .max(100_000, 'must be from 1 to 100000')
         .optional()
-        .describe('Runs that begin within any minute'),
+        .describe('Runs that start within any minute, 1 to 100,000; no limit when omitted'),
       onLimit: z
         .enum(['queue', 'drop', 'replace'], 'must be queue, drop or replace')
         .default('queue')
         .describe(
-          '`queue` lets it wait for its turn, `drop` refuses it (409 `workflow_limit_reached`), `replace` cancels what is under way',
+          '`queue`: the run waits. `drop`: the run is refused (409 `workflow_limit_reached`). `replace`: the runs in progress are cancelled',
         ),
     })
     .refine(
@@ -63,20 +63,20 @@ export const workflow = named(
   z.object({
     id: id.describe('Id of the workflow'),
     name: z.string().describe('Label for people, at most 200 characters'),
-    active: z.boolean().describe('Whether its trigger starts runs; an inactive workflow can not be started'),
+    active: z.boolean().describe('Whether its trigger starts runs; an inactive workflow cannot be started'),
     triggerJson: trigger,
     stepsJson: z.array(step).describe('Steps in the order in which they run, 1 to 200'),
-    version: z.int().min(1).describe('Version, from 1; each change of steps, trigger or limits adds one'),
+    version: z.int().min(1).describe('Version, from 1; each change of steps, trigger or limits increments it'),
     limits: workflowLimits.nullable().describe('Limits on its runs; null for none'),
-    inputs: workflowInputs.nullable().describe('Which payload its runs take; null for any'),
+    inputs: workflowInputs.nullable().describe('Schema of the payload of its runs; null for any payload'),
     environment: z
       .enum(['live', 'test'])
       .describe(
-        '`test` for a workflow that an API key of environment `test` created: all its runs are test runs until a live key or a user saves it. A test key cannot change or delete a live workflow',
+        '`test` for a workflow created by an API key of environment `test`: all its runs are test runs until a live key or a user saves it. A test key cannot change or delete a live workflow',
       ),
     createdAt: timestamp,
     updatedAt: timestamp,
-    nextRunAt: timestamp.nullable().describe('When its schedule fires next; null without one'),
+    nextRunAt: timestamp.nullable().describe('Next time at which its schedule fires; null without a schedule'),
   }),
 );
 export type Workflow = z.output<typeof workflow>;
@@ -92,7 +92,7 @@ const workflowVersion = named(
   z.object({
     ...versionSummaryShape,
     stepsJson: z.array(step).describe('Steps of this version, in the order in which they run'),
-    inputs: workflowInputs.nullable().describe('Which payload runs of this version take; null for any'),
+    inputs: workflowInputs.nullable().describe('Schema of the payload of runs of this version; null for any payload'),
   }),
 );
 export type WorkflowVersion = z.output<typeof workflowVersion>;
@@ -113,11 +113,14 @@ const createBody = named(
   z.strictObject(
     {
       name: name.describe('Label for people, 1 to 200 characters'),
-      active: z.boolean().default(true).describe('Whether the trigger starts runs from the beginning'),
+      active: z.boolean().default(true).describe('Whether the trigger starts runs immediately'),
       triggerJson: trigger.default({ schemaVersion: 1, type: 'manual' }),
       stepsJson: steps.describe('Steps in the order in which they run, 1 to 200'),
-      limits: workflowLimits.nullable().optional().describe('Limits on its runs; none when left out or null'),
-      inputs: workflowInputs.nullable().optional().describe('Which payload its runs take; any when left out or null'),
+      limits: workflowLimits.nullable().optional().describe('Limits on its runs; none when omitted or null'),
+      inputs: workflowInputs
+        .nullable()
+        .optional()
+        .describe('Schema of the payload of its runs; any payload when omitted or null'),
     },
     confusedNames,
   ),
@@ -139,12 +142,12 @@ export const runBody = named(
   }),
 );
 
-/** What a run would do. */
+/** Preview of a run. */
 const dryRun = named(
   'DryRun',
   z.object({
     dryRun: z.literal(true).describe('Always true: no run was started'),
-    runnable: z.boolean().describe('Whether every step could run as far as can be told now'),
+    runnable: z.boolean().describe('Whether no problem is known that would make a step fail'),
     steps: z
       .array(
         z.object({
@@ -154,12 +157,14 @@ const dryRun = named(
           skillId: z.string().nullable().describe('Skill that the step would call; null for other types of steps'),
           willRun: z
             .enum(['yes', 'no', 'unknown'])
-            .describe('What `when` says; unknown when it depends on what earlier steps bring'),
-          input: jsonValue.describe('With every template resolved whose value is known; the others stand as they are'),
-          unresolved: z.array(z.string()).describe('References whose value only the run will know'),
-          effect: z.string().describe('What the step would do to the world, in a sentence'),
-          needsApproval: z.boolean().describe('Whether a person must approve before the step runs'),
-          problems: z.array(z.string()).describe('What would make the step fail; empty when nothing is known'),
+            .describe('Result of `when`; `unknown` when it depends on the output of earlier steps'),
+          input: jsonValue.describe(
+            'Input of the step. Templates with known values are resolved; others are unchanged',
+          ),
+          unresolved: z.array(z.string()).describe('References whose values are known only during the run'),
+          effect: z.string().describe('Effect of the step, in one sentence'),
+          needsApproval: z.boolean().describe('Whether the step requires an approval'),
+          problems: z.array(z.string()).describe('Known problems that would make the step fail; may be empty'),
         }),
       )
       .describe('One entry for each step, in the order of the workflow'),
@@ -171,12 +176,12 @@ const started = named(
   'StartedRun',
   z.object({
     runId: id.describe('Id of the run that was started'),
-    status: z.enum(runStatuses).describe('Status of the run when the answer was written'),
+    status: z.enum(runStatuses).describe('Status of the run at the time of the response'),
   }),
 );
 const runAnswer = z.union([started, dryRun]);
 
-/** What a caller that asked for no dry run was answered: the run. @throws TypeError for a dry run. */
+/** The started run of a response. @throws TypeError for the response to a dry run. */
 export function startedRun(answer: z.output<typeof runAnswer>): z.output<typeof started> {
   if ('dryRun' in answer) throw new TypeError('this was a dry run, which starts none');
   return answer;
@@ -196,7 +201,7 @@ const create = {
   method: 'POST',
   summary: 'Create a workflow',
   description:
-    "Every step is checked here: an unknown skill, a missing input or a template that can't work is a 400 that names the path.",
+    'Every step is validated: an unknown skill, a missing input or an invalid template is a 400 that names the path.',
   body: createBody,
   response: workflow,
   errors: ['workflow_invalid', 'product_not_entitled', 'workspace_limit_reached'],
@@ -210,9 +215,9 @@ export const workflows = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/workflows/{id}',
-    summary: 'Read a workflow',
+    summary: 'Get a workflow',
     description:
-      '`ETag` is its version; a change that sends it as `If-Match` is refused when somebody changed it meanwhile.',
+      '`ETag` is the version. Send it as `If-Match` with an update: the update is refused if the workflow has changed since.',
     params: idParams,
     response: workflow,
   },
@@ -222,7 +227,7 @@ export const workflows = defineResource({
     method: 'GET',
     path: '/v1/automations/workflows/{id}/versions',
     summary: 'List the versions of a workflow',
-    description: 'Newest first: the newest 100, and those that runs have.',
+    description: 'Newest first. The newest 100 versions are retained, plus any version a stored run refers to.',
     params: idParams,
     query: listQuery,
     response: page(workflowVersionSummary),
@@ -232,7 +237,7 @@ export const workflows = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/workflows/{id}/versions/{version}',
-    summary: 'Read a version of a workflow',
+    summary: 'Get a version of a workflow',
     params: versionParams,
     response: workflowVersion,
   },
@@ -242,7 +247,7 @@ export const workflows = defineResource({
     path: '/v1/automations/workflows/{id}/versions/{version}/restore',
     summary: 'Restore a version of a workflow',
     description:
-      'Makes a new version with the name, the steps and the inputs of that one, checked as in any change; trigger, limits and whether it is active stay.',
+      'Creates a new version with the name, the steps and the inputs of that version, validated as in any update. Trigger, limits and `active` do not change.',
     params: versionParams,
     ifMatch: 'version_conflict',
     response: workflow,
@@ -252,9 +257,9 @@ export const workflows = defineResource({
     ...manage,
     method: 'PATCH',
     path: '/v1/automations/workflows/{id}',
-    summary: 'Change a workflow',
+    summary: 'Update a workflow',
     description:
-      'Makes a new version; runs that have begun keep theirs. Of older ones the newest 100 stay, and those that runs have. `ETag` is the new version.',
+      'Creates a new version. Runs in progress keep the version they started with. The newest 100 versions are retained, plus any version a stored run refers to. `ETag` is the new version.',
     ifMatch: 'version_conflict',
     params: idParams,
     body: z
@@ -265,7 +270,10 @@ export const workflows = defineResource({
           triggerJson: trigger.optional(),
           stepsJson: steps.optional().describe('Replaces all steps; 1 to 200'),
           limits: workflowLimits.nullable().optional().describe('Replaces the limits on its runs; null removes them'),
-          inputs: workflowInputs.nullable().optional().describe('Replaces the schema of the payload; null accepts any'),
+          inputs: workflowInputs
+            .nullable()
+            .optional()
+            .describe('Replaces the schema of the payload; null accepts any payload'),
         },
         confusedNames,
       )
@@ -282,7 +290,7 @@ export const workflows = defineResource({
     method: 'DELETE',
     path: '/v1/automations/workflows/{id}',
     summary: 'Delete a workflow',
-    description: 'Its runs stay readable; those under way go on to their end.',
+    description: 'Its runs stay readable. Runs in progress continue to their end.',
     params: idParams,
     response: deleted,
     errors: ['test_key_not_allowed'],
@@ -294,7 +302,7 @@ export const workflows = defineResource({
     path: '/v1/automations/workflows/{id}/run',
     summary: 'Run a workflow',
     description:
-      'A workflow with `inputs` takes a payload that fits them; `details` name each part that does not (`body.payload.city`). With `dryRun=true` nothing is done: the answer says what each step would do, with its templates resolved as far as they can be before the run.',
+      'If the workflow has `inputs`, the payload must match them; `details` names each invalid field (`body.payload.city`). With `dryRun=true` nothing runs: the response shows what each step would do, with every template resolved whose value is known before the run.',
     params: idParams,
     query: z.strictObject({ dryRun: z.enum(['true', 'false'], 'must be true or false').default('false') }),
     body: runBody,
@@ -307,7 +315,7 @@ export const workflows = defineResource({
     permission: 'automations:read',
     method: 'POST',
     path: '/v1/automations/schedules/preview',
-    summary: 'The next fires of a schedule',
+    summary: 'Preview the next fires of a schedule',
     body: z.strictObject({
       schedule,
       count: z
@@ -315,8 +323,8 @@ export const workflows = defineResource({
         .min(1, 'must be from 1 to 100')
         .max(100, 'must be from 1 to 100')
         .default(10)
-        .describe('Number of fires to answer, 1 to 100'),
-      after: instant.optional().describe('Now when left out'),
+        .describe('Number of fires to return, 1 to 100'),
+      after: instant.optional().describe('Returns fires after this time; now when omitted'),
     }),
     response: z.object({
       fires: z.array(timestamp).describe('Next times at which the schedule fires, earliest first'),

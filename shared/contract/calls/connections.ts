@@ -3,34 +3,34 @@ import { deleted, id, idParams, listQuery, name, named, page, text, timestamp } 
 import { defineResource } from '../define.ts';
 import { carriers } from './records.ts';
 
-/** Connections to carriers, and what these send. */
+/** Connections to carriers, and the events that carriers send. */
 
-/** Connections that a workspace may have. */
+/** Maximum number of connections of a workspace. */
 export const maxCallConnections = 50;
-/** The most that a carrier may send at once, in bytes. */
+/** Maximum size of a request of a carrier, in bytes. */
 export const maxCarrierBodyBytes = 64 * 1024;
-/** How old a signature with a time may be, and how far ahead, in seconds. */
+/** Maximum difference between the time of a signature and the current time, in seconds. */
 export const signatureSeconds = 300;
 export const twilioApiUrl = 'https://api.twilio.com';
 
-const authToken = text(16, 200).describe("Twilio: the account's auth token, which signs what Twilio sends; write only");
+const authToken = text(16, 200).describe('Twilio: auth token of the account, which signs the events; write-only');
 const publicKey = z
   .string()
   .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be the 32 bytes of an ed25519 key as base64')
-  .describe('Telnyx: the public key of the account, as base64; write only');
+  .describe('Telnyx: public key of the account, as base64; write-only');
 const accountSid = z
   .string()
   .regex(/^AC[0-9a-f]{32}$/, 'must be AC and 32 hexadecimal digits')
-  .describe("Twilio: the account's SID. With it, Twilio's own list is asked every night for calls that were missed");
+  .describe("Twilio: SID of the account. With it, missing calls are imported from Twilio's own list every night");
 const apiBaseUrl = text(1, 500).describe(
-  `Twilio: where its API answers, https; \`${twilioApiUrl}\` unless said. The auth token goes only where it was set for: with another address it must be given anew`,
+  `Twilio: base URL of the API, https; default \`${twilioApiUrl}\`. With a new URL, \`authToken\` must be sent again`,
 );
 
 const connection = {
   id: id.describe('Id of the connection'),
   provider: z.enum(carriers).describe('Carrier that sends the events'),
   name: z.string().describe('Label for people, at most 200 characters'),
-  url: z.string().describe('Where the carrier sends what happens to calls; under PUBLIC_URL'),
+  url: z.string().describe('URL for the events of the carrier, under `PUBLIC_URL`'),
   accountSid: z
     .string()
     .nullable()
@@ -41,18 +41,15 @@ const connection = {
     .describe('Twilio: base URL of the API; null for other carriers and for the default'),
   lastEventAt: timestamp
     .nullable()
-    .describe('When the carrier last sent something that was signed well, to within a minute'),
-  reconciledAt: timestamp.nullable().describe("Up to when calls were compared with the carrier's own list"),
+    .describe('When the last event with a valid signature arrived, accurate to a minute'),
+  reconciledAt: timestamp.nullable().describe("Time up to which calls were compared with the carrier's own list"),
   createdAt: timestamp,
   updatedAt: timestamp,
 };
 export const callConnection = named('CallConnection', z.object(connection));
 export type CallConnection = z.output<typeof callConnection>;
 
-const secret = z
-  .string()
-  .optional()
-  .describe('Kamailio: the secret with which it signs, shown only now: 32 bytes as base64url');
+const secret = z.string().optional().describe('Kamailio: signing secret, returned only once: 32 bytes as base64url');
 const callConnectionWithSecret = named('CallConnectionWithSecret', z.object({ ...connection, secret }));
 
 const managed = {
@@ -68,7 +65,7 @@ export const callConnections = defineResource({
     ...managed,
     method: 'GET',
     path: '/calls/connections',
-    summary: 'List connections to carriers',
+    summary: 'List carrier connections',
     query: listQuery,
     response: page(callConnection),
   },
@@ -76,14 +73,14 @@ export const callConnections = defineResource({
     ...managed,
     method: 'POST',
     path: '/calls/connections',
-    summary: 'Connect a carrier',
-    description: `Twilio needs \`authToken\`, Telnyx \`publicKey\`; for Kamailio the answer shows a \`secret\`, once. Give \`url\` of the answer to the carrier. A workspace may have ${maxCallConnections}.`,
+    summary: 'Create a carrier connection',
+    description: `Twilio requires \`authToken\`, Telnyx \`publicKey\`. For Kamailio, the response contains a \`secret\`, which is returned only once. Configure \`url\` of the response at the carrier. Limit: ${maxCallConnections} connections per workspace.`,
     body: named(
       'CreateCallConnection',
       z.strictObject({
         provider: z
           .enum(carriers, `must be one of ${carriers.join(', ')}`)
-          .describe('Carrier that sends the events; can not be changed later'),
+          .describe('Carrier that sends the events; cannot be changed later'),
         name: name.describe('Label for people, 1 to 200 characters'),
         authToken: authToken.optional(),
         publicKey: publicKey.optional(),
@@ -99,7 +96,7 @@ export const callConnections = defineResource({
     ...managed,
     method: 'GET',
     path: '/calls/connections/{id}',
-    summary: 'Read a connection',
+    summary: 'Get a carrier connection',
     params: idParams,
     response: callConnection,
   },
@@ -108,13 +105,13 @@ export const callConnections = defineResource({
     liveOnly: true,
     method: 'PATCH',
     path: '/calls/connections/{id}',
-    summary: 'Change a connection',
+    summary: 'Update a carrier connection',
     params: idParams,
     body: z.strictObject({
       name: name.optional().describe('Label for people, 1 to 200 characters'),
       accountSid: accountSid.nullable().optional(),
       apiBaseUrl: apiBaseUrl.optional(),
-      authToken: authToken.optional().describe('Twilio: only together with another `apiBaseUrl`; else rotate it'),
+      authToken: authToken.optional().describe('Twilio: only together with a new `apiBaseUrl`; otherwise use `rotate`'),
     }),
     response: callConnection,
   },
@@ -123,8 +120,8 @@ export const callConnections = defineResource({
     liveOnly: true,
     method: 'DELETE',
     path: '/calls/connections/{id}',
-    summary: 'Delete a connection',
-    description: 'What the carrier sends to it is refused at once. The records of its calls stay.',
+    summary: 'Delete a carrier connection',
+    description: 'Further events of the carrier are refused immediately. Call records are kept.',
     params: idParams,
     response: deleted,
   },
@@ -133,9 +130,9 @@ export const callConnections = defineResource({
     liveOnly: true,
     method: 'POST',
     path: '/calls/connections/{id}/rotate',
-    summary: 'Change what a connection is signed with',
+    summary: 'Rotate the signing secret of a carrier connection',
     description:
-      'Twilio takes the new `authToken`, Telnyx the new `publicKey`; for Kamailio a new `secret` is made and shown. For `overlapHours` what was signed with the one before counts as well.',
+      'For Twilio send the new `authToken`, for Telnyx the new `publicKey`. For Kamailio, the response contains a new `secret`. Signatures with the previous secret are also accepted for `overlapHours`.',
     params: idParams,
     body: z.strictObject({
       authToken: authToken.optional(),
@@ -145,7 +142,7 @@ export const callConnections = defineResource({
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
         .default(24)
-        .describe('Hours for which what the old secret signed is accepted as well, 0 to 168'),
+        .describe('Hours for which signatures with the previous secret are accepted, 0 to 168'),
     }),
     bodyOptional: true,
     response: callConnectionWithSecret,
@@ -155,8 +152,8 @@ export const callConnections = defineResource({
     callers: ['public'],
     method: 'POST',
     path: '/carrier/{provider}/{connectionId}/voice-status',
-    summary: 'Receive what happened to a call',
-    description: `For the carrier. Twilio sends a form or JSON signed by \`X-Twilio-Signature\` (HMAC-SHA1 over the address under PUBLIC_URL and the parameters, or over the address with \`bodySHA256\`); Telnyx JSON signed by \`telnyx-signature-ed25519\` and \`telnyx-timestamp\`; Kamailio JSON signed by \`X-Signature: t=SECONDS,v1=HEX\`, the HMAC-SHA256 over \`SECONDS.BODY\`. What has a time is refused ${signatureSeconds} s later. 200 says that it is kept; the same again changes nothing, and other kinds of events are answered 200, too. What is not signed well is answered 403, whether or not there is such a connection. At most ${maxCarrierBodyBytes} bytes.`,
+    summary: 'Receive a call event (called by the carrier)',
+    description: `Twilio sends a form or JSON with \`X-Twilio-Signature\` (HMAC-SHA1 over the URL under PUBLIC_URL and the parameters, or over the URL with \`bodySHA256\`). Telnyx sends JSON with \`telnyx-signature-ed25519\` and \`telnyx-timestamp\`. Kamailio sends JSON with \`X-Signature: t=SECONDS,v1=HEX\`, the HMAC-SHA256 over \`SECONDS.BODY\`. Signatures with a timestamp expire after ${signatureSeconds} s. 200 means that the event is stored; repeated and unknown events also return 200. An invalid signature or an unknown connection returns 403. Limit: ${maxCarrierBodyBytes} bytes.`,
     params: z.strictObject({
       provider: z.enum(carriers, `must be one of ${carriers.join(', ')}`),
       connectionId: id,

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { named } from '../common.ts';
 import { defineResource } from '../define.ts';
 
-/** SIP by the operator's own server, in the place of a trunk of a workspace's own. */
+/** Hosted SIP: the SIP server of the operator, as an alternative to a SIP trunk of the workspace. */
 
 export const hostedSipReasons = ['sip_server_not_configured', 'credentials_outdated'] as const;
 
 const sipCredentials = named(
   'SipCredentials',
   z.object({
-    username: z.string().describe('The account of the workspace at `domain`'),
-    password: z.string().describe('Shown this once'),
+    username: z.string().describe('SIP account of the workspace at `domain`'),
+    password: z.string().describe('Password, returned only once'),
   }),
 );
 
@@ -18,29 +18,24 @@ export const hostedSip = named(
   'HostedSip',
   z.object({
     enabled: z.boolean().describe('Whether the workspace opted in'),
-    ready: z.boolean().describe('Whether phones of the workspace can be served; `reason` says why not'),
+    ready: z.boolean().describe('Whether phones of the workspace can connect; otherwise see `reason`'),
     reason: z
       .enum(hostedSipReasons)
       .optional()
       .describe(
-        '`sip_server_not_configured`: the operator has no SIP server for this hub (SIP_DOMAIN); `credentials_outdated`: the workspace opted in before the server was there, or at another domain; opt in again for credentials that count',
+        '`sip_server_not_configured`: the operator has not configured a SIP server (`SIP_DOMAIN`). `credentials_outdated`: the workspace opted in before there was a server, or with another domain; opt in again for new credentials',
       ),
-    entitled: z
-      .boolean()
-      .describe('Whether the workspace may have it; where it may not any more, `enabled` stays as it was'),
-    domain: z.string().nullable().describe('Of the SIP server; null where there is none'),
+    entitled: z.boolean().describe('Whether the workspace has the entitlement; losing it does not change `enabled`'),
+    domain: z.string().nullable().describe('Domain of the SIP server; null without one'),
     username: z
       .string()
       .nullable()
-      .describe('The SIP user that you are at `domain`; null unless the workspace opted in and there is a server'),
-    wsUrl: z
-      .string()
-      .nullable()
-      .describe('Where softphones of people who are signed in connect; null where that is not offered'),
+      .describe('Your SIP user at `domain`; null unless the workspace opted in and there is a server'),
+    wsUrl: z.string().nullable().describe('WebSocket URL for softphones of signed-in users; null if not offered'),
     credentials: sipCredentials
       .optional()
       .describe(
-        'For one phone that registers at `domain` itself, with MD5. Only in the answer to the opt-in that made them: opt out and in again for others',
+        'Credentials for a phone that registers at `domain` itself, with MD5. Returned only by the opt-in that created them; opt out and in again for new ones',
       ),
   }),
   {
@@ -62,7 +57,7 @@ export const hostedSipOperations = defineResource({
     method: 'GET',
     path: '/sip/our-sip',
     role: 'agent',
-    summary: 'Show how hosted SIP is',
+    summary: 'Get the state of hosted SIP',
     response: hostedSip,
   },
   optIntoHostedSip: {
@@ -73,7 +68,7 @@ export const hostedSipOperations = defineResource({
     entitlement: 'business_calling',
     summary: 'Opt into hosted SIP',
     description:
-      'An own trunk is removed by it. It answers `credentials` where it made some: at the first opt-in, and where those from before count no more. Where the operator has no SIP server it is kept that the workspace wants one, and `ready` is false.',
+      'Removes an own SIP trunk. The response contains `credentials` if new ones were created: at the first opt-in, and when earlier ones are no longer valid. If the operator has no SIP server, the opt-in is stored and `ready` is false.',
     response: hostedSip,
   },
   optOutOfHostedSip: {
@@ -82,7 +77,7 @@ export const hostedSipOperations = defineResource({
     path: '/sip/our-sip/opt-out',
     role: 'admin',
     summary: 'Opt out of hosted SIP',
-    description: 'The credentials count no more from then on. Opting out of what is not on changes nothing.',
+    description: 'Revokes the credentials. Opting out again changes nothing.',
     response: hostedSip,
   },
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deleted, named, text, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
-/** The SIP trunk of a carrier at which the hub registers for a workspace. */
+/** Own SIP trunk: the hub registers at the carrier of the workspace. */
 
 export const sipTransports = ['udp', 'tcp', 'tls'] as const;
 export type SipTransport = (typeof sipTransports)[number];
@@ -10,11 +10,11 @@ export type SipTransport = (typeof sipTransports)[number];
 export const trunkStates = ['registering', 'registered', 'rejected', 'unreachable', 'stopped'] as const;
 export type TrunkState = (typeof trunkStates)[number];
 
-/** Refusals of one password after which the hub stops. */
+/** The hub stops registering after this number of refusals of the same password. */
 export const maxRefusedCredentials = 3;
 
-const host = z.string().describe('Of the carrier, such as `sip.example.com`, or its address');
-const username = z.string().describe('The account at the carrier');
+const host = z.string().describe('Host name of the carrier, such as `sip.example.com`, or its IP address');
+const username = z.string().describe('Account at the carrier');
 const transport = z.enum(sipTransports, `must be one of ${sipTransports.join(', ')}`);
 
 export const ownTrunk = named(
@@ -24,25 +24,22 @@ export const ownTrunk = named(
     state: z
       .enum(trunkStates)
       .describe(
-        '`registering`: on its way; `registered`; `rejected`: the carrier said no, `lastCode` and `lastReason` are its words; `unreachable`: no SIP answer came; `stopped`: the carrier refused this password three times, and is not asked again before `POST /sip/register`',
+        '`registering`: in progress. `registered`: the carrier accepted. `rejected`: the carrier refused, see `lastCode` and `lastReason`. `unreachable`: no SIP response. `stopped`: the carrier refused this password three times; the hub tries again only after `POST /sip/register`',
       ),
     host,
-    port: z.int().nullable().describe('Null where the DNS of the host says it'),
+    port: z.int().nullable().describe('Port; null if DNS determines it'),
     username,
     transport: z.enum(sipTransports).describe('Transport of SIP to the carrier; `tls` also checks the certificate'),
-    registered: z.boolean().describe('Whether the carrier sends calls here now'),
-    lastCode: z
-      .int()
-      .nullable()
-      .describe('The SIP status that the last attempt ended with; null where no SIP answer came'),
+    registered: z.boolean().describe('Whether the registration is active'),
+    lastCode: z.int().nullable().describe('SIP status of the last attempt; null without a SIP response'),
     lastReason: z
       .string()
       .nullable()
       .describe(
-        "The carrier's words for it. Where no SIP answer came: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` for a host that leads to a private address. `credentials_rejected` once it stopped, or `password_unreadable` where the hub has another SECRET_KEY than the one that sealed the password; `challenge_not_supported` and `nonce_always_stale` for challenges that nobody can answer; `registration_not_kept` where the carrier took it for no time",
+        'Reason phrase of the carrier. Without a SIP response: `timeout`, `refused`, `tls_name`, `tls_untrusted`, `dns`, or `address_refused` (the host resolves to a private address). When stopped: `credentials_rejected`, or `password_unreadable` (the password was encrypted with another SECRET_KEY). `challenge_not_supported` and `nonce_always_stale`: the challenge cannot be answered. `registration_not_kept`: the carrier accepted with an expiry of 0',
       ),
-    expiresAt: timestamp.nullable().describe('Until when the carrier keeps the registration, unless it is renewed'),
-    nextAttemptAt: timestamp.nullable().describe('Null when there will be none'),
+    expiresAt: timestamp.nullable().describe('When the registration expires unless it is renewed'),
+    nextAttemptAt: timestamp.nullable().describe('Time of the next attempt; null when none is planned'),
     checkedAt: timestamp.nullable().describe('When the last attempt ended'),
   }),
   {
@@ -78,7 +75,7 @@ export const registerTrunkBody = named(
       .min(1, 'must be from 1 to 65,535')
       .max(65_535, 'must be from 1 to 65,535')
       .optional()
-      .describe('Left out, the DNS says it by the SRV records of the host; without any it is 5060, or 5061 for tls'),
+      .describe('Port; when omitted, from SRV records of the host, otherwise 5060, or 5061 for `tls`'),
     username: text(1, 128)
       .regex(
         /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d-\x7e]+$/,
@@ -86,10 +83,10 @@ export const registerTrunkBody = named(
       )
       .describe('Account at the carrier, at most 128 characters of printable ASCII'),
     password: text(1, 256)
-      .regex(/^[ -~\u00a0-\uffff]+$/, 'must not hold control characters')
+      .regex(/^[ -~\u00a0-\uffff]+$/, 'must not contain control characters')
       .optional()
-      .describe('Write only. May be left out while `host` and `username` stay as they are, and `tls` is not given up'),
-    transport: transport.default('udp').describe('`tls` checks the certificate and its name'),
+      .describe('Password; write-only. Optional if `host` and `username` do not change and `tls` is not disabled'),
+    transport: transport.default('udp').describe('Transport of SIP; `tls` verifies the certificate and its name'),
   }),
   { host: 'sip.example.com', port: 5061, username: 'acme', password: 'correct horse battery', transport: 'tls' },
 );
@@ -103,8 +100,8 @@ export const ownTrunks = defineResource({
     path: '/sip/register',
     role: 'admin',
     entitlement: 'business_calling',
-    summary: 'Register at a SIP trunk of your own',
-    description: `Sets or changes the trunk, and has the hub register there at once; \`GET /sip/status\` says what came of it. Hosted SIP is switched off by it. The hub renews the registration, tries again after 5 s, then twice as long each time up to 10 min, and stops once the carrier refused the same password ${maxRefusedCredentials} times. Calls that come to it are answered 480 and recorded as missed, unless the operator set SIP_TRUNK_CONTACT.`,
+    summary: 'Set the own SIP trunk and register',
+    description: `Creates or updates the trunk and starts the registration; \`GET /sip/status\` returns the result. Disables hosted SIP. The hub renews the registration. After a failure it retries after 5 s, then doubles the delay up to 10 min, and stops after the carrier refused the same password ${maxRefusedCredentials} times. Incoming calls are answered with 480 and recorded as missed, unless the operator sets SIP_TRUNK_CONTACT.`,
     body: registerTrunkBody,
     response: ownTrunk,
   },
@@ -113,8 +110,8 @@ export const ownTrunks = defineResource({
     method: 'GET',
     path: '/sip/status',
     role: 'agent',
-    summary: 'Show how the own SIP trunk is',
-    description: 'Null when there is none.',
+    summary: 'Get the state of the own SIP trunk',
+    description: 'Returns null without a trunk.',
     response: ownTrunk.nullable(),
   },
   removeOwnTrunk: {
@@ -123,8 +120,7 @@ export const ownTrunks = defineResource({
     path: '/sip',
     role: 'admin',
     summary: 'Remove the own SIP trunk',
-    description:
-      'The hub takes the registration back at the carrier. `id` is that of the trunk, as the audit log has it.',
+    description: 'The hub unregisters at the carrier. `id` is the id of the trunk in the audit log.',
     response: deleted,
     errors: ['not_found'],
   },

@@ -2,31 +2,31 @@ import { z } from 'zod';
 import { id, idParams, instant, listQuery, named, page, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 
-/** Records of the calls of a workspace, from its carriers; nothing here dials. */
+/** Records of the calls of a workspace, as reported by its carriers. The hub does not place calls. */
 
 export const carriers = ['twilio', 'telnyx', 'kamailio'] as const;
 export type Carrier = (typeof carriers)[number];
 
-/** Where records come from: carriers that tell of calls, and the workspace's own SIP trunk, which calls came to. */
+/** Sources of records: carriers that report calls, and the own SIP trunk of the workspace. */
 export const callProviders = [...carriers, 'sip_trunk'] as const;
 export type CallProvider = (typeof callProviders)[number];
 
 export const callDirections = ['inbound', 'outbound'] as const;
 export type CallDirection = (typeof callDirections)[number];
 
-/** In the order in which a call goes through them. */
+/** In the order of a call's progress. */
 export const callStates = ['queued', 'ringing', 'in_progress', 'ended'] as const;
 
 export const callResults = ['answered', 'missed', 'busy', 'failed', 'voicemail', 'cancelled'] as const;
 export type CallResult = (typeof callResults)[number];
 
-/** After so many hours without a word, a call that did not end is closed as failed. */
-export const silentCallHours = 4;
-/** Exports that one person may begin a minute, however often they are signed in. */
+/** A call without events for this time is closed as failed, in hours. */
+export const staleCallHours = 4;
+/** Maximum number of exports per minute of one user over all sessions. */
 export const exportsPerMinute = 5;
 
 const direction = named('CallDirection', z.enum(callDirections, `must be one of ${callDirections.join(', ')}`));
-// Named: code generators call an inline one after its operation and field, which is what they call the answer, too.
+// Named, because code generators would derive the same type name for an inline schema as for the response.
 const result = named('CallResult', z.enum(callResults, `must be one of ${callResults.join(', ')}`));
 
 export const callRecord = named(
@@ -37,38 +37,44 @@ export const callRecord = named(
       provider: z
         .enum(callProviders)
         .describe('Carrier that reported the call, or `sip_trunk` for the trunk of the workspace'),
-      callSid: z.string().describe('What the carrier calls it; unique for a workspace and carrier'),
-      direction: direction.nullable().describe('Null until the carrier has said it'),
-      fromId: z.string().nullable().describe('Who called: a number or a SIP address, as the carrier wrote it'),
-      toId: z.string().nullable().describe('Who was called'),
+      callSid: z.string().describe('Id of the call at the carrier; unique for a workspace and carrier'),
+      direction: direction.nullable().describe('Direction of the call; null until the carrier reports it'),
+      fromId: z.string().nullable().describe('Caller: a number or a SIP address, as the carrier reported it'),
+      toId: z.string().nullable().describe('Callee: a number or a SIP address, as the carrier reported it'),
       fromName: z
         .string()
         .nullable()
-        .describe('Display name, or email address, of the member who called from their softphone; null for others'),
-      toName: z.string().nullable().describe('The same of the member who was called'),
+        .describe('Display name or email address of the member who called from a softphone; null for others'),
+      toName: z
+        .string()
+        .nullable()
+        .describe('Display name or email address of the member who was called; null for others'),
       state: z.enum(callStates).describe('Progress of the call; `ended` is final'),
       result: result
         .nullable()
         .describe(
-          '`answered`; `missed`: inbound, and not taken or given up by the caller; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound, and given up. Null until it ended',
+          '`answered`; `missed`: inbound and not answered; `busy`; `failed`; `voicemail`: a machine answered; `cancelled`: outbound and cancelled by the caller. Null until the call ended',
         ),
       reason: z
         .string()
         .nullable()
-        .describe('In the words of the carrier, or `no_final_event` where it never said that the call ended'),
+        .describe('Reason as the carrier reported it, or `no_final_event` if the carrier never reported the end'),
       startedAt: timestamp,
       answeredAt: timestamp.nullable(),
       endedAt: timestamp.nullable(),
-      durationSecs: z.int().describe('Talk time; 0 unless answered'),
-      ringSecs: z.int().nullable().describe('From its start until it was answered or ended; null while it rings'),
-      hangupBy: z.enum(['caller', 'callee']).nullable().describe('Who ended it, where the carrier says so'),
-      sipCode: z.int().nullable().describe('The final SIP status, where the carrier says so'),
+      durationSecs: z.int().describe('Talk time in seconds; 0 unless answered'),
+      ringSecs: z
+        .int()
+        .nullable()
+        .describe('Seconds from the start until the call was answered or ended; null while it rings'),
+      hangupBy: z.enum(['caller', 'callee']).nullable().describe('Side that ended the call; null if not reported'),
+      sipCode: z.int().nullable().describe('Final SIP status; null if not reported'),
       mosScore: z
         .number()
         .nullable()
-        .describe('How well it sounded, 1 to 5; of several measurements the worst; null unless measured'),
+        .describe('Audio quality (MOS), 1 to 5, the worst of several measurements; null if not measured'),
     })
-    .describe('One call, as its carrier reported it'),
+    .describe('A call, as its carrier reported it'),
   {
     id: '01980000-0000-7000-8000-000000000021',
     provider: 'twilio',
@@ -96,16 +102,16 @@ export type CallRecord = z.output<typeof callRecord>;
 export const callSummary = named(
   'CallSummary',
   z.object({
-    minutesToday: z.int().describe('Whole, half up, of the answered calls that began today in UTC'),
+    minutesToday: z.int().describe('Minutes of answered calls that started today (UTC), rounded'),
     answeredRate7d: z
       .number()
       .nullable()
       .describe(
-        'Of the inbound calls that ended, of today and the 6 days before in UTC: how many were answered, 0 to 1; null without any',
+        'Share of answered calls among ended inbound calls of the last 7 days including today (UTC), 0 to 1; null without any',
       ),
-    callsToday: z.int().describe('Calls that began today, ended or not'),
-    inbound7d: z.int().describe('Inbound calls of these 7 days that ended'),
-    answered7d: z.int().describe('Those of them that were answered'),
+    callsToday: z.int().describe('Calls that started today, including calls in progress'),
+    inbound7d: z.int().describe('Ended inbound calls of these 7 days'),
+    answered7d: z.int().describe('Answered inbound calls of these 7 days'),
   }),
   { minutesToday: 42, answeredRate7d: 0.9, callsToday: 17, inbound7d: 100, answered7d: 90 },
 );
@@ -114,8 +120,8 @@ export type CallSummary = z.output<typeof callSummary>;
 const filters = {
   direction: direction.optional(),
   result: result.optional(),
-  from: instant.optional().describe('Calls that began then or later'),
-  to: instant.optional().describe('Calls that began before'),
+  from: instant.optional().describe('Only calls that started at or after this time'),
+  to: instant.optional().describe('Only calls that started before this time'),
 };
 
 const token = { tag: 'Business Calling', callers: ['token'], permission: 'voice:read', method: 'GET' } as const;
@@ -128,7 +134,7 @@ const member = {
   method: 'GET',
 } as const;
 
-/** Of a call that changed, with the whole record as it was then. */
+/** A change of a call, with the whole record after the change. */
 export const callEvent = named(
   'CallEvent',
   z.object({ type: z.literal('call').describe('A call changed'), at: timestamp, call: callRecord }),
@@ -138,7 +144,7 @@ const callStreamEvent = z.discriminatedUnion('type', [
   callEvent,
   named(
     'CallsReadyEvent',
-    z.object({ type: z.literal('ready').describe('The stream is open; events from now on are sent'), at: timestamp }),
+    z.object({ type: z.literal('ready').describe('The stream is open; later events are sent'), at: timestamp }),
   ),
   named(
     'CallsResetEvent',
@@ -151,7 +157,7 @@ const callStreamEvent = z.discriminatedUnion('type', [
   named(
     'CallsEndEvent',
     z.object({
-      type: z.literal('end').describe('The stream ends; the caller may not follow it any more'),
+      type: z.literal('end').describe('The stream ends because the caller lost access'),
       code: z.string().describe('Stable reason, such as `token_revoked`'),
       message: z.string().describe('Reason, for people'),
     }),
@@ -163,21 +169,21 @@ export const callRecords = defineResource({
     ...token,
     path: '/v1/voice/calls',
     summary: 'List calls',
-    description: 'Those that began last come first.',
+    description: 'Sorted by start, newest first.',
     query: listQuery.extend(filters),
     response: page(callRecord),
   },
   getVoiceCall: {
     ...token,
     path: '/v1/voice/calls/{id}',
-    summary: 'Read a call',
+    summary: 'Get a call',
     params: idParams,
     response: callRecord,
   },
   getVoiceUsage: {
     ...token,
     path: '/v1/voice/usage',
-    summary: 'Read how much was called',
+    summary: 'Get a summary of calls',
     description: 'The same as `GET /calls/summary`.',
     response: callSummary,
   },
@@ -185,7 +191,7 @@ export const callRecords = defineResource({
     ...token,
     path: '/v1/voice/numbers',
     summary: 'List phone numbers (planned)',
-    description: 'Planned, and not available yet.',
+    description: 'Planned; not available yet.',
     response: z.unknown(),
     errors: ['not_available'],
   },
@@ -193,16 +199,16 @@ export const callRecords = defineResource({
     ...member,
     path: '/calls',
     summary: 'List calls in the dashboard',
-    description: 'Those that began last come first.',
+    description: 'Sorted by start, newest first.',
     query: z.strictObject({
       limit: listQuery.shape.limit,
-      cursor: id.optional().describe('`nextCursor` of the page before: the id of its last call'),
+      cursor: id.optional().describe('`nextCursor` of the previous page: the id of its last call'),
       ...filters,
     }),
     response: named(
       'CallList',
       z.object({
-        items: z.array(callRecord).describe('Calls, the newest first'),
+        items: z.array(callRecord).describe('Calls, newest first'),
         nextCursor: id.nullable().describe('Send it as `cursor` to read the next page; null on the last page'),
       }),
     ),
@@ -211,7 +217,7 @@ export const callRecords = defineResource({
   getCallSummary: {
     ...member,
     path: '/calls/summary',
-    summary: 'Read how much was called, in the dashboard',
+    summary: 'Get a summary of calls in the dashboard',
     response: callSummary,
   },
   exportCalls: {
@@ -219,7 +225,7 @@ export const callRecords = defineResource({
     permission: 'voice:export',
     path: '/calls/export',
     summary: 'Export calls as JSON or CSV',
-    description: `An array of calls, or CSV by RFC 4180 with their fields as columns, streamed; those that began last come first. In CSV what a spreadsheet might take for a formula, a cell or what follows \`;\`, a tab or a line break in one, begins with an apostrophe, which the import takes away again; numbers stay as they are, \`+15005550006\` too. ${exportsPerMinute} a minute for each user or API key. An export that fails on its way ends without its end: the array stays open, the connection breaks.`,
+    description: `Streams a JSON array of calls, or CSV (RFC 4180) with their fields as columns, sorted by start, newest first. In CSV, text that a spreadsheet could interpret as a formula (at the start of a cell, or after \`;\`, a tab or a line break) is prefixed with an apostrophe. Numbers, including \`+15005550006\`, are unchanged. Limit: ${exportsPerMinute} exports per minute for each user or API key. If an export fails while streaming, the array stays open and the connection is closed.`,
     query: z.strictObject({
       format: z.enum(['json', 'csv'], 'must be json or csv').default('json'),
       ...filters,
@@ -231,13 +237,13 @@ export const callRecords = defineResource({
   streamCalls: {
     ...member,
     path: '/calls/live',
-    summary: 'Follow calls live',
+    summary: 'Stream calls',
     description:
-      'Server-sent events: `ready` first, then `call` for each change of a call that shows, with the whole record as it was then. Open the stream first and list on `ready`. A stream closes after 10 minutes; come back with `Last-Event-ID`, as an `EventSource` does by itself: what was missed follows, or `reset` where it is not kept any more.',
+      'Server-sent events: first `ready`, then `call` with the whole record for each visible change of a call. Open the stream first and list calls after `ready`. The stream closes after 10 minutes. Reconnect with `Last-Event-ID`, as an `EventSource` does: the missed events follow, or `reset` if they are no longer stored.',
     binaryResponse: 'text/event-stream',
     streamedEvent: callStreamEvent,
     resumable: true,
     response: z.unknown(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

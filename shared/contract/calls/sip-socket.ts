@@ -1,27 +1,27 @@
 import { z } from 'zod';
 import { defineResource } from '../define.ts';
 
-/** SIP over a WebSocket (RFC 7118) for softphones of people who are signed in. */
+/** SIP over a WebSocket (RFC 7118) for softphones of signed-in users. */
 
-/** Greatest frame, in bytes: one SIP message. */
+/** Maximum size of a frame, which is one SIP message, in bytes. */
 export const maxSipFrameBytes = 64 * 1024;
-/** Connections that one person may open in a minute, over all processes of a hub. */
-export const sipSocketsAMinute = 10;
+/** Maximum number of connections that one user can open per minute, over all processes of a hub. */
+export const maxSipSocketsPerMinute = 10;
 
 export const sipCloseCodes = {
-  /** Not a SIP message. */
-  notUnderstood: 1007,
-  /** The SIP server is away, or its other side reads too slowly; come back shortly. */
+  /** The frame is not a SIP message. */
+  invalidFrame: 1007,
+  /** The SIP server is unavailable, or one side reads too slowly. The client should reconnect shortly. */
   tryAgain: 1013,
-  /** The session counts no more, or its workspace is not entitled any more. */
+  /** The session ended, or the workspace lost its entitlement. */
   revoked: 4401,
-  /** A message in somebody else's name, or hosted SIP is not on. */
+  /** The message names another user, or hosted SIP is disabled. */
   foreign: 4403,
-  /** More connections than a person may open, or more messages than a softphone may send. */
+  /** Too many connections of one user, or too many messages. */
   tooMany: 4429,
 } as const;
 
-/** Becomes a WebSocket, which no OpenAPI document can describe. */
+/** Becomes a WebSocket, which OpenAPI cannot describe. */
 export const sipSockets = defineResource({
   connectSoftphone: {
     tag: 'SIP',
@@ -31,7 +31,7 @@ export const sipSockets = defineResource({
     method: 'GET',
     path: '/sip/ws',
     summary: 'Connect a softphone',
-    description: 'docs/calling.md says what goes through it.',
+    description: 'docs/calling.md describes the protocol.',
     query: z.strictObject({ token: z.string().max(4_096).optional() }),
     socket: { protocol: 'sip', maxFrameBytes: maxSipFrameBytes, tokenInQuery: true },
     response: z.never(),

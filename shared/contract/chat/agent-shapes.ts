@@ -3,10 +3,10 @@ import { id, memberPicture, named, timestamp } from '../common.ts';
 import { messageSource, toolUse } from './ai-settings.ts';
 import { conversation, conversationOwners, message, rating, visitor } from './shapes.ts';
 
-/** What agents see of Live Chat, and nobody else: private notes among it. */
+/** Schemas of the inbox. Only agents receive them; they include private notes. */
 
 export const inboxViews = ['all', 'mine', 'unassigned', 'open', 'pending', 'snoozed', 'resolved', 'closed'] as const;
-/** Views that a list can show: those that are counted, unread ones, those at work of one member, and those of one visitor. */
+/** Views of lists: the counted views, unread conversations, those assigned to one member, and those of one visitor. */
 export const listedViews = [...inboxViews, 'unread', 'assigned', 'visitor'] as const;
 export type InboxView = (typeof inboxViews)[number];
 export type ListedView = (typeof listedViews)[number];
@@ -20,17 +20,14 @@ export const inboxConversation = named(
     .object({
       ...conversation.shape,
       environment: z.enum(['live', 'test']).describe('Environment of the visitor'),
-      owner: z
-        .enum(conversationOwners)
-        .nullable()
-        .describe('Who takes care of it: the AI agent, or people; null while nobody has it'),
+      owner: z.enum(conversationOwners).nullable().describe('Who answers: the AI agent or people; null while unowned'),
       snoozedUntil: timestamp.nullable(),
-      lastSeq: z.int().describe('Of its newest message'),
-      lastPosition: z.int().describe('Of what was written last, notes included'),
+      lastSeq: z.int().describe('`seq` of the newest message'),
+      lastPosition: z.int().describe('`position` of the newest message or note'),
       lastMessage: z
         .object({
-          content: z.string().describe('The first 200 characters'),
-          senderType: z.string().describe('Kind of its sender, as in messages'),
+          content: z.string().describe('First 200 characters of the text'),
+          senderType: z.string().describe('Type of the sender, as in messages'),
           createdAt: timestamp,
         })
         .nullable()
@@ -39,9 +36,11 @@ export const inboxConversation = named(
         .string()
         .nullable()
         .describe('Display name, email address or external id of the visitor; null for an anonymous one'),
-      visitorVerified: z.boolean().describe('Whether a token of the workspace said who it is; an e-mail never does'),
-      visitorReadSeq: z.int().describe('Up to which message the visitor has read'),
-      agentReadSeq: z.int().describe('Up to which message an agent has read'),
+      visitorVerified: z
+        .boolean()
+        .describe('Whether a token of the workspace identified the visitor; an email address does not'),
+      visitorReadSeq: z.int().describe('`seq` up to which the visitor has read'),
+      agentReadSeq: z.int().describe('`seq` up to which an agent has read'),
     })
     .describe('A conversation as agents see it'),
 );
@@ -52,13 +51,11 @@ export const inboxMessage = named(
   z
     .object({
       ...message.shape,
-      seq: z.int().nullable().describe('Null for a private note'),
-      position: z.int().describe('Counts all that is written in a conversation, notes included'),
+      seq: z.int().nullable().describe('Number of the message in the conversation; null for a private note'),
+      position: z.int().describe('Position in the conversation, counting messages and notes'),
       private: z.boolean().describe('Whether it is a private note, which visitors never see'),
-      sources: z
-        .array(messageSource)
-        .describe('Of an answer of the AI agent: the entries of the knowledge that it used'),
-      tools: z.array(toolUse).describe('Of an answer of the AI agent: what it called, in that order'),
+      sources: z.array(messageSource).describe('Knowledge entries that the AI agent used for its answer'),
+      tools: z.array(toolUse).describe('Tools that the AI agent called for its answer, in order'),
     })
     .describe('A message or a private note, as agents see it'),
 );
@@ -69,9 +66,9 @@ export const chatAgent = named(
   z.object({
     userId: id.describe('Id of the member'),
     email: z.string().describe('Email address with which the member signs in; visitors never see it'),
-    displayName: z.string().nullable().describe('What visitors see of the agent; null shows a neutral word'),
+    displayName: z.string().nullable().describe('Name that visitors see; with null, visitors see a neutral word'),
     picture: memberPicture,
-    presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
+    presence: z.enum([...presences, 'offline']).describe('`offline`: no live connection for 30 seconds'),
     openConversations: z.int().describe('Open conversations that are assigned to the agent'),
   }),
 );
@@ -103,11 +100,11 @@ export const inboxVisitor = named(
   z.object({
     ...visitor.shape,
     verified: z.boolean().describe('Whether a token of your server named the visitor (`external_id`)'),
-    blocked_at: timestamp.nullable().describe('When an agent blocked the visitor; null while they are not blocked'),
+    blocked_at: timestamp.nullable().describe('When an agent blocked the visitor; null while not blocked'),
     last_address: z
       .string()
       .nullable()
-      .describe('IP address of the last visit, without its last part unless the settings keep it whole'),
+      .describe('IP address of the last visit; the last part is removed unless `keepAddresses` is set'),
   }),
 );
 export type InboxVisitor = z.output<typeof inboxVisitor>;
@@ -117,8 +114,8 @@ export const inboxDetail = named(
   z.object({
     ...inboxConversation.shape,
     visitor: inboxVisitor.nullable().describe('Visitor of the conversation; null without one'),
-    draft: draft.nullable().describe('Your own'),
-    rating: rating.nullable().describe('Of the last closing'),
-    viewers: z.array(id).describe('Users who look at it now'),
+    draft: draft.nullable().describe('Your draft; null without one'),
+    rating: rating.nullable().describe('Rating after the last closing; null without one'),
+    viewers: z.array(id).describe('Ids of the members who view the conversation now'),
   }),
 );

@@ -4,14 +4,14 @@ import { defineResource } from '../define.ts';
 import { chatAgent, presences } from './agent-shapes.ts';
 import { agent, inWorkspace } from './callers.ts';
 
-/** Who of a workspace takes conversations. */
+/** Agents of a workspace and their presence. */
 
 export const chatAgents = defineResource({
   listChatAgents: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/agents',
-    summary: 'List the members, with who is there',
+    summary: 'List members with their presence',
     params: inWorkspace,
     response: named('ChatAgents', z.object({ data: z.array(chatAgent).describe('Members of the workspace') })),
   },
@@ -19,7 +19,7 @@ export const chatAgents = defineResource({
     ...agent,
     method: 'PUT',
     path: '/tenants/{tenantId}/chat/presence',
-    summary: 'Say whether you take conversations',
+    summary: 'Set your presence',
     params: inWorkspace,
     body: z.strictObject({
       presence: z.enum(presences, 'must be online or away').describe('`away` stops automatic assignment to you'),

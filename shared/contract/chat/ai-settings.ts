@@ -5,18 +5,18 @@ import { defineResource } from '../define.ts';
 import { inWorkspace } from './callers.ts';
 import { chatText } from './shapes.ts';
 
-/** How the AI agent of a workspace takes part in its chats. */
+/** Settings of the AI agent in chats. */
 
 export const aiModes = ['when_no_agent_online', 'always', 'off', 'shadow'] as const;
 export type AiMode = (typeof aiModes)[number];
 
-const wholeNumber = (least: number, most: number) => {
-  const range = `from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`;
-  return z.int(`must be a whole number ${range}`).min(least, `must be ${range}`).max(most, `must be ${range}`);
+const wholeNumber = (min: number, max: number) => {
+  const range = `from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`;
+  return z.int(`must be a whole number ${range}`).min(min, `must be ${range}`).max(max, `must be ${range}`);
 };
 
-export const mostReplyTools = 8;
-/** What `fixed` of a tool may name of the conversation in which it is called. */
+export const maxReplyTools = 8;
+/** References to the current conversation that `fixed` of a tool can contain. */
 export const replyToolReferences = ['visitor.externalId', 'visitor.id', 'conversation.id'] as const;
 
 const replyTool = named(
@@ -26,24 +26,26 @@ const replyTool = named(
       .string()
       .regex(
         /^[a-z][a-z0-9_]{0,39}$/,
-        'must be 1 to 40 small letters, digits and underscores, beginning with a letter, such as order_status',
+        'must be 1 to 40 lower-case letters, digits and underscores, beginning with a letter, such as order_status',
       )
-      .describe('How the agent calls it; unique among the tools'),
+      .describe('Name of the tool for the agent; unique among the tools'),
     skillId: text(1, 100).describe(
-      'Of the catalogue of skills. One that only reads is called while it answers; any other makes an approval, and runs once a person has agreed',
+      'Id of the skill in the catalog. A read-only skill is called while the agent answers; any other skill creates an approval and runs after a person approves',
     ),
     description: chatText(0, 300)
       .default('')
-      .describe("What the agent is told that it is for; empty for the skill's own words"),
+      .describe("Purpose of the tool, for the agent; the skill's own summary when empty"),
     fixed: jsonObject
       .default({})
       .describe(
-        `Fields of the skill's input that the agent can not set. Their texts may name ${replyToolReferences.map((name) => `\`{{${name}}}\``).join(', ')}; where the visitor has no such id, there is no such tool`,
+        `Fields of the skill's input that the agent cannot set. Texts may contain ${replyToolReferences.map((name) => `\`{{${name}}}\``).join(', ')}; if the visitor lacks that id, the tool is not available`,
       ),
     links: z
       .boolean()
       .default(false)
-      .describe('Whether an answer may name addresses that it finds; only where nobody but the workspace writes them'),
+      .describe(
+        'Whether answers may contain URLs from the output of the tool; enable it only if the workspace controls them',
+      ),
   }),
   {
     name: 'order_status',
@@ -56,45 +58,45 @@ const replyTool = named(
 export type ChatAiTool = z.output<typeof replyTool>;
 
 const settings = {
-  enabled: z.boolean().describe('Needs the entitlement `ai_agent`'),
+  enabled: z.boolean().describe('Whether the AI agent is enabled; requires the entitlement `ai_agent`'),
   mode: z
     .enum(aiModes, `must be one of ${aiModes.join(', ')}`)
     .describe(
-      '`when_no_agent_online`: answers while nobody of the workspace is there; `always`: also then, and conversations go to nobody before a hand-over; `shadow`: suggests to agents, and writes to no visitor',
+      '`when_no_agent_online`: answers while no agent is online. `always`: also answers while agents are online; conversations are not assigned before a handoff. `shadow`: suggests replies to agents and sends nothing to visitors',
     ),
-  businessProfile: chatText(0, 10_000).describe('What the agent is told of the business'),
-  tone: chatText(0, 200).describe('How it writes, such as friendly and brief'),
+  businessProfile: chatText(0, 10_000).describe('Description of the business, for the agent'),
+  tone: chatText(0, 200).describe('Style of the answers, such as `friendly and brief`'),
   language: z
     .string()
     .regex(/^(auto|[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3})$/, 'must be auto, or a language code such as de or pt-BR')
-    .describe('`auto` answers in the language of the visitor'),
+    .describe('Language of the answers; `auto`: the language of the visitor'),
   disclosure: chatText(0, 300).describe(
-    "Shown to the visitor while it answers; empty for the page's own words that this is an assistant",
+    "Notice to the visitor that an AI agent answers; the page's own text when empty",
   ),
   handoffKeywords: z
     .array(chatText(1, 60))
     .max(100, 'must name at most 100 keywords')
-    .describe('A message with one of them, as whole words in any script and case, goes to a person at once'),
-  handoffMessage: chatText(0, 1_000).describe("What the visitor is told then; empty for the hub's own words"),
+    .describe('A message with one of these whole words, in any case, is handed over to a person immediately'),
+  handoffMessage: chatText(0, 1_000).describe("Message to the visitor at a handoff; the hub's own text when empty"),
   maxRepliesPerConversation: wholeNumber(1, 1_000).describe(
-    'Counted since a person last wrote in the conversation; the next message goes to a person',
+    'Maximum number of replies since a person last wrote in the conversation; the next message is handed over to a person',
   ),
   dailyReplyBudget: wholeNumber(0, 1_000_000).describe(
-    'Replies and suggestions by itself in a day, UTC; beyond it messages go to a person',
+    'Maximum number of replies and automatic suggestions per UTC day; further messages are handed over to a person',
   ),
-  debounceMs: wholeNumber(0, 30_000).describe('It waits so long for more after the last message of the visitor'),
+  debounceMs: wholeNumber(0, 30_000).describe('Milliseconds to wait for more after the last message of the visitor'),
   minConfidence: z
     .number('must be a number from 0 to 1')
     .min(0, 'must be from 0 to 1')
     .max(1, 'must be from 0 to 1')
     .describe(
-      'An answer whose best source from the knowledge scores less goes to a person; 0 lets it answer without any',
+      'Minimum score of the best knowledge source of an answer; below it the conversation is handed over to a person. 0 allows answers without sources',
     ),
   tools: z
     .array(replyTool)
-    .max(mostReplyTools, `must name at most ${mostReplyTools} tools`)
+    .max(maxReplyTools, `must name at most ${maxReplyTools} tools`)
     .describe(
-      'What it may call while it answers: together 5 calls and 20 seconds for an answer. What its skills say is quoted to the model; nothing else is ever called',
+      'Tools that the agent may call, at most 5 calls and 20 seconds in total for each answer. The agent can call nothing else. Output of the skills is quoted to the model',
     ),
 };
 
@@ -124,24 +126,26 @@ const example: ChatAiSettings = {
   handoffKeywords: ['refund', 'complaint'],
 };
 
-/** Signed in; the products that these need are told by the settings themselves. */
+/** An admin. The handlers check entitlements, because they depend on the settings. */
 const admin = { tag: 'AI Agent', callers: ['session'], role: 'admin' } as const;
 
-const shownAiSettings = named(
+const aiSettingsResponse = named(
   'ChatAiSettings',
   z.object({
     ...settings,
-    entitlementActive: z.boolean().describe('Without it nothing is answered, whatever `enabled` says'),
+    entitlementActive: z
+      .boolean()
+      .describe('Whether the workspace has the entitlement; without it the agent does not answer'),
     usage: z
       .object({
         day: z.iso.date().describe('Today, UTC'),
         replies: z.int().describe('Replies that the AI agent sent'),
-        suggestions: z.int().describe('Made by itself, in the mode `shadow`'),
-        handOvers: z.int().describe('Conversations that it handed over to people'),
+        suggestions: z.int().describe('Automatic suggestions in the mode `shadow`'),
+        handOvers: z.int().describe('Conversations that the AI agent handed over to people'),
         inputTokens: z.int().describe('Tokens that were sent to models'),
         outputTokens: z.int().describe('Tokens that models wrote'),
       })
-      .describe('Of today'),
+      .describe('Usage of today'),
     updatedAt: timestamp.nullable(),
   }),
   {
@@ -157,17 +161,18 @@ export const aiSettings = defineResource({
     ...admin,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/ai-settings',
-    summary: 'Show how the AI agent answers in chats, and what it did today',
+    summary: 'Get the AI settings of Live Chat',
+    description: "Includes today's usage.",
     params: inWorkspace,
-    response: shownAiSettings,
+    response: aiSettingsResponse,
   },
   putChatAiSettings: {
     ...admin,
     method: 'PUT',
     path: '/tenants/{tenantId}/chat/ai-settings',
-    summary: 'Change how the AI agent answers in chats',
+    summary: 'Update the AI settings of Live Chat',
     description:
-      'What is left out stays. To set `enabled` needs the entitlement `ai_agent`, and a tool those of its skill. Who takes care of a conversation is decided when it begins, is opened again, or a visitor writes where nobody has it yet: the agent, where this says so, until a person writes there or is assigned, or it is handed over.',
+      'Omitted fields do not change. Setting `enabled` requires the entitlement `ai_agent`; a tool requires the entitlements of its skill. The owner of a conversation is decided when the conversation starts, is reopened, or receives a visitor message while unowned. The AI agent owns it according to these settings until a person writes or is assigned, or until a handoff.',
     params: inWorkspace,
     body: named('ChatAiSettingsPatch', chatAiSettings.partial(), {
       enabled: true,
@@ -176,30 +181,30 @@ export const aiSettings = defineResource({
       handoffKeywords: example.handoffKeywords,
       maxRepliesPerConversation: 20,
     }),
-    response: shownAiSettings,
+    response: aiSettingsResponse,
     errors: ['product_not_entitled'],
   },
 });
 
-/** Where an answer comes from. */
+/** Source of an answer. */
 export const messageSource = named(
   'ChatMessageSource',
   z.object({
-    id: text(1, 200).describe('Of an entry of the knowledge'),
+    id: text(1, 200).describe('Id of the knowledge entry'),
     url: z.string().nullable().describe('Page on which visitors can read more; null without one'),
   }),
 );
 export type MessageSource = z.output<typeof messageSource>;
 
-/** What the AI agent called for an answer; with what, and what came back, is not kept. */
+/** A tool call of the AI agent. Its input and output are not stored. */
 export const toolUse = named(
   'ChatAiToolUse',
   z.object({
-    name: z.string().describe('As in the settings; empty for one that there is not'),
+    name: z.string().describe('Name of the tool, as in the settings; empty for an unknown tool'),
     ms: z.int().describe('Duration of the call, in milliseconds'),
     outcome: z
       .enum(['answered', 'approval_asked', 'invalid_input', 'failed', 'timeout', 'unknown_tool'])
-      .describe('`approval_asked`: a person decides, under approvals'),
+      .describe('Result of the call; `approval_asked`: a person must approve'),
   }),
 );
 export type ToolUse = z.output<typeof toolUse>;

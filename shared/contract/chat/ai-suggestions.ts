@@ -4,7 +4,7 @@ import { defineResource } from '../define.ts';
 import { messageSource, toolUse } from './ai-settings.ts';
 import { inWorkspace } from './callers.ts';
 
-/** What the AI agent suggests to agents; visitors see none of it. */
+/** Replies that the AI agent suggests to agents. Visitors do not see them. */
 
 const agent = {
   tag: 'AI Agent',
@@ -12,7 +12,7 @@ const agent = {
   role: 'agent',
   entitlement: 'ai_agent',
 } as const;
-const ofChannel = inWorkspace.extend({ channelId: id.describe('The conversation') });
+const channelParams = inWorkspace.extend({ channelId: id.describe('Id of the conversation') });
 
 export const aiActions = ['answer', 'clarify', 'handoff', 'ignore'] as const;
 export type AiAction = (typeof aiActions)[number];
@@ -21,34 +21,34 @@ export const suggestion = named(
   'AiSuggestion',
   z.object({
     id: id.describe('Id of the suggestion'),
-    conversationId: id.describe('Conversation that it is for'),
-    content: z.string().describe('What could be replied; empty where it would hand over or not reply at all'),
+    conversationId: id.describe('Conversation of the suggestion'),
+    content: z.string().describe('Suggested reply; empty if the AI agent would hand over or not reply'),
     action: z
       .enum(aiActions)
-      .describe('What the AI agent would do: reply, ask back, hand over to a person, or do nothing'),
-    reason: z.string().describe('Why, in the words of the model'),
-    sources: z.array(messageSource).describe('Entries of the knowledge that the text is based on'),
-    tools: z.array(toolUse).describe('What was called for it, in that order; what acts is not offered'),
-    seq: z.int().describe('The newest message that it knows'),
-    origin: z.enum(['asked', 'shadow']).describe('Whether an agent asked for it'),
+      .describe('Action that the AI agent would take: reply, ask back, hand over to a person, or do nothing'),
+    reason: z.string().describe('Reason, as the model wrote it'),
+    sources: z.array(messageSource).describe('Knowledge entries that the text is based on'),
+    tools: z.array(toolUse).describe('Tools that were called, in order; only read-only tools are offered'),
+    seq: z.int().describe('`seq` of the newest message that the suggestion considers'),
+    origin: z.enum(['asked', 'shadow']).describe('`asked`: requested by an agent; `shadow`: created automatically'),
     acceptedAt: timestamp.nullable(),
-    acceptedBy: id.nullable().describe('A member'),
+    acceptedBy: id.nullable().describe('Member who accepted it; null if nobody did'),
     createdAt: timestamp,
   }),
 );
 export type AiSuggestion = z.output<typeof suggestion>;
 
-/** How many an agent may ask for in a minute. */
-export const suggestionsAMinute = 20;
+/** Maximum number of suggestions that an agent can request per minute. */
+export const maxSuggestionsPerMinute = 20;
 
 export const aiSuggestions = defineResource({
   listAiSuggestions: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions',
-    summary: 'List what was suggested for a conversation',
-    description: 'Newest first. They are kept for 30 days.',
-    params: ofChannel,
+    summary: 'List AI suggestions of a conversation',
+    description: 'Newest first. Suggestions are kept for 30 days.',
+    params: channelParams,
     query: listQuery,
     response: page(suggestion),
   },
@@ -56,20 +56,20 @@ export const aiSuggestions = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestion',
-    summary: 'Have a reply suggested',
-    description: `Of what the visitor can see, and the knowledge; nothing is sent to anybody. At most ${suggestionsAMinute} a minute for each agent. A suggestion that comes back empty is 502 \`suggestion_empty\`.`,
-    params: ofChannel,
+    summary: 'Create an AI suggestion',
+    description: `Based on the messages that the visitor can see and on the knowledge. Nothing is sent. Limit: ${maxSuggestionsPerMinute} per minute for each agent. An empty suggestion is 502 \`suggestion_empty\`.`,
+    params: channelParams,
     response: suggestion,
     errors: ['ai_binding_not_configured', 'inference_failed', 'suggestion_empty', 'rate_limited', 'ai_budget_used_up'],
-    holdSeconds: 75,
+    maxOpenSeconds: 75,
   },
   acceptAiSuggestion: {
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/channels/{channelId}/ai-suggestions/{id}/accept',
     summary: 'Mark a suggestion as accepted',
-    description: 'It sends nothing; accepted again, it stays as it was.',
-    params: ofChannel.extend({ id }),
+    description: 'Sends nothing. Accepting a suggestion again changes nothing.',
+    params: channelParams.extend({ id }),
     response: suggestion,
   },
 });

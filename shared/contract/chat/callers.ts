@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id } from '../common.ts';
 
-/** Who calls the operations of Live Chat, beside the holders of its keys. */
+/** Callers of Live Chat operations besides API keys, and path parameters that the operations share. */
 
 /** A member of the workspace. */
 export const agent = {

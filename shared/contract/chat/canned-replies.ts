@@ -5,24 +5,24 @@ import { cannedReply } from './agent-shapes.ts';
 import { agent, inWorkspace, oneInWorkspace } from './callers.ts';
 import { chatText, maxMessageLength } from './shapes.ts';
 
-/** Replies that agents have ready. */
+/** Prepared replies of agents. */
 
 export const maxCannedReplies = 500;
 const shortcut = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, 'must be 1 to 40 characters of a-z, 0-9, "_" and "-"')
-  .describe('Unique in the workspace');
+  .describe('Unique in the workspace, 1 to 40 characters of a-z, 0-9, `_` and `-`');
 
 export const cannedReplies = defineResource({
   listCannedReplies: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/canned-replies',
-    summary: 'List canned replies, or look for some',
+    summary: 'List or search canned replies',
     params: inWorkspace,
     query: listQuery.extend({
-      q: chatText(1, 100).optional().describe('In shortcut or content'),
-      conversationId: id.optional().describe('Fills in the variables from this conversation'),
+      q: chatText(1, 100).optional().describe('Only replies with this text in the shortcut or the content'),
+      conversationId: id.optional().describe('Resolves the variables with the values of this conversation'),
     }),
     response: page(cannedReply),
   },
@@ -32,7 +32,7 @@ export const cannedReplies = defineResource({
     path: '/tenants/{tenantId}/chat/canned-replies',
     summary: 'Create a canned reply',
     description:
-      '`{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (the display name of the agent; not known without one), `{{agent.email}}` (the whole address, which visitors then read) and `{{conversation.name}}` are filled in where they are used; `{{visitor.name|there}}` says what stands for one that is not known.',
+      'Variables are resolved when the reply is used: `{{visitor.name}}`, `{{visitor.email}}`, `{{visitor.attributes.KEY}}`, `{{agent.name}}` (the display name of the agent), `{{agent.email}}` (visitors then see the address) and `{{conversation.name}}`. `{{visitor.name|there}}` sets a default for an unknown value.',
     params: inWorkspace,
     body: z.strictObject({
       shortcut: shortcut,
@@ -47,7 +47,7 @@ export const cannedReplies = defineResource({
     ...agent,
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/canned-replies/{id}',
-    summary: 'Change a canned reply',
+    summary: 'Update a canned reply',
     params: oneInWorkspace,
     body: z.strictObject({
       shortcut: shortcut.optional(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonValue } from '../../json.ts';
 import { conversation, message, visitor } from './shapes.ts';
 
-/** The events of Live Chat, which webhooks and event triggers can follow. `visitor.created` is accepted and not emitted yet. */
+/** Live Chat events for webhooks and event triggers. `visitor.created` is accepted but not emitted yet. */
 export const chatEventTypes = [
   'message.created',
   'conversation.created',
@@ -13,42 +13,45 @@ export const chatEventTypes = [
 ] as const;
 export type ChatEventType = (typeof chatEventTypes)[number];
 
-/** `widget`: a visitor on a page. `agent`: a reply by a user, an API key, a workflow or the AI. `support`: a conversation that the workspace started. `omnichannel`: a channel. */
+/**
+ * Origin of a message or conversation. `widget`: a visitor on a page. `agent`: a reply by a user, an API key, a
+ * workflow or the AI agent. `support`: a conversation that the workspace started. `omnichannel`: a channel.
+ */
 const chatEventOrigins = ['widget', 'agent', 'support', 'omnichannel'] as const;
 export type ChatEventOrigin = (typeof chatEventOrigins)[number];
 
 const entity = z.looseObject({ id: z.string() });
 
-/** What every event tells; each object is the one that its own read operation shows. */
+/** Payload of every event. Each object has the shape that its own read operation returns. */
 export const chatEventPayload = z.object({
   tenantId: z.uuid(),
-  /** Counts the events of a conversation without a gap. */
+  /** Number of the event in its conversation, without gaps. */
   sequence: z.int().min(1),
   environment: z.enum(['live', 'test']),
-  /** Who did it: `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
+  /** `token:<id>`, `user:<id>`, `visitor:<id>`, `ai` or `system`. */
   actor: z.string(),
-  /** Where a message or a conversation comes from; events of other types have no origin. */
+  /** Only for events about new messages and new conversations. */
   origin: z.enum(chatEventOrigins).optional(),
   conversation: z.looseObject({ id: z.uuid() }),
   message: entity.optional(),
   visitor: entity.optional(),
-  /** Null where an assignment was taken back. */
+  /** Null when the conversation was unassigned. */
   assignee: entity.nullable().optional(),
   csat: z.record(z.string(), jsonValue).optional(),
 });
 export type ChatEventPayload = z.output<typeof chatEventPayload>;
 
-const needs: Partial<Record<ChatEventType, keyof ChatEventPayload>> = {
+const requiredField: Partial<Record<ChatEventType, keyof ChatEventPayload>> = {
   'message.created': 'message',
   'conversation.assigned': 'assignee',
   'csat.submitted': 'csat',
 };
 
-/** The payload of one type of event, with the object that this type is about. */
+/** Payload schema of one event type, which requires the object that the event is about. */
 export const chatEventPayloadOf = (type: ChatEventType) =>
   chatEventPayload.refine(
-    (payload) => needs[type] === undefined || payload[needs[type]] !== undefined,
-    `a ${type} event needs ${needs[type] ?? 'nothing more'}`,
+    (payload) => requiredField[type] === undefined || payload[requiredField[type]] !== undefined,
+    `a ${type} event needs ${requiredField[type] ?? 'nothing more'}`,
   );
 
 const objects = {
@@ -59,12 +62,14 @@ const objects = {
   csat: ['score', 'comment'],
 };
 const plainFields = ['tenantId', 'sequence', 'environment', 'actor', 'origin'];
-/** What these hold is the workspace's and the visitors' own. */
+/** Fields whose inner fields workspaces and visitors define. */
 const openFields = ['visitor.attributes', 'message.attachments'];
 
-/** The fields among which a path that no event of a type ever has could have been meant; null for one that it may have. */
-export function eventFieldsInstead(type: ChatEventType, path: string): string[] | null {
-  const own = Object.entries(objects).filter(([name]) => ['conversation', 'visitor', needs[type]].includes(name));
+/** Suggestions for a path that events of the type never contain; null for a valid path. */
+export function suggestedEventFields(type: ChatEventType, path: string): string[] | null {
+  const own = Object.entries(objects).filter(([name]) =>
+    ['conversation', 'visitor', requiredField[type]].includes(name),
+  );
   const [first = '', second, ...deeper] = path.split('.');
   const fields = own.find(([name]) => name === first)?.[1];
   if (fields === undefined)

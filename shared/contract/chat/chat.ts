@@ -17,14 +17,14 @@ import {
 
 const token = { tag: 'Live Chat', callers: ['token'] } as const;
 
-const displayName = chatText(1, 200).describe('Shown to agents');
+const displayName = chatText(1, 200).describe('Name of the visitor, shown to agents');
 const email = z
   .email('must be an email address')
   .max(254, 'must have at most 254 characters')
   .describe('Email address of the visitor; it is not verified');
 const conversationName = chatText(1, 200).describe('Title for agents, 1 to 200 characters');
 
-/** Details of a visitor from a caller. */
+/** Optional details of a visitor in a request. */
 const knownVisitor = {
   displayName: displayName.optional(),
   email: email.optional(),
@@ -37,24 +37,24 @@ export const chat = defineResource({
     method: 'POST',
     path: '/v1/chat/sessions',
     permission: 'chat:write',
-    summary: 'Mint a hosted chat link for a person',
+    summary: 'Create a hosted chat link for a visitor',
     description:
-      'The same `externalId` is the same person: their open or pending conversation with the newest message is used again, else a new one begins. The link lasts 24 hours and opens that conversation alone; give it to nobody but this person. Whoever may mint links can read by them what is written, also without `chat:read`.',
+      'The `externalId` identifies the visitor. Their open or pending conversation with the newest message is reused; otherwise a new one is created. The link is valid for 24 hours and opens only that conversation: give it only to this visitor. A key that can create links can read these conversations through them, even without `chat:read`.',
     body: z.strictObject({
       externalId,
       ...knownVisitor,
       name: conversationName
         .optional()
-        .describe('Title of a conversation that is made; display name, email or external id when left out'),
+        .describe('Title of a new conversation; display name, email or external id when omitted'),
       source: source.default('api'),
     }),
     response: named(
       'ChatSession',
       z.object({
-        conversationId: id.describe('Open conversation of the visitor; made when there was none'),
+        conversationId: id.describe('Open conversation of the visitor; created if there was none'),
         chatUrl: z.url().describe('URL of the hosted chat page, which opens the conversation; valid until `expiresAt`'),
         externalId: z.string().describe('External id of the visitor, as it was sent'),
-        visitorToken: z.string().describe('Token for `boot` of the widget; it opens this conversation alone'),
+        visitorToken: z.string().describe('Token for `boot` of the widget; opens only this conversation'),
         expiresAt: timestamp,
         siteKey: z.string().describe('Site key of the workspace, `wgt_…`, for the script tag'),
       }),
@@ -68,11 +68,11 @@ export const chat = defineResource({
     permission: 'chat:read',
     summary: 'List conversations',
     description:
-      'By the time of their last message, newest first. A walk through the pages shows each conversation once, at the place that it had when the walk began, also while messages arrive.',
+      'Sorted by last message, newest first. Pagination returns each conversation once, in its position when the pagination started, even if messages arrive meanwhile.',
     query: listQuery.extend({
-      cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
+      cursor: text(1, 3_000).describe('`meta.nextCursor` of the previous page').optional(),
       status: z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`).optional(),
-      source: source.optional().describe('Compared exactly, including upper and lower case'),
+      source: source.optional().describe('Only conversations of this source; case-sensitive'),
     }),
     response: page(conversation),
   },
@@ -93,7 +93,7 @@ export const chat = defineResource({
         .strictObject({
           externalId: externalId
             .optional()
-            .describe('The same id is the same visitor. Without it, a new visitor is created each time'),
+            .describe('Identifies the visitor. Without it, each request creates a new visitor'),
           ...knownVisitor,
         })
         .optional()
@@ -107,14 +107,14 @@ export const chat = defineResource({
     path: '/v1/chat/conversations/{id}/messages',
     permission: 'chat:read',
     summary: 'List the messages of a conversation',
-    description: 'Oldest first, and never a private note. A page ends early where its texts have 256 KiB.',
+    description: 'Oldest first, without private notes. A page is shorter if its texts reach 256 KiB.',
     params: idParams,
     query: z.strictObject({
       limit: listQuery.shape.limit,
       after: text(1, 20)
-        .regex(/^(0|[1-9]\d{0,9})$/, 'must be meta.nextCursor of the page before, or the seq of a message')
+        .regex(/^(0|[1-9]\d{0,9})$/, 'must be meta.nextCursor of the previous page, or the seq of a message')
         .optional()
-        .describe('`meta.nextCursor` of the page before, or the `seq` of a message: only later ones'),
+        .describe('`meta.nextCursor` of the previous page, or a `seq`: only later messages'),
     }),
     response: page(message),
   },
@@ -137,13 +137,13 @@ export const chat = defineResource({
     method: 'GET',
     path: '/v1/chat/visitors',
     permission: 'visitors:read',
-    summary: 'List visitors, or look one up',
-    description: 'Newest first. With `externalId` the one visitor of that id, or none, and no `meta`.',
+    summary: 'List or look up visitors',
+    description: 'Newest first. With `externalId`, returns that visitor or none, without `meta`.',
     query: listQuery.extend({ externalId: externalId.optional() }),
     response: named(
       'ChatVisitors',
       z.object({
-        data: z.array(visitor).describe('Visitors, the newest first'),
+        data: z.array(visitor).describe('Visitors, newest first'),
         meta: z
           .object({
             limit: z.int().describe('Rows per page that this request used, 1 to 100'),

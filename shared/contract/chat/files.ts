@@ -4,16 +4,16 @@ import { defineResource } from '../define.ts';
 import { agent, oneInWorkspace, visitorOnly } from './callers.ts';
 import { attachment, chatText, maxFileBytes } from './shapes.ts';
 
-/** Files of conversations, from both sides. */
+/** Files of conversations, from agents and visitors. */
 
 export const chatFiles = defineResource({
   uploadInboxFile: {
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/files',
-    summary: 'Send a file, for a message to come',
+    summary: 'Upload a file for a message',
     description:
-      'The body is the file; `name` its name. Pictures, PDF, text and sound of at most 10 MiB, told by their content. What no message names within a day is removed.',
+      'The body is the file, `name` its file name. Accepts images, PDF, text and audio up to 10 MiB; the type is detected from the content. Files that no message contains are deleted after one day.',
     params: oneInWorkspace,
     query: z.strictObject({ name: chatText(1, 200) }),
     upload: true,
@@ -34,9 +34,9 @@ export const chatFiles = defineResource({
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/files',
-    summary: 'Send a file, for a message to come',
+    summary: 'Upload a file for a message as the visitor',
     description:
-      'As agents send theirs. Of one visitor 2,000 files are kept, which take 1 GiB or 5 % of the room of the workspace, whichever is less; the last tenth of that room is for its agents.',
+      'The rules are those for files of agents. Limits for each visitor: 2,000 files, and 1 GiB or 5 % of the storage of the workspace, whichever is less. The last 10 % of the storage are reserved for agents.',
     query: z.strictObject({ name: chatText(1, 200) }),
     upload: true,
     bodyLimitBytes: maxFileBytes,
@@ -49,7 +49,7 @@ export const chatFiles = defineResource({
     path: '/widget/v1/files/{id}',
     summary: 'Download a file of the conversation',
     description:
-      'One of its messages, or one that the visitor sent. Pictures and sound are shown in place, all else is saved.',
+      'Files of its messages and files that the visitor uploaded. Images and audio are sent inline, other types as attachments.',
     params: z.strictObject({ id }),
     binaryResponse: 'application/octet-stream',
     response: z.any(),

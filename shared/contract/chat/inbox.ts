@@ -18,28 +18,28 @@ import {
   priorities,
 } from './shapes.ts';
 
-/** What agents do with conversations. */
+/** Operations of agents on conversations. */
 
 const status = z.enum(conversationStatuses, `must be one of ${conversationStatuses.join(', ')}`);
 const priority = z.enum(priorities, `must be one of ${priorities.join(', ')}`);
 const view = z.enum(listedViews, `must be one of ${listedViews.join(', ')}`);
-const userId = id.nullable().describe('A member of the workspace; null for nobody');
+const userId = id.nullable().describe('Id of a member; null for no assignee');
 const snoozedUntil = instant
   .nullable()
-  .describe('Until then it is out of the views of open work; a message of the visitor ends that. Null ends it now');
+  .describe('End of the snooze; until then the views of open work omit it. A visitor message or null ends the snooze');
 const position = z
   .string()
   .regex(/^(0|[1-9]\d{0,9})$/, 'must be the position of a message')
   .optional();
 
-/** What can be changed of a conversation but who it is assigned to. */
+/** Changeable fields of a conversation, except the assignee. */
 const changes = {
-  status: status.optional().describe('New status; unchanged when left out'),
-  priority: priority.optional().describe('New priority; unchanged when left out'),
+  status: status.optional().describe('New status; unchanged when omitted'),
+  priority: priority.optional().describe('New priority; unchanged when omitted'),
   snoozedUntil: snoozedUntil.optional(),
 };
 
-/** What each view counts. */
+/** Descriptions of the count of each view. */
 const countedConversations: Record<InboxView, string> = {
   all: 'All conversations, of every status',
   mine: 'Open and pending conversations that are assigned to you, without snoozed ones',
@@ -58,22 +58,22 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations',
     summary: 'List the conversations of a view',
     description:
-      'By their last message, newest first; a walk shows each once. `mine`, `unassigned` and `assigned` are open or pending and not snoozed, `open` and `pending` not snoozed either; `unread` has messages that no agent has read.',
+      'Sorted by last message, newest first; pagination returns each conversation once. `mine`, `unassigned` and `assigned` contain open and pending conversations. These views, `open` and `pending` omit snoozed conversations. `unread` contains conversations with messages that no agent has read.',
     params: inWorkspace,
     query: listQuery
       .extend({
-        cursor: text(1, 3_000).describe('`meta.nextCursor` of the page before').optional(),
+        cursor: text(1, 3_000).describe('`meta.nextCursor` of the previous page').optional(),
         view: view.default('all'),
-        userId: id.optional().describe('With the view `assigned`: whose'),
-        visitorId: id.optional().describe('With the view `visitor`: whose'),
+        userId: id.optional().describe('Id of the assignee, for the view `assigned`'),
+        visitorId: id.optional().describe('Id of the visitor, for the view `visitor`'),
       })
       .refine((query) => (query.view === 'assigned') === (query.userId !== undefined), {
         path: ['userId'],
-        message: 'goes with the view assigned, which needs it',
+        message: 'is required for the view assigned and not allowed for other views',
       })
       .refine((query) => (query.view === 'visitor') === (query.visitorId !== undefined), {
         path: ['visitorId'],
-        message: 'goes with the view visitor, which needs it',
+        message: 'is required for the view visitor and not allowed for other views',
       }),
     response: page(inboxConversation),
   },
@@ -83,7 +83,7 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations',
     summary: 'Start a conversation with a known visitor',
     description:
-      'Opens a conversation, assigns it to you and sends the first message. The chat of the visitor shows it instead of their closed conversation, with an unread count. A visitor who writes through a channel gets the message through the channel. Answers 409 `conflict` with the id of the conversation when the visitor has one that is not closed: reply there.',
+      'Opens a conversation, assigns it to you and sends the first message. The chat of the visitor shows it instead of their closed conversation, with an unread count. A visitor of a channel gets the message through the channel. If the visitor has a conversation that is not closed, the response is 409 `conflict` with its id: reply there.',
     params: inWorkspace,
     body: z.strictObject({
       visitorId: id.describe('Visitor to write to'),
@@ -105,17 +105,17 @@ export const inbox = defineResource({
         ...(Object.fromEntries(
           inboxViews.map((name) => [name, z.int().describe(countedConversations[name])]),
         ) as Record<(typeof inboxViews)[number], z.ZodInt>),
-        unread: z.int().describe('Conversations, of whatever view, with messages that no agent has read'),
+        unread: z.int().describe('Conversations with messages that no agent has read'),
       }),
     ),
   },
-  // Before those of one conversation, whose path it matches, too.
+  // Declared before the operations of one conversation, because their path also matches `bulk`.
   changeInboxConversations: {
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/bulk',
-    summary: 'Change up to 100 conversations',
-    description: 'Each by itself: what fails is told beside what was done.',
+    summary: 'Update up to 100 conversations',
+    description: 'Each conversation is updated independently. The response reports every success and failure.',
     params: inWorkspace,
     body: named(
       'InboxBulk',
@@ -155,7 +155,7 @@ export const inbox = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/conversations/{id}',
-    summary: 'Show a conversation',
+    summary: 'Get a conversation',
     params: oneInWorkspace,
     response: inboxDetail,
   },
@@ -163,7 +163,8 @@ export const inbox = defineResource({
     ...agent,
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/conversations/{id}',
-    summary: 'Change status, priority, name or snooze',
+    summary: 'Update a conversation',
+    description: 'Updates status, priority, name or snooze.',
     params: oneInWorkspace,
     body: z.strictObject({
       ...changes,
@@ -175,9 +176,9 @@ export const inbox = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/assign',
-    summary: 'Assign a conversation, or take it back',
+    summary: 'Assign or unassign a conversation',
     description:
-      'With `from` only if it is still assigned so: of two who assign at once one is told `assignment_conflict`, with the present assignee as `assignedUserId` of the error.',
+      'With `from`, assigns only if `from` is still the assignee. Otherwise the response is 409 `assignment_conflict` with the current assignee as `assignedUserId`.',
     params: oneInWorkspace,
     body: z.strictObject({ userId, from: userId.optional() }),
     response: inboxConversation,
@@ -187,9 +188,9 @@ export const inbox = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
-    summary: 'List what was written in a conversation, private notes included',
+    summary: 'List messages and private notes of a conversation',
     description:
-      'Oldest first, from `after` on; with `before` the last ones before that position, and with neither the newest. `meta.nextCursor` goes on in the same direction. A page ends early where its texts have 256 KiB.',
+      'Oldest first. With `after`, returns the entries after that position; with `before`, the last ones before it; otherwise the newest. `meta.nextCursor` continues in the same direction. A page is shorter if its texts reach 256 KiB.',
     params: oneInWorkspace,
     query: z
       .strictObject({ limit: listQuery.shape.limit, after: position, before: position })
@@ -200,9 +201,9 @@ export const inbox = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/messages',
-    summary: 'Reply, or leave a private note',
+    summary: 'Send a reply or a private note',
     description:
-      'With `lastSeenSeq` a reply is refused as `newer_reply` when a colleague has replied since. Read that reply, and send yours with the `seq` of the newest message as `lastSeenSeq`. A reply ends your draft.',
+      'With `lastSeenSeq`, a reply is refused (`newer_reply`) if a colleague has replied since. Read that reply, then send yours with the `seq` of the newest message as `lastSeenSeq`. Sending a reply deletes your draft.',
     params: oneInWorkspace,
     body: z
       .strictObject({
@@ -217,7 +218,7 @@ export const inbox = defineResource({
           .min(0)
           .optional()
           .describe(
-            '`seq` of the newest message that you saw. The reply is refused whenever a colleague has written a newer one',
+            '`seq` of the newest message that you saw. The reply is refused if a colleague has written a newer one',
           ),
       })
       .refine(contentOrFiles, needsContent),
@@ -230,15 +231,15 @@ export const inbox = defineResource({
     path: '/tenants/{tenantId}/chat/conversations/{id}/read',
     summary: 'Mark messages as read by agents',
     params: oneInWorkspace,
-    body: z.strictObject({ seq: z.int().min(0).describe('Up to this message') }),
+    body: z.strictObject({ seq: z.int().min(0).describe('`seq` up to which messages are read') }),
     response: inboxConversation,
   },
   showInboxActivity: {
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/activity',
-    summary: 'Say that you look at a conversation, and whether you type',
-    description: 'Holds for 20 seconds. Over the live connection, frames say the same.',
+    summary: 'Update viewing and typing status',
+    description: 'Expires after 20 seconds. The live connection has frames for the same purpose.',
     params: oneInWorkspace,
     body: z.strictObject({
       viewing: z.boolean().describe('Whether you view the conversation now'),
@@ -253,7 +254,8 @@ export const inbox = defineResource({
     ...agent,
     method: 'PUT',
     path: '/tenants/{tenantId}/chat/conversations/{id}/draft',
-    summary: 'Keep a draft of yours; an empty one is removed',
+    summary: 'Save your draft',
+    description: 'An empty draft is deleted.',
     params: oneInWorkspace,
     body: z.strictObject({
       content: chatText(0, maxMessageLength).describe(
@@ -267,7 +269,7 @@ export const inbox = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/conversations/{id}/revoke-links',
-    summary: 'End all links and visitor sessions of a conversation',
+    summary: 'Revoke all links and visitor sessions of a conversation',
     params: oneInWorkspace,
     response: named('RevokedLinks', z.object({ revoked: z.int().describe('Number of links that stopped working') })),
   },

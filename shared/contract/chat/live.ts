@@ -7,31 +7,32 @@ import { message } from './shapes.ts';
 import { visitorConversation } from './visitor-page.ts';
 
 /**
- * The live protocol: a WebSocket, an event stream where those are blocked, and the plain reads where both are. What it tells may be lost;
- * `sync` and `after` repair every gap. Each frame is a JSON text with a `type`; fields and types that are not known are left out of account.
+ * The live protocol. Clients use a WebSocket, an event stream where WebSockets are blocked, or polling.
+ * Frames can be lost; `sync` and `after` let the client close every gap.
+ * Each frame is a JSON text with a `type`. Receivers ignore unknown fields and types.
  */
 export const visitorProtocol = 'outrigger.chat.visitor.v1';
 export const agentProtocol = 'outrigger.chat.agent.v1';
-/** A page can send no `Authorization` with a WebSocket: its token is offered as a further subprotocol that begins so. */
+/** Prefix of the subprotocol that contains the token, because a page cannot set `Authorization` on a WebSocket. */
 export const bearerProtocolPrefix = 'bearer.';
 
 export const maxChatFrameBytes = 64 * 1024;
 export const syncSeconds = 15;
-/** Whoever hears nothing for so long has lost the connection, in seconds. */
+/** A connection is considered lost after this time without a frame, in seconds. */
 export const chatSilenceSeconds = 45;
-/** What may wait for a reader, in bytes. */
+/** Maximum size of the send buffer of a connection, in bytes. */
 export const maxChatBufferBytes = 1024 * 1024;
 
 export const chatCloseCodes = {
-  notUnderstood: 4400,
-  /** The token or the session counts no more. */
+  invalidFrame: 4400,
+  /** The token or the session was revoked or has expired. */
   revoked: 4401,
-  /** More than its reader took. */
+  /** The client read too slowly and its send buffer is full. */
   tooSlow: 4408,
   tooMany: 4429,
 } as const;
 
-/** What a visitor's page sends. */
+/** Frames from the page of a visitor. */
 export const visitorRequestFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), after: z.int().min(0) }),
   z.object({ type: z.literal('typing'), typing: z.boolean() }),
@@ -47,7 +48,7 @@ const errorFrame = named(
   }),
 );
 
-/** What it hears. */
+/** Frames to the page of a visitor. */
 export const visitorFrame = named(
   'VisitorFrame',
   z.discriminatedUnion('type', [
@@ -57,21 +58,19 @@ export const visitorFrame = named(
       z
         .object({
           type: z.literal('delta').describe('A part of an answer that the AI agent is writing'),
-          id: z.string().describe('That the message will have'),
+          id: z.string().describe('Id of the future message'),
           at: z
             .int()
-            .describe(
-              'How much of it came before, in UTF-16 units: what does not fit there was preceded by one that was lost',
-            ),
-          text: z.string().describe('Text that follows the parts before'),
-          dropped: z.boolean().describe('Whether there will be no such message'),
+            .describe('Length of the text before this part, in UTF-16 units. If the client has less, a frame was lost'),
+          text: z.string().describe('Text of this part'),
+          dropped: z.boolean().describe('Whether the answer was discarded; no message follows'),
         })
-        .describe('Of an answer that is being written; the message takes its place'),
+        .describe('A part of an answer in progress; the final message replaces it'),
     ),
     named(
       'VisitorTypingFrame',
       z.object({
-        type: z.literal('typing').describe('Someone started or stopped typing'),
+        type: z.literal('typing').describe('An agent started or stopped typing'),
         who: z.enum(['agent', 'ai']).describe('`agent` for a person, `ai` for the AI agent'),
         name: z.string().nullable().describe('Display name of the agent; null without one'),
         typing: z.boolean().describe('False when typing stopped'),
@@ -114,15 +113,15 @@ export const visitorFrame = named(
 );
 export type VisitorFrame = z.output<typeof visitorFrame>;
 
-/** What an agent's inbox sends. */
+/** Frames from the inbox of an agent. */
 export const agentRequestFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello') }),
-  z.object({ type: z.literal('view'), conversationId: id.nullable().describe('Null: none') }),
+  z.object({ type: z.literal('view'), conversationId: id.nullable().describe('Null for no conversation') }),
   z.object({ type: z.literal('typing'), conversationId: id, typing: z.boolean() }),
   z.object({ type: z.literal('presence'), presence: z.enum(presences) }),
 ]);
 
-/** What it hears, of all conversations of the workspace. */
+/** Frames to the inbox of an agent, about all conversations of the workspace. */
 export const agentFrame = named(
   'AgentFrame',
   z.discriminatedUnion('type', [
@@ -150,8 +149,8 @@ export const agentFrame = named(
     named(
       'AgentTypingFrame',
       z.object({
-        type: z.literal('typing').describe('Someone started or stopped typing'),
-        conversationId: id.describe('Conversation in which they type'),
+        type: z.literal('typing').describe('A participant started or stopped typing'),
+        conversationId: id.describe('Conversation of the participant'),
         who: z.enum(['visitor', 'agent', 'ai']).describe('`visitor`, `agent` for a member, or `ai` for the AI agent'),
         userId: id.nullable().describe('Member who types; null for others'),
         typing: z.boolean().describe('False when typing stopped'),
@@ -169,9 +168,9 @@ export const agentFrame = named(
     named(
       'AgentPresenceFrame',
       z.object({
-        type: z.literal('presence').describe('A member came online, went away or went offline'),
+        type: z.literal('presence').describe('The presence of a member changed'),
         userId: id.describe('Member whose presence changed'),
-        presence: z.enum([...presences, 'offline']).describe('`offline` without a live connection for 30 seconds'),
+        presence: z.enum([...presences, 'offline']).describe('`offline`: no live connection for 30 seconds'),
       }),
     ),
     named(
@@ -182,12 +181,12 @@ export const agentFrame = named(
           conversationId: id.describe('Conversation that the suggestion is for'),
           id: id.describe('Id of the suggestion'),
         })
-        .describe('The AI agent suggests a reply; the list of suggestions has it'),
+        .describe('The AI agent suggests a reply; get it from the list of suggestions'),
     ),
     named(
       'AgentViewersFrame',
       z.object({
-        type: z.literal('viewers').describe('Members began or stopped viewing a conversation'),
+        type: z.literal('viewers').describe('Members started or stopped viewing a conversation'),
         conversationId: id.describe('Conversation that is viewed'),
         userIds: z.array(id).describe('Members who view it now'),
       }),
@@ -202,22 +201,22 @@ export const agentFrame = named(
             .array(
               z.object({
                 id: id.describe('Id of the conversation'),
-                lastPosition: z.int().describe('`position` of what was written last, notes included'),
+                lastPosition: z.int().describe('`position` of the newest message or note'),
                 status: z.string().describe('Status of the conversation'),
                 updatedAt: timestamp,
               }),
             )
             .describe('Conversations that changed in the last 45 seconds'),
-          complete: z.boolean().describe('False where more changed than are named: look at the lists again'),
+          complete: z.boolean().describe('False if more conversations changed than are listed: reload the lists'),
         })
-        .describe('Every 15 seconds: the conversations that changed in the last 45'),
+        .describe('Sent every 15 seconds: the conversations that changed in the last 45 seconds'),
     ),
     errorFrame,
   ]),
 );
 export type AgentFrame = z.output<typeof agentFrame>;
 
-/** The two that become WebSockets, which no OpenAPI document can describe. */
+/** Operations that become WebSockets, which OpenAPI cannot describe. */
 export const chatSockets = defineResource({
   connectVisitor: {
     ...visitorOnly,
@@ -245,9 +244,9 @@ export const chatStreams = defineResource({
     ...visitorOnly,
     method: 'GET',
     path: '/widget/v1/events',
-    summary: 'Follow a conversation as server-sent events, where WebSockets are blocked',
+    summary: 'Stream a conversation as server-sent events',
     description:
-      'Each event is a frame of the live protocol, named by its `type`. `Last-Event-ID`, or `after`, is the `seq` of the last message that was seen.',
+      'Use it where WebSockets are blocked. Each event is a frame of the live protocol; the name of the event is its `type`. `Last-Event-ID`, or `after`, is the `seq` of the last message that the client has.',
     query: z.strictObject({
       after: z
         .string()
@@ -258,19 +257,19 @@ export const chatStreams = defineResource({
     streamedEvent: visitorFrame,
     resumable: true,
     response: z.any(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
   streamInboxEvents: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/events',
-    summary: 'Follow the inbox as server-sent events, where WebSockets are blocked',
+    summary: 'Stream the inbox as server-sent events',
     description:
-      'Each event is a frame of the live protocol, named by its `type`. They have no ids, and what was missed is not told again: whoever comes back looks at the lists, and `sync` names what changed in the last 45 seconds.',
+      'Use it where WebSockets are blocked. Each event is a frame of the live protocol; the name of the event is its `type`. Events have no ids and missed events are not repeated: reload the lists after reconnecting. `sync` lists the conversations that changed in the last 45 seconds.',
     params: inWorkspace,
     binaryResponse: 'text/event-stream',
     streamedEvent: agentFrame,
     response: z.any(),
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

@@ -3,19 +3,19 @@ import { deleted, id, listQuery, named, page, text } from '../common.ts';
 import { defineResource } from '../define.ts';
 import { inboxConversation, inboxMessage, inboxVisitor } from './agent-shapes.ts';
 import { admin, agent, inWorkspace, oneInWorkspace } from './callers.ts';
-import { chatSettingsPatch, shownChatSettings } from './settings.ts';
+import { chatSettingsPatch, chatSettingsResponse } from './settings.ts';
 import { attributesPatch, chatText, rating } from './shapes.ts';
 
-/** Search, the people who write, and how a workspace wants its chat. */
+/** Search, visitors, ratings and settings of Live Chat. */
 
 export const chatPeople = defineResource({
   searchInbox: {
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/search',
-    summary: 'Search what was written, in any script',
+    summary: 'Search messages and notes',
     description:
-      'Newest first: messages and notes that hold every word of `q`, the last of which may be the beginning of one. Chinese, Japanese, Thai and the like are found in the midst of a text.',
+      'Returns messages and notes that contain every word of `q`, newest first. The last word of `q` also matches as a prefix. In scripts without spaces, such as Chinese, Japanese and Thai, matches can be anywhere in a text.',
     params: inWorkspace,
     query: listQuery.extend({
       q: chatText(1, 200),
@@ -30,13 +30,11 @@ export const chatPeople = defineResource({
           highlights: z
             .array(
               z.object({
-                start: z.int().describe('First unit of the word, from 0'),
-                end: z.int().describe('Unit after the word'),
+                start: z.int().describe('Index of the first UTF-16 unit, from 0'),
+                end: z.int().describe('Index after the last UTF-16 unit'),
               }),
             )
-            .describe(
-              'Places of the words in `message.content`, the first 100 of them, in UTF-16 units, as programs slice texts',
-            ),
+            .describe('Matches in `message.content`, at most the first 100, in UTF-16 units'),
         }),
       ),
     ),
@@ -54,18 +52,21 @@ export const chatPeople = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
-    summary: 'Show a visitor with their newest conversations',
+    summary: 'Get a visitor with their newest conversations',
     params: oneInWorkspace,
     response: named(
       'InboxVisitorDetail',
-      z.object({ ...inboxVisitor.shape, conversations: z.array(inboxConversation).describe('The newest 20') }),
+      z.object({
+        ...inboxVisitor.shape,
+        conversations: z.array(inboxConversation).describe('Newest 20 conversations'),
+      }),
     ),
   },
   updateInboxVisitor: {
     ...agent,
     method: 'PATCH',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
-    summary: 'Change what is known of a visitor',
+    summary: 'Update a visitor',
     params: oneInWorkspace,
     body: z.strictObject({
       displayName: chatText(1, 200)
@@ -87,9 +88,9 @@ export const chatPeople = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/visitors/{id}/block',
-    summary: 'Block a visitor: nothing lets them read or write any more',
+    summary: 'Block a visitor',
     description:
-      'Their links and sessions open nothing (`visitor_blocked`), what they have open closes, and no new link is minted. Unblocked, what is not over by then counts again; `revoke-links` of a conversation ends it for good.',
+      'Links and sessions of the visitor stop working (`visitor_blocked`), open connections are closed, and no new links can be created. After unblocking, links and sessions that have not expired work again; use `revoke-links` of a conversation to end them for good.',
     params: oneInWorkspace,
     response: inboxVisitor,
   },
@@ -97,7 +98,7 @@ export const chatPeople = defineResource({
     ...agent,
     method: 'POST',
     path: '/tenants/{tenantId}/chat/visitors/{id}/unblock',
-    summary: 'Let a blocked visitor read and write again',
+    summary: 'Unblock a visitor',
     params: oneInWorkspace,
     response: inboxVisitor,
   },
@@ -105,9 +106,9 @@ export const chatPeople = defineResource({
     ...admin,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/visitors/{id}/export',
-    summary: 'Export what Live Chat keeps of a visitor',
+    summary: 'Export the Live Chat data of a visitor',
     description:
-      "As JSON lines, each with its `type`: the `visitor` first, then each `conversation`, followed by its `message`s and `rating`s. Private notes are the workspace's own and are left out, as are runs of automations that it started; files are named by the messages that they were sent with.",
+      'JSON lines, each with a `type`: first the `visitor`, then each `conversation`, followed by its `message`s and `rating`s. Messages list their files. Private notes and automation runs are not included.',
     params: oneInWorkspace,
     binaryResponse: 'application/x-ndjson',
     response: z.any(),
@@ -116,9 +117,9 @@ export const chatPeople = defineResource({
     ...admin,
     method: 'DELETE',
     path: '/tenants/{tenantId}/chat/visitors/{id}',
-    summary: 'Erase a visitor with conversations, messages and files',
+    summary: 'Erase a visitor and their data',
     description:
-      'Runs of automations that their messages started end and go within seconds, with steps, logs, approvals and what they added to sessions; deliveries of webhooks are emptied. What automations remembered in memory or in the summary of a session, or sent elsewhere, is for their author to remove; answers kept for an `Idempotency-Key` go after 24 hours. The audit log says that it was done, and nothing of what was erased.',
+      'Erases the visitor with conversations, messages and files. Automation runs that their messages started are ended and deleted within seconds, with steps, logs, approvals and session messages. Payloads of webhook deliveries are deleted. Values that automations stored in memory or session summaries, or sent elsewhere, are not deleted. Responses stored for an `Idempotency-Key` expire after 24 hours. The audit log records the erasure without the erased data.',
     params: oneInWorkspace,
     response: deleted,
   },
@@ -126,7 +127,7 @@ export const chatPeople = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/ratings',
-    summary: 'List how conversations were rated',
+    summary: 'List ratings',
     params: inWorkspace,
     query: listQuery,
     response: page(
@@ -144,18 +145,18 @@ export const chatPeople = defineResource({
     ...agent,
     method: 'GET',
     path: '/tenants/{tenantId}/chat/settings',
-    summary: 'Show the settings of Live Chat',
+    summary: 'Get the settings of Live Chat',
     params: inWorkspace,
-    response: shownChatSettings,
+    response: chatSettingsResponse,
   },
   putChatSettings: {
     ...admin,
     method: 'PUT',
     path: '/tenants/{tenantId}/chat/settings',
-    summary: 'Change the settings of Live Chat',
-    description: 'What is left out stays as it is.',
+    summary: 'Update the settings of Live Chat',
+    description: 'Omitted fields do not change.',
     params: inWorkspace,
     body: chatSettingsPatch,
-    response: shownChatSettings,
+    response: chatSettingsResponse,
   },
 });

@@ -2,57 +2,57 @@ import { z } from 'zod';
 import { deleted, id, named } from '../common.ts';
 import { defineResource } from '../define.ts';
 
-/** Pictures of members, which visitors see beside messages. */
+/** Pictures of members, which visitors see next to messages. */
 
 export const maxPictureBytes = 1024 * 1024;
 export const maxPicturePixels = 2_048;
 export const minPicturePixels = 16;
 
 const tag = 'Workspaces and people';
-const own = { tag, callers: ['session'], role: 'agent' } as const;
-const ofMember = { tag, callers: ['session'], role: 'admin' } as const;
+const memberOnly = { tag, callers: ['session'], role: 'agent' } as const;
+const adminOnly = { tag, callers: ['session'], role: 'admin' } as const;
 const memberParams = z.strictObject({ tenantId: id, userId: id });
 
 const rules =
-  'The body is the file: PNG, JPEG or WebP, not animated, 1 MiB at most, 16 to 2,048 pixels a side. The content decides the type; metadata such as places is removed.';
+  'The body is the file: PNG, JPEG or WebP, not animated, at most 1 MiB, 16 to 2,048 pixels per side. The type is detected from the content. Metadata, such as the location, is removed.';
 const pictureErrors = ['validation_failed', 'payload_too_large', 'unsupported_media_type', 'rate_limited'] as const;
 
 const storedPicture = named(
   'MemberPicture',
   z.object({
-    userId: id.describe('The member whom the picture shows'),
-    picture: z.string().describe('Path of the picture, relative to the URL of this hub; needs no credentials'),
+    userId: id.describe('Id of the member'),
+    picture: z.string().describe('Path of the picture, relative to the URL of this hub; requires no credentials'),
     contentType: z.string().describe('`image/png`, `image/jpeg` or `image/webp`'),
     bytes: z.int().describe('Size of the stored picture, in bytes'),
-    width: z.int().describe('In pixels'),
-    height: z.int().describe('In pixels'),
+    width: z.int().describe('Width in pixels'),
+    height: z.int().describe('Height in pixels'),
   }),
 );
 export type StoredPicture = z.output<typeof storedPicture>;
 
 export const memberPictureResource = defineResource({
   putMyPicture: {
-    ...own,
+    ...memberOnly,
     method: 'PUT',
     path: '/auth/me/picture',
-    summary: 'Set your own picture',
-    description: `${rules} Visitors see it beside your messages; it replaces the one before.`,
+    summary: 'Set your picture',
+    description: `${rules} Visitors see it next to your messages. It replaces the previous picture.`,
     upload: true,
     bodyLimitBytes: maxPictureBytes,
     response: storedPicture,
     errors: pictureErrors,
   },
   deleteMyPicture: {
-    ...own,
+    ...memberOnly,
     method: 'DELETE',
     path: '/auth/me/picture',
-    summary: 'Delete your own picture',
-    description: 'Visitors then see your initials. The path of the picture answers 404 from then on.',
+    summary: 'Delete your picture',
+    description: 'Visitors then see your initials. The path of the picture returns 404.',
     response: deleted,
     errors: ['not_found'],
   },
   putMemberPicture: {
-    ...ofMember,
+    ...adminOnly,
     method: 'PUT',
     path: '/tenants/{tenantId}/members/{userId}/picture',
     summary: 'Set the picture of a member',
@@ -64,11 +64,11 @@ export const memberPictureResource = defineResource({
     errors: pictureErrors,
   },
   deleteMemberPicture: {
-    ...ofMember,
+    ...adminOnly,
     method: 'DELETE',
     path: '/tenants/{tenantId}/members/{userId}/picture',
     summary: 'Delete the picture of a member',
-    description: 'Visitors then see the initials of the member. The path of the picture answers 404 from then on.',
+    description: 'Visitors then see the initials of the member. The path of the picture returns 404.',
     params: memberParams,
     response: deleted,
     errors: ['not_found'],
@@ -80,8 +80,8 @@ export const memberPictureResource = defineResource({
     path: '/widget/v1/pictures/{id}',
     summary: 'Download the picture of a member',
     description:
-      'Needs no credentials, so that pages can show it: the id is random, and each picture has a new one. Browsers may keep it for an hour.',
-    params: z.strictObject({ id: id.describe('Id of the picture, from the path that other answers contain') }),
+      'Requires no credentials, so that pages can show the picture. The id is random and new for each picture. Browsers may cache it for one hour.',
+    params: z.strictObject({ id: id.describe('Id of the picture, from the path in other responses') }),
     binaryResponse: ['image/png', 'image/jpeg', 'image/webp'],
     response: z.any(),
     errors: ['not_found'],

@@ -3,11 +3,11 @@ import { isTimeZone } from '../../time-zone.ts';
 import { named, text, timestamp } from '../common.ts';
 import { chatText } from './shapes.ts';
 
-/** How a workspace wants its Live Chat. */
+/** Live Chat settings of a workspace. */
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 
-/** As browsers write origins: no path, no default port, a host in lower case and ASCII. */
+/** An origin as browsers send it: no path, no default port, the host in lower-case ASCII. */
 const origin = z
   .url({
     protocol: /^https?$/,
@@ -18,60 +18,60 @@ const origin = z
     /^https?:\/\/(?:[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/,
     'must be an origin such as https://www.example.org, without a path',
   )
-  .refine((value) => !/^http:.*[^\]:]:80$|^https:.*[^\]:]:443$/.test(value), 'must leave the default port out');
+  .refine((value) => !/^http:.*[^\]:]:80$|^https:.*[^\]:]:443$/.test(value), 'must not name the default port');
 
 const clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'must be a time from 00:00 to 24:00');
-/** Both fields of `preChat` are given together: it is replaced as a whole. */
+/** Requests set both fields of `preChat`, because `preChat` is replaced as a whole. */
 const preChatField = z
   .enum(['off', 'optional', 'required'], {
     error: ({ input }) =>
       input === undefined
-        ? 'is missing: give name and email, each "off", "optional" or "required"'
+        ? 'is missing: send name and email, each "off", "optional" or "required"'
         : 'must be "off", "optional" or "required"',
   })
-  .describe('Whether the page asks for it: `off`, `optional` or `required`');
+  .describe('Whether the page requests the field');
 
 const period = z
   .strictObject({
     day: z.enum(weekdays).describe('Day of the week'),
-    from: clock.describe('Local time at which the period begins, `HH:MM`'),
+    from: clock.describe('Local time at which the period starts, `HH:MM`'),
     to: clock.describe('Local time at which the period ends, `HH:MM`; `24:00` for the end of the day'),
   })
   .refine(({ from, to }) => from < to, { path: ['to'], message: 'must be later than from' });
 
-const wholeNumber = (least: number, most: number) =>
+const wholeNumber = (min: number, max: number) =>
   z
-    .int(`must be a whole number from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
-    .min(least, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`)
-    .max(most, `must be from ${least.toLocaleString('en')} to ${most.toLocaleString('en')}`);
+    .int(`must be a whole number from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`)
+    .min(min, `must be from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`)
+    .max(max, `must be from ${min.toLocaleString('en')} to ${max.toLocaleString('en')}`);
 
 export const chatLocales = ['en', 'de', 'fr', 'es', 'ar', 'ja'] as const;
 export type ChatLocale = (typeof chatLocales)[number];
 
 const settings = {
-  title: chatText(1, 60).describe('What the page and the widget are headed with. Pages translate the default'),
+  title: chatText(1, 60).describe('Title of the page and the widget. Pages translate the default title'),
   greeting: chatText(0, 500)
     .nullable()
-    .describe("Shown above what is written; null for `How can we help?` in the visitor's language, empty for none"),
+    .describe("Text above the messages; null: `How can we help?` in the visitor's language; empty: no greeting"),
   colour: z
     .string()
     .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #0b5fff')
-    .describe('Of the launcher and of what the visitor wrote'),
+    .describe('Color of the launcher and of the messages of the visitor'),
   locale: z
     .enum(chatLocales, `must be one of ${chatLocales.join(', ')}`)
     .nullable()
-    .describe("Null for the visitor's own language where the page speaks it, else English"),
+    .describe("Language of the page; null: the visitor's language if supported, otherwise English"),
   allowedOrigins: z
     .array(origin)
-    .max(50, 'must name at most 50 origins')
-    .describe('Sites that may show the widget; none when empty'),
-  allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+    .max(50, 'must have at most 50 origins')
+    .describe('Origins that may show the widget; none when empty'),
+  allowAnonymous: z.boolean().describe('Whether visitors without a token may start a conversation'),
   preChat: z
     .strictObject({
       name: preChatField,
       email: preChatField,
     })
-    .describe('What the page asks of a visitor without a token; it identifies nobody'),
+    .describe('Fields that the page requests from a visitor without a token; they do not identify the visitor'),
   businessHours: z
     .strictObject({
       timeZone: text(1, 60)
@@ -84,19 +84,25 @@ const settings = {
       awayMessage: chatText(0, 500).describe('Shown outside the periods, at most 500 characters; may be empty'),
     })
     .nullable()
-    .describe('Null when somebody is there around the clock'),
+    .describe('Business hours; null for a chat that is always open'),
   autoAssignment: z
     .strictObject({
       enabled: z.boolean().describe('Whether conversations are assigned automatically'),
-      capacity: wholeNumber(1, 1_000).describe('Open conversations that one agent gets at most by it'),
-      returnToPool: z.boolean().describe('Whether the open conversations of an agent who is away go to others'),
+      capacity: wholeNumber(1, 1_000).describe(
+        'Maximum number of open conversations that one agent gets automatically',
+      ),
+      returnToPool: z.boolean().describe('Whether open conversations of an agent who is away are reassigned'),
     })
-    .describe('New and reopened conversations go to the agent online with the fewest open ones, then the longest idle'),
-  ratings: z.boolean().describe('Whether visitors are asked how it was'),
+    .describe(
+      'Assigns new and reopened conversations to the online agent with the fewest open ones, then the longest idle',
+    ),
+  ratings: z.boolean().describe('Whether visitors are asked for a rating'),
   retentionDays: wholeNumber(1, 3_650)
     .nullable()
-    .describe('Resolved and closed conversations are erased so many days after their last message; null keeps them'),
-  keepAddresses: z.boolean().describe("Whether visitors' addresses are kept whole; else without their last part"),
+    .describe('Days after the last message until resolved and closed conversations are erased; null keeps them'),
+  keepAddresses: z
+    .boolean()
+    .describe('Whether whole IP addresses of visitors are stored; otherwise the last part is removed'),
 };
 
 export const chatSettings = z.strictObject(settings);
@@ -121,19 +127,19 @@ const example: ChatSettings = {
   keepAddresses: false,
 };
 
-/** What is changed of them: what is left out stays. */
+/** A partial update of the settings. */
 export const chatSettingsPatch = named('ChatSettingsPatch', chatSettings.partial(), {
   title: example.title,
   allowedOrigins: example.allowedOrigins,
 });
 
-/** As they are shown, with what a site needs of them. */
-export const shownChatSettings = named(
+/** The settings in responses, with the site key and the script tag. */
+export const chatSettingsResponse = named(
   'ChatSettings',
   z.object({
     ...settings,
     siteKey: z.string().describe('Site key of the workspace, `wgt_…`, for the script tag'),
-    snippet: z.string().describe('To put on the sites that are allowed'),
+    snippet: z.string().describe('Script tag for the allowed sites'),
     updatedAt: timestamp.nullable(),
   }),
   {
@@ -144,7 +150,7 @@ export const shownChatSettings = named(
   },
 );
 
-/** Pages translate this title like their own words. */
+/** Pages translate this title like their own texts. */
 export const defaultChatTitle = 'Chat with us';
 
 export const defaultChatSettings: ChatSettings = {

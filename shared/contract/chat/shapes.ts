@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { isStorableText, jsonObject } from '../../json.ts';
 import { id, memberPicture, named, timestamp } from '../common.ts';
 
-/** What Live Chat is about. Texts are counted in code points, as people count characters. */
+/** Schemas of Live Chat. Text lengths are counted in code points. */
 
-/** How many code points a text has; counts no further than `atMost` and one. */
+/** The number of code points of a text. Counting stops at `atMost` + 1. */
 export function codePoints(value: string, atMost: number): number {
   let count = 0;
   for (let at = 0; at < value.length && count <= atMost; at += (value.codePointAt(at) as number) > 0xffff ? 2 : 1)
@@ -12,20 +12,17 @@ export function codePoints(value: string, atMost: number): number {
   return count;
 }
 
-/** Text that can be stored, its length in code points bounded. */
-export const chatText = (least: number, most: number) =>
+/** Text that the database can store. The length limits are in code points. */
+export const chatText = (min: number, max: number) =>
   z
     .string()
-    .refine((value) => codePoints(value, most) <= most, `must have at most ${most.toLocaleString('en')} characters`)
-    .refine(
-      (value) => value.length >= least,
-      least === 1 ? 'must not be empty' : `must have at least ${least} characters`,
-    )
-    .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair')
-    .meta({ minLength: least, maxLength: most });
+    .refine((value) => codePoints(value, max) <= max, `must have at most ${max.toLocaleString('en')} characters`)
+    .refine((value) => value.length >= min, min === 1 ? 'must not be empty' : `must have at least ${min} characters`)
+    .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate')
+    .meta({ minLength: min, maxLength: max });
 
 export const maxMessageLength = 10_000;
-/** No message is counted beyond this. */
+/** Maximum `seq` and `position` of a message. */
 export const maxSeq = 2_147_483_647;
 export const maxAttributes = 50;
 export const maxAttributesBytes = 16 * 1024;
@@ -34,7 +31,7 @@ export const conversationStatuses = ['open', 'pending', 'resolved', 'closed'] as
 export type ConversationStatus = (typeof conversationStatuses)[number];
 export const priorities = ['low', 'normal', 'high', 'urgent'] as const;
 export type Priority = (typeof priorities)[number];
-/** `visitor` and `agent` are people, `api` a token, `ai` the agent of the workspace, `system` the hub itself. */
+/** `visitor` and `agent` are people, `api` is an API key or a workflow, `ai` is the AI agent, `system` is the hub. */
 export const senderTypes = ['visitor', 'agent', 'api', 'ai', 'system'] as const;
 export type SenderType = (typeof senderTypes)[number];
 
@@ -46,16 +43,14 @@ export const conversation = named(
   z.object({
     id: id.describe('Id of the conversation'),
     name: z.string().describe('Title for agents, at most 200 characters'),
-    source: z
-      .string()
-      .describe('Where the conversation comes from, such as `api` or `Mobile App`; at most 100 characters'),
+    source: z.string().describe('Source of the conversation, such as `api` or `Mobile App`; at most 100 characters'),
     status: z
       .enum(conversationStatuses)
       .describe('A message of the visitor reopens `pending` and `resolved`; a `closed` conversation stays closed'),
     priority: z.enum(priorities).describe('Urgency, as set by agents, keys or workflows'),
-    assignedUserId: id.nullable().describe('Member who is responsible; null while nobody is'),
+    assignedUserId: id.nullable().describe('Assigned member; null without one'),
     visitorId: id.nullable().describe('Visitor of the conversation; null without one'),
-    unreadCount: z.int().describe("The visitor's messages that no agent has read"),
+    unreadCount: z.int().describe('Number of visitor messages that no agent has read'),
     lastMessageAt: timestamp.nullable(),
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -63,7 +58,7 @@ export const conversation = named(
 );
 export type Conversation = z.output<typeof conversation>;
 
-/** Spelled in snake_case, unlike everything else. */
+/** The fields of a visitor are in snake_case, unlike those of all other objects. */
 export const visitor = named(
   'Visitor',
   z.object({
@@ -77,7 +72,7 @@ export const visitor = named(
     external_id: z
       .string()
       .nullable()
-      .describe('Your own stable id of this person, at most 200 characters; null for an anonymous visitor'),
+      .describe('Your own stable id of the visitor, at most 200 characters; null for an anonymous visitor'),
     attributes: jsonObject.describe('Your own fields; at most 50 keys and 16 KiB'),
     created_at: timestamp,
     last_seen_at: timestamp.nullable(),
@@ -90,7 +85,7 @@ export const attachment = named(
   z.object({
     id: id.describe('Id of the file'),
     name: z.string().describe('File name, at most 200 characters'),
-    contentType: z.string().describe('By what the file holds, not by its name'),
+    contentType: z.string().describe('Media type, detected from the content'),
     bytes: z.int().describe('Size in bytes, at most 10,485,760'),
   }),
 );
@@ -98,60 +93,58 @@ export type ChatAttachment = z.output<typeof attachment>;
 export const maxFileBytes = 10 * 1024 * 1024;
 export const maxFilesPerMessage = 5;
 
-/** A message as everybody but agents sees it: private notes are none of them. */
+/** A message as visitors and API keys see it. Private notes are excluded. */
 export const message = named(
   'ChatMessage',
   z
     .object({
       id: id.describe('Id of the message'),
       conversationId: id.describe('Conversation of the message'),
-      seq: z.int().describe('Counts the messages of a conversation, without a gap'),
-      content: z
-        .string()
-        .describe('Text as it was written, at most 10,000 characters; empty when only files were sent'),
+      seq: z.int().describe('Number of the message in its conversation, without gaps'),
+      content: z.string().describe('Text of the message, at most 10,000 characters; empty if only files were sent'),
       senderType: z
         .enum(senderTypes)
         .describe(
-          '`visitor` and `agent` are people, `api` an API key or workflow, `ai` the AI agent, `system` the hub',
+          '`visitor` and `agent` are people, `api` is an API key or a workflow, `ai` the AI agent, `system` the hub',
         ),
       senderId: z.string().nullable().describe('Id of the visitor, member or API key; null for other senders'),
       senderName: z
         .string()
         .nullable()
         .describe(
-          'Display name of the agent who wrote it; null for other senders, for an agent without a display name, and for one who is no member any more',
+          'Display name of the agent who wrote it; null for other senders, without a display name, and for a former member',
         ),
       senderPicture: memberPicture.describe(
-        'Path of the picture of the agent who wrote it, relative to the URL of this hub; needs no credentials. Null for other senders and without a picture.',
+        'Path of the picture of the agent who wrote it, relative to the URL of this hub; requires no credentials. Null for other senders and without a picture.',
       ),
       attachments: z.array(attachment).describe('Files of the message, at most 5'),
       clientId: z
         .string()
         .nullable()
-        .describe("The sender's own id of the message; the same id is stored once. Null without one"),
+        .describe("The sender's own id of the message; a repeated id is stored once. Null without one"),
       createdAt: timestamp,
     })
     .describe('A message that the visitor can see'),
 );
 export type ChatMessage = z.output<typeof message>;
 
-/** Messages are read on from one, or back from one. */
+/** A list of messages goes forward from `after` or backward from `before`, not both. */
 export const oneDirection = ({ after, before }: { after?: string | undefined; before?: string | undefined }) =>
   after === undefined || before === undefined;
-export const needsOneDirection = { path: ['before'], message: 'must be left out where after is given' };
+export const needsOneDirection = { path: ['before'], message: 'must be omitted when after is given' };
 
-/** How a conversation was for its visitor, given after it was closed. */
+/** A visitor's rating of a closed conversation. */
 export const rating = named(
   'ChatRating',
   z.object({
-    score: z.int().min(1).max(5).describe('1 (worst) to 5 (best)'),
-    comment: z.string().describe('At most 2,000 characters; empty without one'),
+    score: z.int().min(1).max(5).describe('Score from 1 (worst) to 5 (best)'),
+    comment: z.string().describe('Comment, at most 2,000 characters; may be empty'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
 );
 export const maxRatingComment = 2_000;
-/** For how long after it was closed a conversation can be rated, and for how long a rating can be changed. */
+/** Days after closing during which a conversation can be rated, and hours during which a rating can be changed. */
 export const ratingDays = 14;
 export const ratingChangeHours = 24;
 
@@ -159,29 +152,29 @@ export const attachmentIds = z
   .array(id)
   .max(maxFilesPerMessage, `must name at most ${maxFilesPerMessage} files`)
   .default([])
-  .describe('Files that were sent for this conversation and are in no message yet');
+  .describe('Ids of uploaded files of this conversation that no message contains yet');
 
-/** Content that may be empty where files are sent with it. */
+/** A message needs content or files. */
 export const contentOrFiles = <Body extends { content: string; attachmentIds: string[] }>({
   content,
   attachmentIds: files,
 }: Body) => content !== '' || files.length > 0;
 export const needsContent = { path: ['content'], message: 'must not be empty without attachmentIds' };
 
-/** What a visitor's attributes may become: merged one level deep, where null deletes a key. */
+/** A change of a visitor's attributes: merged one level deep; null deletes a key. */
 export const attributesPatch = jsonObject.describe(
-  `Merged one level deep into the visitor's attributes, null deletes a key; at most ${maxAttributes} keys and 16 KiB in all`,
+  `Merged one level deep into the visitor's attributes; null deletes a key. At most ${maxAttributes} keys and 16 KiB in total`,
 );
 
-export const externalId = chatText(1, 200).describe('Your own stable id of this person');
+export const externalId = chatText(1, 200).describe('Your own stable id of the visitor');
 export const clientId = z
   .string()
   .min(1, 'must not be empty')
   .max(64, 'must have at most 64 characters')
-  .refine(isStorableText, 'must not hold a NUL character or half of a surrogate pair')
-  .describe('Your own id of this message: the same one again is the same message');
+  .refine(isStorableText, 'must not contain a NUL character or an unpaired surrogate')
+  .describe('Your own id of the message; a repeated id is not stored again');
 export const maxSourceLength = 100;
-/** Free text, compared exactly by filters. */
+/** Free text. Filters compare it exactly. */
 export const source = chatText(1, maxSourceLength).describe(
-  'Where the conversation comes from, such as api or Mobile App',
+  'Source of the conversation, such as `api` or `Mobile App`',
 );

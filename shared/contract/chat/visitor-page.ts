@@ -18,22 +18,22 @@ import {
   rating,
 } from './shapes.ts';
 
-/** What the hosted page and the widget ask of the hub: that of one visitor in one conversation. */
+/** Operations of the hosted page and the widget, for one visitor in one conversation. */
 
-const anybody = { tag: 'Live Chat page', callers: ['public'], ipLimit: 'chat' } as const;
+const publicCaller = { tag: 'Live Chat page', callers: ['public'], ipLimit: 'chat' } as const;
 
 export const siteKey = text(1, 100).describe('Site key of the workspace, `wgt_...`');
 
-/** What the page shows of its workspace. */
+/** Settings of the workspace that the page shows. */
 const pageSettings = named(
   'ChatPageSettings',
   z
     .object({
       title: z.string().describe('Title of the chat'),
-      greeting: z.string().nullable().describe("Null: the page's own, in the visitor's language"),
-      colour: z.string().describe('Brand colour, `#rrggbb`'),
-      locale: z.enum(chatLocales).nullable().describe('Language of the page; null: that of the visitor'),
-      allowAnonymous: z.boolean().describe('Whether visitors without a token may begin a conversation'),
+      greeting: z.string().nullable().describe("Greeting; null: the page's own, in the visitor's language"),
+      colour: z.string().describe('Brand color, `#rrggbb`'),
+      locale: z.enum(chatLocales).nullable().describe('Language of the page; null: the language of the visitor'),
+      allowAnonymous: z.boolean().describe('Whether visitors without a token may start a conversation'),
       preChat: z
         .object({
           name: z.enum(['off', 'optional', 'required']).describe('Whether the page requests a name'),
@@ -41,8 +41,8 @@ const pageSettings = named(
         })
         .describe('Which fields the page requests from a visitor without a token'),
       ratings: z.boolean().describe('Whether visitors are asked for a rating after a conversation is closed'),
-      open: z.boolean().describe('Whether these are business hours'),
-      awayMessage: z.string().describe('Empty while it is open'),
+      open: z.boolean().describe('Whether the chat is open now, by its business hours'),
+      awayMessage: z.string().describe('Text outside the business hours; empty while the chat is open'),
     })
     .describe('How the chat of the workspace looks and behaves'),
 );
@@ -63,23 +63,23 @@ export const visitorConversation = named(
       agentName: z
         .string()
         .nullable()
-        .describe('Display name of the assigned agent; null where nobody is assigned or the agent has none'),
+        .describe('Display name of the assigned agent; null without an assignee or a display name'),
       agentPicture: memberPicture.describe(
         'Path of the picture of the assigned agent, relative to the URL of this hub; null without one',
       ),
-      agentOnline: z.boolean().describe('Whether somebody of the workspace is there'),
+      agentOnline: z.boolean().describe('Whether at least one agent is online'),
       assistant: z
-        .object({ disclosure: z.string().describe('What the workspace says of it; may be empty') })
+        .object({ disclosure: z.string().describe('Notice of the workspace about the AI agent; may be empty') })
         .nullable()
-        .describe('Where an AI agent answers; POST /widget/v1/handoff asks for a person'),
-      closedAt: timestamp.nullable().describe('When it was closed last; null if it never was'),
+        .describe('Set while the AI agent answers; `POST /widget/v1/handoff` requests a person'),
+      closedAt: timestamp.nullable().describe('When the conversation was last closed; null if never'),
       isContinued: z
         .boolean()
         .describe(
-          'Whether this conversation is closed and the visitor has another one that is not: POST /widget/v1/conversations opens it',
+          'Whether this conversation is closed and the visitor has another that is not; `POST /widget/v1/conversations` opens it',
         ),
-      rating: rating.nullable().describe('Of the last closing'),
-      ratingOffered: z.boolean().describe('Whether it can be given or changed now'),
+      rating: rating.nullable().describe('Rating after the last closing; null without one'),
+      ratingOffered: z.boolean().describe('Whether a rating can be given or changed now'),
     })
     .describe('A conversation as its visitor sees it'),
 );
@@ -88,7 +88,7 @@ export type VisitorConversation = z.output<typeof visitorConversation>;
 export const visitorSession = named(
   'VisitorSession',
   z.object({
-    token: z.string().describe('Sent as `Authorization: Bearer`'),
+    token: z.string().describe('Session token, to send as `Authorization: Bearer`'),
     expiresAt: timestamp.describe('When the session ends unless it is renewed'),
     visitorId: id.describe('Id of the visitor'),
     conversation: visitorConversation,
@@ -105,34 +105,34 @@ const seq = z.string().regex(/^(0|[1-9]\d{0,9})$/, 'must be the seq of a message
 
 export const visitorPage = defineResource({
   getChatPage: {
-    ...anybody,
+    ...publicCaller,
     method: 'GET',
     path: '/widget/v1/page',
-    summary: 'What the page of a site key looks like',
+    summary: 'Get the page settings of a site key',
     query: z.strictObject({ siteKey }),
     response: pageSettings,
     errors: ['not_found', 'product_not_entitled'],
   },
   openVisitorSession: {
-    tag: anybody.tag,
-    callers: anybody.callers,
+    tag: publicCaller.tag,
+    callers: publicCaller.callers,
     method: 'POST',
     path: '/widget/v1/token',
-    summary: 'Exchange a link token for a session token, or begin as nobody',
+    summary: 'Open a visitor session',
     description:
-      'A link token opens its conversation alone. Without one a new anonymous visitor begins where the workspace allows that; one that is expired, revoked or changed never becomes one. With a link token and `anonymousSession`, the conversations of that anonymous visitor become those of the identified visitor, and the sessions of the anonymous visitor end. Nothing is carried over when the session is expired, of an identified visitor, of another workspace or environment, or was carried over before: `carriedOver` is false then. A valid link token counts for its visitor (120 a minute), anonymous visitors and refused tokens count for their address (120 a minute). Anonymous visitors are also limited by the hour: 120 from one address and 3,000 in all for a workspace, unless the operator sets other limits. A 429 says in `Retry-After` when to try again.',
+      'With a link token, opens the conversation of the link. Without one, creates an anonymous visitor if the workspace allows it; an invalid, expired or revoked token is refused instead. With a link token and `anonymousSession`, the conversations of the anonymous visitor move to the identified visitor, and the sessions of the anonymous visitor end. `carriedOver` is false and nothing moves if that session is expired, identified, of another workspace or environment, or was already moved. Limits: 120 requests per minute for each visitor with a valid token, and 120 per minute for each address otherwise. Anonymous visitors are also limited to 120 per hour and address and 3,000 per hour and workspace, unless the operator sets other limits.',
     body: z.strictObject({
       siteKey,
-      token: text(1, 200).optional().describe('Of the link, or of `boot`'),
+      token: text(1, 200).optional().describe('Token of the link, or of `boot`'),
       anonymousSession: text(1, 200)
         .optional()
         .describe('Session token of the anonymous visitor who now signs in with `token`'),
-      name: chatText(1, 200).optional().describe('What an anonymous visitor calls themselves'),
+      name: chatText(1, 200).optional().describe('Name that an anonymous visitor enters'),
       email: z
         .email('must be an email address')
         .max(254, 'must have at most 254 characters')
         .optional()
-        .describe('Email address that an anonymous visitor gives; it is not verified'),
+        .describe('Email address that an anonymous visitor enters; it is not verified'),
     }),
     response: visitorSession,
     errors: [
@@ -148,8 +148,8 @@ export const visitorPage = defineResource({
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/renew',
-    summary: 'Renew a session token while the visitor is there',
-    description: 'The old one holds for a minute more.',
+    summary: 'Renew a session token',
+    description: 'The old token stays valid for one minute.',
     response: visitorSession,
   },
   endVisitorSession: {
@@ -157,7 +157,7 @@ export const visitorPage = defineResource({
     method: 'POST',
     path: '/widget/v1/end',
     summary: 'End a session',
-    description: 'Its token counts no more, and its live connections end; links and other sessions stay.',
+    description: 'Revokes the token and closes its live connections. Links and other sessions stay valid.',
     response: named(
       'VisitorSessionEnded',
       z.object({ ended: z.literal(true).describe('Always true: the session ended') }),
@@ -167,16 +167,16 @@ export const visitorPage = defineResource({
     ...visitorOnly,
     method: 'GET',
     path: '/widget/v1/conversation',
-    summary: 'Show the conversation of a session',
-    description: 'As its visitor may see it: how far it is, who takes care of it, and whether it can be rated now.',
+    summary: 'Get the conversation of a session',
+    description: 'Includes the read state, the agent, and whether the conversation can be rated now.',
     response: visitorConversation,
   },
   beginVisitorConversation: {
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/conversations',
-    summary: 'Begin a new conversation after the old one was closed',
-    description: 'The answer is a session of the new one, or of the open one that there is.',
+    summary: 'Start a new conversation after the last one was closed',
+    description: 'Returns a session of the new conversation, or of the existing open one.',
     response: visitorSession,
     errors: ['conflict'],
   },
@@ -186,7 +186,7 @@ export const visitorPage = defineResource({
     path: '/widget/v1/messages',
     summary: 'List messages',
     description:
-      'Oldest first, from `after` on; with `before` the last ones before that message, and with neither the newest. `meta.nextCursor` goes on in the same direction. A page ends early where its texts have 256 KiB.',
+      'Oldest first. With `after`, returns the messages after that `seq`; with `before`, the last ones before it; otherwise the newest. `meta.nextCursor` continues in the same direction. A page is shorter if its texts reach 256 KiB.',
     query: z
       .strictObject({ limit: listQuery.shape.limit, after: seq.optional(), before: seq.optional() })
       .refine(oneDirection, needsOneDirection),
@@ -198,7 +198,7 @@ export const visitorPage = defineResource({
     method: 'POST',
     path: '/widget/v1/messages',
     summary: 'Send a message as the visitor',
-    description: 'The same `clientId` again is the same message. At most 20 in 10 seconds.',
+    description: 'A repeated `clientId` returns the existing message. Limit: 20 messages in 10 seconds.',
     body: z
       .strictObject({
         content: chatText(0, maxMessageLength).describe(
@@ -217,7 +217,7 @@ export const visitorPage = defineResource({
     path: '/widget/v1/read',
     summary: 'Mark messages as read by the visitor',
     description:
-      'Up to `seq`, at most to the newest message. What is read stays read: the answer says how far that is.',
+      'Marks messages up to `seq`, at most up to the newest. The response contains the resulting `seq`, which never decreases.',
     body: z.strictObject({ seq: z.int().min(0).describe('`seq` up to which the visitor has read') }),
     response: named('VisitorRead', z.object({ seq: z.int().describe('`seq` up to which the visitor has read') })),
   },
@@ -225,8 +225,9 @@ export const visitorPage = defineResource({
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/typing',
-    summary: 'Say whether the visitor types',
-    description: 'Agents who look on see it for some seconds; nothing is kept of it. Say it again while they type.',
+    summary: 'Update the typing status of the visitor',
+    description:
+      'Agents who view the conversation see it for a few seconds. Repeat the request while the visitor types. Nothing is stored.',
     body: z.strictObject({ typing: z.boolean().describe('Whether the visitor is typing now') }),
     response: named(
       'VisitorTyping',
@@ -237,11 +238,11 @@ export const visitorPage = defineResource({
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/handoff',
-    summary: 'Ask for a person where the AI agent answers',
+    summary: 'Request a person instead of the AI agent',
     description:
-      'The conversation goes to a person at once, with a message that says so. Where it is with people, nothing changes.',
+      'Hands the conversation over to people immediately and adds a message about it. Changes nothing if people already own the conversation.',
     query: z.strictObject({
-      locale: z.enum(chatLocales).optional().describe('Language of the page: the message is written in it'),
+      locale: z.enum(chatLocales).optional().describe('Language of the page and of the handoff message'),
     }),
     response: visitorConversation,
     errors: ['conversation_closed'],
@@ -250,15 +251,15 @@ export const visitorPage = defineResource({
     ...visitorOnly,
     method: 'POST',
     path: '/widget/v1/rating',
-    summary: 'Say how the conversation was',
-    description: 'Offered for 14 days after it was closed, changeable for 24 hours.',
+    summary: 'Rate the conversation',
+    description: 'Possible for 14 days after closing. A rating can be changed for 24 hours.',
     body: z.strictObject({
       score: z
         .int('must be a whole number from 1 to 5')
         .min(1, 'must be from 1 to 5')
         .max(5, 'must be from 1 to 5')
-        .describe('1 (worst) to 5 (best)'),
-      comment: chatText(0, maxRatingComment).default('').describe('At most 2,000 characters'),
+        .describe('Score from 1 (worst) to 5 (best)'),
+      comment: chatText(0, maxRatingComment).default('').describe('Comment, at most 2,000 characters'),
     }),
     response: rating,
     errors: ['rating_not_offered'],

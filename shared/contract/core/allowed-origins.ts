@@ -5,7 +5,7 @@ import { defineResource } from '../define.ts';
 const tag = 'Workspaces and people';
 const tenantParams = z.strictObject({ tenantId: id });
 
-/** As browsers write an origin, which is compared letter by letter. */
+/** An origin as browsers send it. Origins are compared character by character. */
 export const webOrigin = z
   .string()
   .max(300, 'must have at most 300 characters')
@@ -13,16 +13,16 @@ export const webOrigin = z
     /^(?:https:\/\/(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\])|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\]))(?::[1-9]\d{0,4})?$/,
     'must be an origin such as https://inbox.example.com: https (http for localhost only), in lower case, without a path and without *',
   )
-  .refine((value) => !/^http:.*:80$|^https:.*:443$/.test(value), 'must leave the default port out');
+  .refine((value) => !/^http:.*:80$|^https:.*:443$/.test(value), 'must not name the default port');
 
 const allowedOrigins = named(
   'AllowedOrigins',
   z.strictObject({
     origins: z
       .array(webOrigin)
-      .max(50, 'must name at most 50 origins')
+      .max(50, 'must have at most 50 origins')
       .refine((origins) => new Set(origins).size === origins.length, 'must name each origin once')
-      .describe('Origins whose pages may call this workspace from a browser'),
+      .describe('Origins whose pages may call this workspace from a browser, at most 50'),
   }),
   { origins: ['https://inbox.example.com'] },
 );
@@ -34,7 +34,7 @@ export const originResource = defineResource({
     role: 'admin',
     method: 'GET',
     path: '/tenants/{tenantId}/allowed-origins',
-    summary: 'List the origins that may call this workspace from a browser',
+    summary: 'List allowed browser origins',
     params: tenantParams,
     response: allowedOrigins,
   },
@@ -44,9 +44,9 @@ export const originResource = defineResource({
     role: 'admin',
     method: 'PUT',
     path: '/tenants/{tenantId}/allowed-origins',
-    summary: 'Set the origins that may call this workspace from a browser',
+    summary: 'Set allowed browser origins',
     description:
-      'Pages of these origins, such as an inbox or a softphone on another host, may call the operations of signed-in users and open their WebSockets. They must send the workspace JWT as `Authorization: Bearer` (WebSockets: as `?token=` or as the subprotocol, where the operation accepts one): a cookie is never accepted from another origin. An origin is compared exactly, with its scheme and port; `*` and `null` are refused. The operator allows origins for all workspaces with `ALLOWED_ORIGINS`. API keys belong on servers and get no CORS headers.',
+      'Pages of these origins, such as an inbox or a softphone on another host, may call the operations of signed-in users and open their WebSockets. They must send the workspace JWT as `Authorization: Bearer` (WebSockets: as `?token=` or as the subprotocol, where the operation accepts one). Cookies are never accepted from another origin. Origins are compared exactly, with scheme and port; `*` and `null` are refused. The operator allows origins for all workspaces with `ALLOWED_ORIGINS`. Requests with API keys get no CORS headers: use API keys on servers only.',
     params: tenantParams,
     body: allowedOrigins,
     response: allowedOrigins,

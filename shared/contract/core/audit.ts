@@ -7,11 +7,11 @@ const auditEntry = named(
   'AuditEntry',
   z.object({
     id: id.describe('Id of the entry'),
-    actor: z.string().describe('Who did it, such as `user:<id>`, `token:<id>` or `operator`'),
-    action: z.string().describe('What was done, such as `workflow.updated`'),
-    targetType: z.string().describe('Kind of the object, such as `workflow`'),
-    targetId: z.string().describe('Id of the object'),
-    details: jsonObject.describe('Facts about the action; the fields depend on `action`. Secrets are never part of it'),
+    actor: z.string().describe('Actor, such as `user:<id>`, `token:<id>` or `operator`'),
+    action: z.string().describe('Action, such as `workflow.updated`'),
+    targetType: z.string().describe('Type of the target, such as `workflow`'),
+    targetId: z.string().describe('Id of the target'),
+    details: jsonObject.describe('Details of the action; the fields depend on `action`. Never contains secrets'),
     createdAt: timestamp,
   }),
 );
@@ -23,7 +23,7 @@ export const audit = defineResource({
     role: 'admin',
     method: 'GET',
     path: '/tenants/{tenantId}/audit',
-    summary: 'Who changed what',
+    summary: 'List audit log entries',
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({
       actor: text(1, 200).optional(),

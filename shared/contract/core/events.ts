@@ -5,10 +5,13 @@ import { id, named, timestamp } from '../common.ts';
 import { defineResource } from '../define.ts';
 import type { Entitlement } from '../define.ts';
 
-const at = timestamp.describe('When it happened');
-const errorCode = z.string().nullable().describe('The `code` of its `error`');
+const at = timestamp.describe('Time of the event');
+const errorCode = z.string().nullable().describe('`code` of the error; null without one');
 
-/** Beside what products tell, what the stream says of itself: `ready` at its beginning, `reset` where events are missing, `end` when its reader may not follow any more. */
+/**
+ * Events of the products, and events about the stream itself: `ready` when it opens, `reset` when events are missing,
+ * `end` when the client loses access.
+ */
 export const workspaceEvent = named(
   'WorkspaceEvent',
   z.discriminatedUnion('type', [
@@ -33,7 +36,7 @@ export const workspaceEvent = named(
         runId: id.describe('Run of the step'),
         index: z.int().describe('Position of the step, from 0'),
         status: z.enum(stepStatuses).describe('Status of the step after the change'),
-        attempts: z.int().describe('Tries so far, the first included'),
+        attempts: z.int().describe('Attempts so far, including the first'),
         errorCode,
       }),
     ),
@@ -61,15 +64,13 @@ export const workspaceEvent = named(
         id: id.describe('Id of the node'),
         name: z.string().describe('Name of the node'),
         status: z.enum(['online', 'offline', 'pending', 'revoked']).describe('Status of the node after the change'),
-        change: z
-          .enum(['created', 'paired', 'online', 'offline', 'renamed', 'revoked'])
-          .describe('What happened to it'),
+        change: z.enum(['created', 'paired', 'online', 'offline', 'renamed', 'revoked']).describe('Kind of the change'),
       }),
     ),
     callEvent,
     named(
       'ReadyEvent',
-      z.object({ type: z.literal('ready').describe('The stream is open; events from now on are sent'), at }),
+      z.object({ type: z.literal('ready').describe('The stream is open; later events are sent'), at }),
     ),
     named(
       'ResetEvent',
@@ -82,7 +83,7 @@ export const workspaceEvent = named(
     named(
       'EndEvent',
       z.object({
-        type: z.literal('end').describe('The stream ends; the caller may not follow it any more'),
+        type: z.literal('end').describe('The stream ends because the caller lost access'),
         code: z.string().describe('Stable reason, such as `token_revoked`'),
         message: z.string().describe('Reason, for people'),
       }),
@@ -91,7 +92,7 @@ export const workspaceEvent = named(
 );
 export type WorkspaceEvent = z.output<typeof workspaceEvent>;
 
-/** What a workspace must be entitled to for its members to hear of a kind of event. */
+/** Entitlement that a workspace needs to receive each type of event. */
 export const eventEntitlements: Readonly<Record<string, Entitlement>> = {
   run: 'automations',
   step: 'automations',
@@ -107,17 +108,17 @@ export const events = defineResource({
     role: 'agent',
     method: 'GET',
     path: '/tenants/{tenantId}/events',
-    summary: 'Follow live what changes in the workspace',
+    summary: 'Stream workspace events',
     description: [
-      'Server-sent events, one stream for all that a page shows. Each is named for what changed (`run`, `step`, `approval`, `node`, `call`) and says how that stands now: patch what you show, or fetch it. Open the stream first and load what you show on `ready`, its first event: what changes from then on is told, in the order in which it happened to each run, step, approval, node and call.',
-      'A stream closes after 10 minutes, when its reader takes nothing for 30 seconds, with the session, and when the hub restarts; come back with the id of the last event in `Last-Event-ID`, as an `EventSource` does by itself, to whichever process: what was missed follows, nothing twice. Events are kept for 24 hours, the newest 10,000 of a workspace; where some are missing comes `reset`: load everything again, and go on from there. Without an id, or with one that is none, a stream begins anew with `ready`.',
-      'Whatever the workspace is entitled to, it may be followed: of automations it tells while there is the entitlement `automations`, of calls while there is `business_calling`. A node is told to be offline a few seconds after its third heartbeat failed to come; what retention removes is not told. When the session ends, the last event is `end`, with the `code` of the refusal. Take no notice of events whose names you do not know.',
+      'Server-sent events about runs, steps, approvals, nodes and calls. The name of an event is the type of the changed object (`run`, `step`, `approval`, `node`, `call`); its data is the state after the change. Open the stream first, wait for its first event, `ready`, then load the lists. The stream sends every later change, in order for each object.',
+      'The stream closes after 10 minutes, when the client reads nothing for 30 seconds, when the session ends and when the hub restarts. Reconnect with the id of the last event in `Last-Event-ID`, as an `EventSource` does; any process continues without gaps and duplicates. Events are kept for 24 hours, at most the newest 10,000 of a workspace. If events are missing, the stream sends `reset`: load the lists again. Without a valid id, the stream starts with `ready`.',
+      'The stream needs no entitlement itself. It contains automation events while the workspace has `automations`, and calls while it has `business_calling`. A node is reported offline a few seconds after its third missed heartbeat. Deletions by retention are not reported. When the session ends, the last event is `end` with the error `code`. Ignore events with unknown names.',
     ].join('\n\n'),
     params: z.strictObject({ tenantId: id }),
     response: z.unknown(),
     binaryResponse: 'text/event-stream',
     streamedEvent: workspaceEvent,
     resumable: true,
-    holdSeconds: 600,
+    maxOpenSeconds: 600,
   },
 });

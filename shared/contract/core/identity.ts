@@ -35,10 +35,10 @@ const displayName = z
   .max(100, 'must have at most 100 characters')
   .refine(
     (value) => value.isWellFormed() && !/[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u.test(value),
-    'must not hold control characters or characters that change the direction of the text',
+    'must not contain control characters or characters that change the direction of the text',
   )
   .nullable()
-  .describe('What visitors and colleagues see instead of your email address; null removes it');
+  .describe('Name that visitors and colleagues see instead of your email address; null removes it');
 
 const profile = named(
   'MemberProfile',
@@ -47,7 +47,7 @@ const profile = named(
       id: id.describe('Id of the member'),
       email: z.string().describe('Email address with which the member signs in; visitors never see it'),
       role,
-      displayName: z.string().nullable().describe('What visitors see of you; null shows a neutral word'),
+      displayName: z.string().nullable().describe('Name that visitors see; with null, visitors see a neutral word'),
       picture: memberPicture,
     })
     .describe('The member who is signed in'),
@@ -58,7 +58,7 @@ const tenantParams = z.strictObject({ tenantId: id });
 export const environments = ['live', 'test'] as const;
 
 const environmentDescription =
-  '`test` keys of Live Chat see and change test visitors and conversations only. `test` keys of Automations share the data of the workspace: their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent, and they cannot change live workflows, live runs, their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Commands of nodes and calls of models are real in both environments';
+  'Live Chat: `test` keys see and change only test visitors and conversations. Automations: `test` keys share the data of the workspace. Their runs are test runs, whose mails, channel messages and webhooks are recorded as simulated and not sent. They cannot change live workflows, live runs and their approvals, or what live runs use (sequences, agents, tool profiles, channels, nodes, models, the policy). Node commands and model calls are real in both environments';
 
 export const apiToken = named(
   'ApiToken',
@@ -67,11 +67,11 @@ export const apiToken = named(
     name: z.string().describe('Label for people, at most 200 characters'),
     product: z.enum(products).describe('Product whose API the key can call'),
     environment: z.enum(environments).describe(environmentDescription),
-    permissions: z.array(z.enum(permissions)).describe('What the key may do'),
-    keyHint: z.string().describe('The key without its secret'),
+    permissions: z.array(z.enum(permissions)).describe('Permissions of the key'),
+    keyHint: z.string().describe('Visible part of the key, without its secret'),
     ipAllowlist: z
       .array(z.string())
-      .describe('CIDR blocks or addresses that may use the key; every address when empty'),
+      .describe('CIDR blocks or addresses from which the key is accepted; any address when empty'),
     expiresAt: timestamp.nullable(),
     lastUsedAt: timestamp.nullable(),
     createdAt: timestamp,
@@ -84,14 +84,14 @@ export const member = named(
     id: id.describe('Id of the member'),
     email: z.string().describe('Email address with which the member signs in; visitors never see it'),
     role,
-    displayName: z.string().nullable().describe('What visitors see of the member; null shows a neutral word'),
+    displayName: z.string().nullable().describe('Name that visitors see; with null, visitors see a neutral word'),
     picture: memberPicture,
     createdAt: timestamp,
     lastSignInAt: timestamp
       .nullable()
       .optional()
       .describe(
-        'For admins only. Null where no sign-in is remembered: within half a year, or since the password was set.',
+        'Last sign-in; for admins only. Null when there was none in the last six months or since the password was set.',
       ),
   }),
 );
@@ -111,9 +111,9 @@ export const identity = defineResource({
     callers: ['public'],
     method: 'POST',
     path: '/auth/signup',
-    summary: 'Make a workspace and its first admin',
+    summary: 'Create a workspace and its first admin',
     description:
-      'Closed unless the operator opens it with `SIGN_UP=open`; the operator makes workspaces with `outrigger workspace create` and `outrigger user create`.',
+      'Disabled unless the operator sets `SIGN_UP=open`. The operator creates workspaces with `outrigger workspace create` and `outrigger user create`.',
     body: z.strictObject({
       email,
       password,
@@ -139,7 +139,7 @@ export const identity = defineResource({
     callers: ['public'],
     method: 'POST',
     path: '/auth/link',
-    summary: 'Sign in with the code of a one-time link',
+    summary: 'Sign in with a one-time link',
     body: z.strictObject({ code: text(1, 200).describe('Code from the one-time link') }),
     response: session,
     errors: ['invalid_credentials'],
@@ -151,7 +151,7 @@ export const identity = defineResource({
     role: 'agent',
     method: 'GET',
     path: '/auth/me',
-    summary: 'Who is signed in',
+    summary: 'Get the signed-in user',
     response: z.object({
       tenantId: id.describe('Id of the workspace'),
       workspaceName: z.string().describe('Name of the workspace'),
@@ -164,9 +164,9 @@ export const identity = defineResource({
     role: 'agent',
     method: 'PATCH',
     path: '/auth/me',
-    summary: 'Change your own profile',
+    summary: 'Update your profile',
     description:
-      'Visitors see the display name in chats, with your past messages as well; without one they see a neutral word such as "Support". Live connections show it after they reconnect.',
+      'Visitors see the display name in chats, also on your earlier messages. Without one, they see a neutral word such as "Support". Live connections show a new name after they reconnect.',
     body: z.strictObject({ displayName }),
     response: z.object({ user: profile }),
   },
@@ -176,7 +176,8 @@ export const identity = defineResource({
     role: 'agent',
     method: 'POST',
     path: '/auth/logout',
-    summary: 'Sign out: the JWT stops working at once',
+    summary: 'Sign out',
+    description: 'The JWT is revoked immediately.',
     response: z.object({ signedOut: z.literal(true).describe('Always true: the session ended') }),
   },
   changePassword: {
@@ -185,13 +186,13 @@ export const identity = defineResource({
     role: 'agent',
     method: 'POST',
     path: '/auth/password',
-    summary: 'Change your own password',
+    summary: 'Change your password',
     description:
-      'Requires the current password. All other sessions and sign-in links of the user end at once. Wrong passwords count as sign-ins.',
+      'Requires the current password. All other sessions and sign-in links of the user are revoked immediately. Wrong passwords count against the sign-in limit.',
     body: named(
       'ChangePassword',
       z.strictObject({
-        currentPassword: text(1, 256).describe('The password that is valid now'),
+        currentPassword: text(1, 256).describe('Current password'),
         newPassword: password,
       }),
       { currentPassword: 'correct horse battery', newPassword: 'a longer passphrase' },
@@ -206,7 +207,7 @@ export const identity = defineResource({
     role: 'admin',
     method: 'POST',
     path: '/tenants/{tenantId}/members',
-    summary: 'Add a person to the workspace',
+    summary: 'Add a member',
     params: tenantParams,
     body: z.strictObject({ email, password, role: role.default('agent') }),
     response: z.object({
@@ -223,8 +224,8 @@ export const identity = defineResource({
     role: 'agent',
     method: 'GET',
     path: '/tenants/{tenantId}/members',
-    summary: 'List the people of the workspace',
-    description: 'The newest first. Admins also see when each of them last signed in.',
+    summary: 'List members',
+    description: 'Newest first. Admins also see the last sign-in of each member.',
     params: tenantParams,
     query: listQuery,
     response: page(member),
@@ -237,7 +238,7 @@ export const identity = defineResource({
     path: '/tenants/{tenantId}/members/{userId}',
     summary: 'Change the role of a member',
     description:
-      'The new role applies at once on every process, also to sessions and live connections. The last admin keeps the role: `conflict`.',
+      'The new role takes effect immediately on every process, including existing sessions and live connections. The last admin cannot lose the role (`conflict`).',
     params: z.strictObject({ tenantId: id, userId: id }),
     body: z.strictObject({ role: role.describe('`admin` or `agent`') }),
     response: z.object({
@@ -254,9 +255,9 @@ export const identity = defineResource({
     role: 'admin',
     method: 'DELETE',
     path: '/tenants/{tenantId}/members/{userId}',
-    summary: 'Take a person out of the workspace',
+    summary: 'Remove a member',
     description:
-      'They are signed out at once, and what they follow live ends. The last admin stays: `conflict`. Keys are the workspace’s and go on working, but whoever made one may know it: the answer names those that they made and that still work, and `revokeKeys` revokes them as well.',
+      'The member is signed out immediately and their streams end. The last admin cannot be removed (`conflict`). API keys belong to the workspace and stay valid, but the member may know the keys that they created. The response lists those keys; `revokeKeys` revokes them.',
     params: z.strictObject({ tenantId: id, userId: id }),
     query: z.strictObject({
       revokeKeys: z.enum(['true', 'false'], 'must be true or false').default('false'),
@@ -266,7 +267,7 @@ export const identity = defineResource({
       deleted.extend({
         keys: z
           .array(apiToken.extend({ revoked: z.boolean().describe('Whether this request revoked the key') }))
-          .describe('Keys that they made and that worked'),
+          .describe('Valid keys that the member created'),
       }),
     ),
     errors: ['conflict'],
@@ -276,8 +277,8 @@ export const identity = defineResource({
     callers: ['token'],
     method: 'GET',
     path: '/v1/me',
-    summary: 'What this key is and may do',
-    description: 'For a key of any product, whatever the workspace is entitled to.',
+    summary: 'Get the calling API key',
+    description: 'Available to keys of any product, without any entitlement.',
     response: named(
       'OwnToken',
       z.object({
@@ -286,7 +287,7 @@ export const identity = defineResource({
         tokenId: id.describe('Id of the key'),
         product: z.enum(products).describe('Product whose API the key can call'),
         environment: z.enum(environments).describe(environmentDescription),
-        permissions: z.array(z.enum(permissions)).describe('What the key may do'),
+        permissions: z.array(z.enum(permissions)).describe('Permissions of the key'),
         expiresAt: timestamp.nullable(),
       }),
     ),
@@ -297,8 +298,8 @@ export const identity = defineResource({
     role: 'admin',
     method: 'POST',
     path: '/tenants/{tenantId}/tokens',
-    summary: 'Create an API token',
-    description: 'The key is in this answer only.',
+    summary: 'Create an API key',
+    description: 'The response is the only one that contains the whole key.',
     params: tenantParams,
     body: named(
       'CreateApiToken',
@@ -310,16 +311,20 @@ export const identity = defineResource({
           .array(z.enum(permissions))
           .min(1, 'must name at least one permission')
           .max(10)
-          .describe('What the key may do, 1 to 10 of the permissions of the product'),
-        expiresAt: instant.optional().describe('Time from which the key is refused; it never expires when left out'),
-        ipAllowlist: z.array(text(1, 60)).max(100).optional().describe('CIDR blocks or addresses, IPv4 and IPv6'),
+          .describe('Permissions of the key, 1 to 10 of those of the product'),
+        expiresAt: instant.optional().describe('When the key expires; never when omitted'),
+        ipAllowlist: z
+          .array(text(1, 60))
+          .max(100)
+          .optional()
+          .describe('CIDR blocks or addresses, IPv4 and IPv6; any address when omitted'),
       }),
     ),
     response: named(
       'CreatedApiToken',
       apiToken.extend({
         tenantId: id.describe('Id of the workspace'),
-        key: z.string().describe('The whole key, shown only in this answer'),
+        key: z.string().describe('The whole key, returned only once'),
       }),
     ),
   },
@@ -329,7 +334,7 @@ export const identity = defineResource({
     role: 'admin',
     method: 'GET',
     path: '/tenants/{tenantId}/tokens',
-    summary: 'List API tokens',
+    summary: 'List API keys',
     params: tenantParams,
     query: listQuery,
     response: page(apiToken),
@@ -340,7 +345,8 @@ export const identity = defineResource({
     role: 'admin',
     method: 'DELETE',
     path: '/tenants/{tenantId}/tokens/{id}',
-    summary: 'Revoke an API token, at once and everywhere',
+    summary: 'Revoke an API key',
+    description: 'Takes effect immediately on every process.',
     params: z.strictObject({ tenantId: id, id }),
     response: deleted,
   },
@@ -350,7 +356,7 @@ export const identity = defineResource({
     role: 'agent',
     method: 'GET',
     path: '/growth/entitlements',
-    summary: 'What this workspace is entitled to',
+    summary: 'Get the entitlements of the workspace',
     response: entitlements,
   },
   putEntitlements: {
@@ -358,9 +364,9 @@ export const identity = defineResource({
     callers: ['platform'],
     method: 'PUT',
     path: '/tenants/{tenantId}/entitlements',
-    summary: 'Set what a workspace is entitled to (platform admin key)',
+    summary: 'Set the entitlements of a workspace (platform admin key)',
     description:
-      'Without `automations` nothing starts a run any more: no key, hook, channel, schedule, event, subagent or error workflow. A run under way goes on to its end or to where it next waits (for a person, a node, a time or another run), and fails there with `product_not_entitled`; a step of a product that was taken away fails likewise.',
+      'Without `automations`, nothing starts a run: no key, hook, channel, schedule, event, subagent or error workflow. A run in progress continues until it ends or waits for a person, a node, a time or another run; it then fails with `product_not_entitled`. A step of a product without its entitlement fails with the same code.',
     params: tenantParams,
     body: entitlements.partial(),
     response: entitlements,

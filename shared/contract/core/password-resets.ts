@@ -13,10 +13,10 @@ export const passwordResetResource = defineResource({
     path: '/auth/password/reset-request',
     summary: 'Request a password reset by mail',
     description:
-      'Mails a link that is valid for one hour and works once. The answer is the same for every address, whether or not it has an account. Each account can request 3 links an hour. Requires `SMTP_URL`, `MAIL_FROM` and `PUBLIC_URL`; otherwise the answer is 501, and an operator can set the password with `outrigger user password`.',
+      'Mails a link that works once and expires after one hour. The response is the same whether or not the address has an account. Limit: 3 links per account and hour. Requires `SMTP_URL`, `MAIL_FROM` and `PUBLIC_URL`; without them the response is 501, and the operator can set the password with `outrigger user password`.',
     body: named(
       'RequestPasswordReset',
-      z.strictObject({ email: email.describe('The address with which the user signs in') }),
+      z.strictObject({ email: email.describe('Email address with which the user signs in') }),
       { email: 'ann@example.com' },
     ),
     response: named(
@@ -31,9 +31,9 @@ export const passwordResetResource = defineResource({
     callers: ['public'],
     method: 'POST',
     path: '/auth/password/reset',
-    summary: 'Set a new password with the token of a mailed link',
+    summary: 'Set a new password with a reset token',
     description:
-      'All sessions, sign-in links and other reset links of the user end at once, on every process. The user then signs in with the new password.',
+      'All sessions, sign-in links and other reset links of the user are revoked immediately on every process. The user then signs in with the new password.',
     body: named(
       'ResetPassword',
       z.strictObject({

@@ -11,11 +11,11 @@ export const system = defineResource({
     callers: ['public'],
     method: 'GET',
     path: '/healthz',
-    summary: 'Whether this process lives',
-    description: 'Asks nothing else: neither database nor queue.',
+    summary: 'Check that the process is alive',
+    description: 'Does not check the database or the queue.',
     errors: ['request_timeout'],
     response: z.object({
-      status: z.literal('ok').describe('Always `ok`: the process answers'),
+      status: z.literal('ok').describe('Always `ok`'),
       version: z.string().meta({ example: '0.1.0' }).describe('Version of the hub'),
       uptimeSeconds: z.number().describe('Seconds since the process started'),
     }),
@@ -25,13 +25,13 @@ export const system = defineResource({
     callers: ['public'],
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether work can be accepted',
+    summary: 'Check that the hub can accept work',
     description:
-      '503 names the part that is down. `degraded`: work goes on without the part that is named: slower without `queue`; without `artifacts`, except for results that bring some; without `pages`, except for the chat, voice and phone pages, and the message says how to build them.',
+      'A 503 names the part that is down. `degraded` means that the hub works without the named part. Without `queue` it is slower. Without `artifacts`, results with artifacts fail. Without `pages`, the chat, voice and phone pages fail; the message says how to build them.',
     response: z.object({
       status: z
         .enum(['ready', 'degraded', 'not_ready'])
-        .describe('`degraded` serves requests without some of its parts; `not_ready` should get none'),
+        .describe('`degraded`: serves requests without some parts; `not_ready`: should receive no requests'),
       parts: z.record(z.string(), part).describe('State of each part of the hub, by name'),
     }),
     errors: ['unavailable', 'request_timeout'],

@@ -4,7 +4,7 @@ import { defineResource } from '../define.ts';
 
 export const usageEventKinds = ['chat.session', 'ai.run'] as const;
 
-/** Days for which usage events are kept. */
+/** Retention of usage events, in days. */
 export const usageEventDays = 400;
 
 const usageEvent = named(
@@ -16,7 +16,7 @@ const usageEvent = named(
       .describe('`chat.session`: a chat session was created. `ai.run`: a run of the AI agent succeeded'),
     subjectId: id.describe('Id of the conversation (`chat.session`) or of the AI run (`ai.run`)'),
     environment: z.enum(['live', 'test']).describe('Environment of the API key that was used'),
-    createdAt: timestamp.describe('When the use was recorded'),
+    createdAt: timestamp.describe('When the event was recorded'),
   }),
 );
 export type UsageEvent = z.output<typeof usageEvent>;
@@ -31,7 +31,7 @@ export const usageEvents = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/usage-events',
     summary: 'List usage events for billing',
-    description: `One event for each chat session that was created and for each AI run that succeeded, newest first, of the last ${usageEventDays} days. Events never change. Bill events of the environment \`live\` only. Tokens and cost of models: \`GET /tenants/{tenantId}/ai/usage\`.`,
+    description: `One event for each created chat session and each successful AI run of the last ${usageEventDays} days, newest first. Events never change. Bill events of the environment \`live\` only. For tokens and cost of models, see \`GET /tenants/{tenantId}/ai/usage\`.`,
     params: z.strictObject({ tenantId: id }),
     query: listQuery.extend({
       kind: z

@@ -12,7 +12,7 @@ const email = z
   .transform((value) => value.toLowerCase());
 
 const attributes = jsonObject.describe(
-  `Your own fields, which templates of campaigns can use; at most ${maxAttributes} keys and 16 KiB in all`,
+  `Your own fields, for use in campaign templates; at most ${maxAttributes} keys and 16 KiB in total`,
 );
 
 const contactList = named(
@@ -20,8 +20,8 @@ const contactList = named(
   z.object({
     id: id.describe('Id of the list'),
     name: z.string().describe('Label for people, at most 200 characters'),
-    contacts: z.int().describe('Number of contacts, those who unsubscribed included'),
-    unsubscribed: z.int().describe('Number of contacts who unsubscribed'),
+    contacts: z.int().describe('Number of contacts, including unsubscribed ones'),
+    unsubscribed: z.int().describe('Number of unsubscribed contacts'),
     createdAt: timestamp,
     updatedAt: timestamp,
   }),
@@ -41,7 +41,7 @@ const contact = named(
 const campaignFields = {
   name: name.describe('Label for people, 1 to 200 characters'),
   listId: id.describe('List of the recipients'),
-  subject: text(1, 500).describe('Subject of the mail, 1 to 500 characters; may hold templates'),
+  subject: text(1, 500).describe('Subject of the mail, 1 to 500 characters; may contain templates'),
   html: text(1, 500_000).nullable().describe('HTML body, at most 500,000 characters; null without one'),
   text: text(1, 100_000).nullable().describe('Plain text body, at most 100,000 characters; null without one'),
 };
@@ -51,7 +51,7 @@ const campaign = named(
     id: id.describe('Id of the campaign'),
     name: z.string().describe('Label for people, at most 200 characters'),
     listId: id.describe('List of the recipients'),
-    subject: z.string().describe('Subject of the mail, at most 500 characters; may hold templates'),
+    subject: z.string().describe('Subject of the mail, at most 500 characters; may contain templates'),
     html: z.string().nullable().describe('HTML body, at most 500,000 characters; null without one'),
     text: z.string().nullable().describe('Plain text body, at most 100,000 characters; null without one'),
     mails: z
@@ -59,7 +59,9 @@ const campaign = named(
         sent: z.int().describe('Mails that the mail server accepted'),
         simulated: z.int().describe('Mails of the test environment, which were not sent'),
         failed: z.int().describe('Mails that the mail server refused'),
-        unknown: z.int().describe('Under way, or cut off in the middle: nobody knows, so they are not sent again'),
+        unknown: z
+          .int()
+          .describe('Mails in progress or interrupted. Their outcome is unknown, so they are not sent again'),
       })
       .describe('Number of mails by outcome'),
     createdAt: timestamp,
@@ -83,8 +85,7 @@ export const marketing = defineResource({
     method: 'POST',
     path: '/growth/marketing/lists',
     summary: 'Create a contact list',
-    description:
-      'Every person of the workspace may, those of the role agent as well; only a workflow sends a campaign.',
+    description: 'Every member can create lists, including those with the role `agent`. Only workflows send campaigns.',
     body: z.strictObject({ name: name.describe('Label for people, 1 to 200 characters') }),
     response: contactList,
     errors: ['workspace_limit_reached'],
@@ -112,7 +113,7 @@ export const marketing = defineResource({
     method: 'POST',
     path: '/growth/marketing/lists/{id}/contacts',
     summary: 'Add contacts to a list',
-    description: 'A contact that the list has already is brought up to date; one that unsubscribed stays so.',
+    description: 'Existing contacts of the list are updated. Unsubscribed contacts stay unsubscribed.',
     params: listContacts,
     body: z.strictObject({
       contacts: z
@@ -123,13 +124,13 @@ export const marketing = defineResource({
             attributes: attributes.optional(),
           }),
         )
-        .min(1, 'must hold at least one contact')
-        .max(1000, 'must hold at most 1000 contacts')
+        .min(1, 'must have at least one contact')
+        .max(1000, 'must have at most 1000 contacts')
         .describe('Contacts to add or update, 1 to 1,000'),
     }),
     response: z.object({
-      added: z.int().describe('Number of contacts that are new'),
-      updated: z.int().describe('Number of contacts that were known'),
+      added: z.int().describe('Number of new contacts'),
+      updated: z.int().describe('Number of updated contacts'),
     }),
     errors: ['workspace_limit_reached'],
   },
@@ -154,7 +155,7 @@ export const marketing = defineResource({
     method: 'POST',
     path: '/growth/marketing/campaigns',
     summary: 'Create a campaign',
-    description: '{{name}}, {{email}} and {{attributes.<name>}} stand for what the contact has.',
+    description: 'Templates can contain `{{name}}`, `{{email}}` and `{{attributes.<name>}}` of the contact.',
     body: z
       .strictObject({
         ...campaignFields,
@@ -177,7 +178,7 @@ export const marketing = defineResource({
     ...member,
     method: 'PATCH',
     path: '/growth/marketing/campaigns/{id}',
-    summary: 'Change a campaign',
+    summary: 'Update a campaign',
     params: idParams,
     body: z
       .strictObject(campaignFields)

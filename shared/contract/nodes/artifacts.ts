@@ -11,8 +11,9 @@ export const artifacts = defineResource({
     tag: 'Artefacts',
     method: 'GET',
     path: '/v1/automations/artifacts/{id}',
-    summary: 'Read an artefact: a screenshot, a recording, a file',
-    description: 'The answer has the content type of the artefact. Understands `Range: bytes=`.',
+    summary: 'Download an artifact',
+    description:
+      'Artifacts are screenshots, recordings and files. The response has the content type of the artifact. Supports `Range: bytes=`.',
     params: idParams,
     response: z.unknown(),
     binaryResponse: '*/*',
@@ -24,13 +25,13 @@ export const artifacts = defineResource({
     callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/files/{artifactId}',
-    summary: 'Read an artefact that a command names (the device calls this)',
+    summary: 'Download an artifact for a command (called by the device)',
     description:
-      'Only while the device carries out the command, and only an artefact of the same run that `files` of its input names.',
+      'Available only while the device executes the command, and only for artifacts of the same run that `files` of its input lists.',
     params: z.strictObject({
       id,
       commandId: id,
-      artifactId: id.describe('Artefact that the input of the command names'),
+      artifactId: id.describe('Id of an artifact that the input of the command lists'),
     }),
     response: z.unknown(),
     binaryResponse: '*/*',

@@ -3,32 +3,32 @@ import { id, idParams } from '../common.ts';
 import { defineResource } from '../define.ts';
 
 /**
- * The channel of a device: a WebSocket that carries what its operations carry, under the same leases, for whoever can hold one open.
- * Each frame is a JSON text. A device numbers its requests and may have several under way; the hub answers each by its number, in any order.
- * Frames of another `type`, and fields that are not known, are left out of account in both directions.
+ * The channel of a device: a WebSocket with the same requests, responses and leases as the HTTP operations of devices.
+ * Each frame is a JSON text. A device numbers its requests and can send several concurrently. The hub answers each with
+ * its number, in any order. Both sides ignore frames with an unknown `type` and unknown fields.
  */
 export const channelProtocol = 'outrigger.node.v1';
 
-/** Greatest frame that a hub takes, in bytes; a greater result goes by its operation. */
+/** Maximum size of a frame to the hub, in bytes. Devices send larger results with the HTTP operation. */
 export const maxChannelFrameBytes = 1024 * 1024;
 
-/** A device that heard nothing for so long, not even a ping, has lost its channel, in seconds. */
+/** A device considers its channel lost after this time without a frame or ping, in seconds. */
 export const channelSilenceSeconds = 50;
 
 export const deviceRequestTypes = ['poll', 'heartbeat', 'result'] as const;
 export type DeviceRequestType = (typeof deviceRequestTypes)[number];
 
-/** What a device asks; the `body` of `heartbeat` and `result` is that of their operations. */
+/** A request of a device. The `body` of `heartbeat` and `result` is that of the HTTP operations. */
 export const deviceRequest = z.object({
   id: z.int().min(0),
   type: z.enum(deviceRequestTypes),
-  /** With `result`; judged with the rest of it. */
+  /** For `result`; validated together with its body. */
   commandId: z.unknown().optional(),
   body: z.unknown().optional(),
 });
 export type DeviceRequest = z.output<typeof deviceRequest>;
 
-/** The `body` of a `poll`: the query of its operation, with a longer wait. */
+/** The `body` of a `poll`: the query of the HTTP operation, with a longer maximum wait. */
 export const channelPoll = z.object({
   wait: z.int().min(0, 'must be from 0 to 600').max(600, 'must be from 0 to 600').default(0),
   max: z.int().min(0, 'must be from 0 to 16').max(16, 'must be from 0 to 16').default(1),
@@ -36,7 +36,7 @@ export const channelPoll = z.object({
   runningIsComplete: z.boolean().default(false),
 });
 
-/** What the hub answers: status and body as over HTTP. */
+/** A response of the hub, with status and body as over HTTP. */
 export const hubAnswer = z.object({
   id: z.int().min(0),
   type: z.literal('answer'),
@@ -46,15 +46,15 @@ export const hubAnswer = z.object({
 });
 export type HubAnswerFrame = z.output<typeof hubAnswer>;
 
-/** Why a channel ends, as the codes of its close frames. */
+/** Close codes of the channel. */
 export const channelCloseCodes = {
-  /** Not a frame of this protocol. */
-  notUnderstood: 4400,
-  /** The device is not paired any more. */
+  /** The frame is not part of this protocol. */
+  invalidFrame: 4400,
+  /** The device is no longer paired. */
   revoked: 4401,
-  /** The same device opened another one. */
+  /** The same device opened another channel. */
   replaced: 4409,
-  /** More frames at once than a device needs. */
+  /** The device sent too many frames. */
   tooMany: 4429,
 } as const;
 
@@ -64,8 +64,8 @@ export const nodeChannel = defineResource({
     callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/channel',
-    summary: 'Open the channel of a device (the device calls this)',
-    description: 'docs/companion.md says what goes through it.',
+    summary: 'Open the channel of a device (called by the device)',
+    description: 'docs/companion.md describes the protocol.',
     params: idParams,
     socket: { protocol: channelProtocol, maxFrameBytes: maxChannelFrameBytes },
     response: z.never(),

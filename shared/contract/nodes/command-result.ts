@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { named, text } from '../common.ts';
 
-/** Codes of a command that failed on, or on the way to, a device. A device may use others of its own. */
+/** Error codes of commands that failed on a device or before they reached it. Devices may use other codes. */
 const commandErrorCodes = [
   'denied_by_device',
   'denied_by_policy',
@@ -35,34 +35,34 @@ const commandErrorCodes = [
   'invalid_reply',
 ] as const;
 
-/** Name of an artefact, unique within its result. */
+/** Name of an artifact, unique within its result. */
 export const artifactName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/, 'must be a plain file name');
-/** Content type of an artefact, without parameters. */
+/** Content type of an artifact, without parameters. */
 export const artifactContentType = z
   .string()
   .regex(/^[a-z0-9.+-]{1,60}\/[a-z0-9.+-]{1,100}$/, 'must be a content type such as image/png');
-/** Artefacts of one command, at most. */
+/** Maximum number of artifacts of one command. */
 export const maxArtifacts = 16;
-/** Greatest artefact, in bytes. */
+/** Maximum size of an artifact, in bytes. */
 export const maxArtifactBytes = 256 * 1024 * 1024;
 
-/** The `result` of a command: as the JSON body, or as the field `result` of a multipart body whose files are the artefacts. */
+/** The result of a command: a JSON body, or the field `result` of a multipart body whose files are the artifacts. */
 export const commandResult = named(
   'CommandResult',
   z.object({
-    status: z.enum(['succeeded', 'failed']).describe('Whether the command was carried out'),
+    status: z.enum(['succeeded', 'failed']).describe('Whether the command succeeded'),
     output: z
       .unknown()
       .optional()
       .describe(
-        'The output of the command, as the catalog of skills describes it. Where the catalog has `artifactId`, the device sends `artifact` instead: the name of a file of this result. The other fields, such as `contentType` and `bytes`, are required as in the catalog. The hub replaces `artifact` by `artifactId`',
+        'Output of the command, as the catalog of skills describes it. Instead of `artifactId`, the device sends `artifact`, the name of a file of this result; the hub replaces it. Other fields, such as `contentType` and `bytes`, are required as in the catalog',
       ),
     error: z
       .object({
         code: z
           .string()
           .regex(/^[a-z][a-z0-9_]{0,59}$/, 'must be snake_case')
-          .describe(`Such as ${commandErrorCodes.join(', ')}`),
+          .describe(`Error code, such as ${commandErrorCodes.join(', ')}`),
         message: text(0, 4000).describe('What went wrong, for people; at most 4,000 characters'),
       })
       .optional()
@@ -82,40 +82,42 @@ export const commandResult = named(
       .array(artifactName)
       .max(maxArtifacts)
       .optional()
-      .describe('Names of artefacts that were uploaded before the result'),
+      .describe('Names of artifacts that were uploaded before the result'),
   }),
 );
 export type CommandResult = z.output<typeof commandResult>;
 
-/** What a device says of an artefact that it uploads in pieces; the same with every piece. */
+/** Metadata of an artifact that a device uploads in parts. It is the same for every part. */
 export const uploadQuery = z.strictObject({
   offset: z.coerce
     .number()
     .int()
-    .min(0, 'must be from 0 to what the hub has')
-    .describe('Where the bytes of this request begin; at most what the hub has'),
+    .min(0, 'must be from 0 to the number of bytes that the hub has received')
+    .describe('Offset of the bytes of this request, at most `received`'),
   bytes: z.coerce
     .number()
     .int()
     .min(1, 'must be from 1 to 268435456')
     .max(maxArtifactBytes, 'must be from 1 to 268435456')
-    .describe('Size of the whole artefact'),
+    .describe('Size of the whole artifact, in bytes'),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits')
-    .describe('Of the whole artefact'),
+    .describe('SHA-256 of the whole artifact'),
   contentType: artifactContentType,
 });
-export type UploadFacts = z.output<typeof uploadQuery>;
+export type UploadMetadata = z.output<typeof uploadQuery>;
 
 export const uploadState = named(
   'UploadState',
   z.object({
     name: z.string().describe('Name of the artifact, unique in its command'),
-    received: z.int().describe('Bytes that the hub has: where the next piece begins'),
-    bytes: z.int().nullable().describe('Size of the whole artefact; null before the first piece'),
+    received: z.int().describe('Bytes that the hub has received: the offset of the next part'),
+    bytes: z.int().nullable().describe('Size of the whole artifact; null before the first part'),
     complete: z
       .boolean()
-      .describe('All bytes are there and have the checksum; a result may name the artefact in `uploads`'),
+      .describe(
+        'Whether all bytes arrived and match the checksum, so that a result can list the artifact in `uploads`',
+      ),
   }),
 );

@@ -5,24 +5,24 @@ import { id, named, text, timestamp } from '../common.ts';
 export const nodeStatuses = ['pending', 'online', 'offline', 'revoked'] as const;
 
 /**
- * What a device says of itself. It is hostile input: show it as text only. What devices send may have fields that this version does
- * not know yet, here and in the bodies below; they are left out.
+ * What a device reports about itself. It is untrusted input: show it as text only.
+ * Unknown fields from newer devices are removed, here and in the schemas below.
  */
 export const deviceInfo = named(
   'DeviceInfo',
   z
     .object({
       name: text(1, 200).describe('Host name of the device'),
-      platform: text(1, 50).describe('As Node.js names it: linux, darwin, win32'),
+      platform: text(1, 50).describe('Platform as Node.js names it: `linux`, `darwin` or `win32`'),
       arch: text(1, 50).describe('Processor architecture as Node.js names it, such as `x64` or `arm64`'),
       osVersion: text(0, 200).describe('Version of the operating system; may be empty'),
       appVersion: text(1, 50).describe('Version of the companion'),
-      capabilities: z.array(text(1, 100)).max(100).describe('Command types that this device can carry out now'),
+      capabilities: z.array(text(1, 100)).max(100).describe('Command types that the device can execute now'),
     })
     .describe('What a device reports about itself. It is not trusted: show it as text only'),
 );
 
-/** Facts of a heartbeat; every one may be missing. */
+/** Facts of a heartbeat; each is optional. */
 export const deviceFacts = named(
   'DeviceFacts',
   z
@@ -64,10 +64,10 @@ export const deviceFacts = named(
       displays: z
         .array(
           z.object({
-            index: z.int().min(0).describe('Number of the display, from 0, as `screen` commands take it'),
+            index: z.int().min(0).describe('Index of the display, from 0, as used in `screen` commands'),
             name: text(0, 200).describe('Name of the display; may be empty'),
-            width: z.int().min(0).describe('In pixels'),
-            height: z.int().min(0).describe('In pixels'),
+            width: z.int().min(0).describe('Width in pixels'),
+            height: z.int().min(0).describe('Height in pixels'),
           }),
         )
         .max(16)
@@ -75,33 +75,33 @@ export const deviceFacts = named(
         .describe('Displays, at most 16'),
       uptimeSeconds: z.number().min(0).optional().describe('Seconds since the device started'),
     })
-    .describe('Facts of a heartbeat; each one may be missing'),
+    .describe('Facts of a heartbeat; each is optional'),
 );
 
 export const node = named(
   'Node',
   z.object({
     id: id.describe('Id of the node'),
-    name: z.string().describe('Unique among the paired nodes of the workspace: steps may select the node by it'),
-    status: z
-      .enum(nodeStatuses)
-      .describe('`pending` until the companion connects for the first time, also after it was paired'),
+    name: z
+      .string()
+      .describe('Name, unique among the paired nodes of the workspace; steps can select the node by name'),
+    status: z.enum(nodeStatuses).describe('`pending` until the companion connects for the first time after pairing'),
     allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
     allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),
     device: deviceInfo.nullable().describe('What the device reports about itself; null before it was paired'),
     facts: deviceFacts.nullable().describe('Facts of the last heartbeat; null before the first'),
-    paused: z.boolean().describe('Switched on by the owner of the device: it refuses every command'),
+    paused: z.boolean().describe('Whether the owner of the device paused it, so that it refuses every command'),
     audit: z
       .object({
         entries: z.int().min(0).describe('Number of entries in the log'),
         hash: z
           .string()
-          .describe('SHA-256 of the last entry, which holds the hash of the entry before')
+          .describe('SHA-256 of the last entry, which includes the hash of the previous entry')
           .meta({ example: 'ab'.repeat(32) }),
         brokenAt: timestamp
           .nullable()
           .describe(
-            'When the device first reported a log that was cut, changed or begun anew; null while it never did. It stays for the lifetime of the node: a later report cannot prove that nothing was removed',
+            'When the device first reported a truncated, changed or restarted log; null if never. It is never cleared: a later report cannot prove that nothing was removed',
           ),
       })
       .nullable()
@@ -113,7 +113,7 @@ export const node = named(
   }),
 );
 
-/** Number and hash of the last entry of a device's own log. */
+/** Number and hash of the last entry of the device's own log. */
 export const auditHead = named(
   'AuditHead',
   z.object({
@@ -126,15 +126,15 @@ export const auditHead = named(
   }),
 );
 
-/** What a node said of itself from some time on; shares that change all the time are noted in steps of about ten points. */
+/** What a node reported, from one time on. Values that change constantly are stored in steps of about 10 points. */
 export const nodeFacts = named(
   'NodeFacts',
   z
     .object({
       device: deviceInfo.nullable().describe('What the device reported about itself; null before it was paired'),
       paused: z.boolean().describe('Whether the owner of the device had paused it'),
-      allowSystem: z.boolean().describe('As the workspace had it then'),
-      allowBrowser: z.boolean().describe('As the workspace had it then'),
+      allowSystem: z.boolean().describe('Whether the workspace allowed `system.*` commands'),
+      allowBrowser: z.boolean().describe('Whether the workspace allowed `browser.*` commands'),
       cpu: z
         .object({ model: z.string().describe('Model of the processor'), cores: z.int().describe('Logical cores') })
         .nullable()
@@ -162,20 +162,20 @@ export const nodeFacts = named(
       displays: z
         .array(
           z.object({
-            index: z.int().describe('Number of the display, from 0'),
+            index: z.int().describe('Index of the display, from 0'),
             name: z.string().describe('Name of the display; may be empty'),
-            width: z.int().describe('In pixels'),
-            height: z.int().describe('In pixels'),
+            width: z.int().describe('Width in pixels'),
+            height: z.int().describe('Height in pixels'),
           }),
         )
         .describe('Displays'),
     })
-    .describe('What a node reported about itself from one time on'),
+    .describe('What a node reported, from one time on'),
 );
 
 export const nodeCommandStatuses = ['pending', 'leased', 'succeeded', 'failed', 'withdrawn'] as const;
 
-/** A command as its workspace sees it, without what it was given and what it answered: those may be large, or private. */
+/** A command without its input and output, which can be large or private. */
 export const nodeCommand = named(
   'NodeCommand',
   z.object({
@@ -183,10 +183,10 @@ export const nodeCommand = named(
     type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
     status: z
       .enum(nodeCommandStatuses)
-      .describe('`leased` while the device has it; `withdrawn` when the run no longer wanted it'),
+      .describe('`leased`: the device has it; `withdrawn`: the run no longer needs it'),
     runId: id.describe('Run that sent the command'),
     stepIndex: z.int().describe('Index of the step that sent it, from 0'),
-    attempt: z.int().describe('Try of the step that sent it, from 1'),
+    attempt: z.int().describe('Attempt of the step that sent it, from 1'),
     createdAt: timestamp,
     handedOutAt: timestamp.nullable(),
     finishedAt: timestamp.nullable(),
@@ -200,18 +200,18 @@ export const nodeCommand = named(
   }),
 );
 
-/** Pace that the hub asks of a device, in seconds. */
+/** Intervals that the hub sets for a device, in seconds. */
 export const hubPace = named(
   'HubPace',
   z
     .object({
-      pollSeconds: z.int().describe('Seconds for which the device should hold a poll open'),
+      pollSeconds: z.int().describe('Seconds for which the device should keep a poll open'),
       heartbeatSeconds: z.int().describe('Seconds between two heartbeats'),
     })
     .describe('How often the device should call the hub'),
 );
 
-/** An approval that travels with a command that needs one; the device checks `requestHash` against what it would run. */
+/** The approval of a command. The device compares `requestHash` with the command before it runs the command. */
 export const commandApproval = named(
   'CommandApproval',
   z
@@ -224,7 +224,7 @@ export const commandApproval = named(
           description: 'SHA-256 of the canonical JSON (RFC 8785) of node, argv, cwd, env, stdin and timeoutMs',
           example: 'ab'.repeat(32),
         }),
-      approvedBy: z.string().describe('Who approved, as in the audit log'),
+      approvedBy: z.string().describe('Actor who approved, as in the audit log'),
       approvedAt: timestamp,
     })
     .describe('Approval of a command, which the device checks before it runs the command'),
@@ -237,21 +237,19 @@ export const polledCommand = named(
     id: id.describe('Id of the command'),
     type: z.string().meta({ example: 'node.ping' }).describe('Type of the command, such as `node.ping`'),
     input: z.record(z.string(), z.unknown()).describe('Input of the command; its fields depend on `type`'),
-    expiresAt: timestamp.describe('After this the hub no longer wants the answer'),
+    expiresAt: timestamp.describe('After this time the hub ignores the result'),
     endsInMs: z
       .int()
       .min(0)
       .describe(
-        'Milliseconds from now in which the device must end the command, whatever its own clock says; at the latest `expiresAt`',
+        'Milliseconds from now until the device must end the command, independent of its clock; at the latest `expiresAt`',
       ),
-    leaseSeconds: z
-      .int()
-      .describe('Seconds until the command is handed out again unless a heartbeat extends the lease'),
+    leaseSeconds: z.int().describe('Seconds until the lease expires unless a heartbeat renews it'),
     approval: commandApproval.optional(),
     origin: commandOrigin.optional(),
   }),
 );
 
-/** The text of a hub's proof to a device: HMAC-SHA256 of it, keyed with the SHA-256 of the device secret. */
+/** The message of the hub's proof to a device: an HMAC-SHA256, keyed with the SHA-256 of the device secret. */
 export const hubProofText = (nodeId: string, { hub, nonce }: { hub: string; nonce: string }): string =>
   ['outrigger.hub-proof.v1', nodeId, hub, nonce].join('\n');

@@ -38,11 +38,11 @@ export const nodes = defineResource({
     path: '/v1/automations/nodes',
     summary: 'Create a pairing code for a new node',
     description:
-      'The code is shown once, works once and lasts 10 minutes. Enter it on the device: `outrigger-companion pair CODE --hub URL`.',
+      'The code is returned once, works once and expires after 10 minutes. Enter it on the device: `outrigger-companion pair CODE --hub URL`.',
     body: z.strictObject({
       name: name
         .optional()
-        .describe('Unique among the nodes of the workspace; the name that the device reports when left out'),
+        .describe('Name, unique among the nodes of the workspace; the name that the device reports when omitted'),
       allowSystem: z.boolean().default(false).describe('Whether the workspace allows `system.*` commands on the node'),
       allowBrowser: z
         .boolean()
@@ -63,16 +63,19 @@ export const nodes = defineResource({
     callers: ['pairing'],
     method: 'POST',
     path: '/v1/automations/nodes/claim',
-    summary: 'Claim a pairing code (the device calls this)',
+    summary: 'Claim a pairing code (called by the device)',
     description:
-      'Answers the device secret, once. 10 wrong codes from one address within 10 minutes lock it out for that time.',
+      'Returns the device secret once. After 10 wrong codes within 10 minutes, an address is blocked for the rest of that time.',
     body: z.object({
-      pairingCode: z.string().max(50).describe('8 characters, as ABCD-EFGH; case, spaces and hyphens do not matter'),
+      pairingCode: z
+        .string()
+        .max(50)
+        .describe('Pairing code of 8 characters, such as `ABCD-EFGH`; case, spaces and hyphens are ignored'),
       device: deviceInfo,
     }),
     response: z.object({
       nodeId: id.describe('Id of the node'),
-      deviceSecret: z.string().describe('Secret with which the device signs in, shown only in this answer'),
+      deviceSecret: z.string().describe('Secret with which the device authenticates, returned only once'),
       hub: hubPace,
     }),
     errors: ['pairing_code_invalid', 'rate_limited'],
@@ -83,9 +86,9 @@ export const nodes = defineResource({
     callers: ['pairing'],
     method: 'POST',
     path: '/v1/automations/nodes/{id}/hub-proof',
-    summary: 'Prove that this is the hub of a paired device (the device calls this)',
+    summary: 'Prove the identity of the hub (called by the device)',
     description:
-      'A device whose hub moves asks at the new address, before it sends its secret there. The proof is HMAC-SHA256 in hex, keyed with the SHA-256 of the device secret, over the lines `outrigger.hub-proof.v1`, node id, hub address and nonce. The hub proves only its own address (`PUBLIC_URL`), so that nobody can pass the request on to it.',
+      'Before a device sends its secret to a new address of its hub, it requests this proof there. The proof is HMAC-SHA256 in hex, keyed with the SHA-256 of the device secret, over the lines `outrigger.hub-proof.v1`, node id, hub address and nonce. The hub proves only its own address (`PUBLIC_URL`), so that another server cannot relay the request.',
     params: idParams,
     body: z.object({
       hub: text(1, 2_000)
@@ -111,8 +114,8 @@ export const nodes = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}',
-    summary: 'Show a companion node',
-    description: 'Also a revoked one, with the status `revoked`.',
+    summary: 'Get a companion node',
+    description: 'Also returns revoked nodes, with the status `revoked`.',
     params: idParams,
     response: node,
   },
@@ -122,13 +125,13 @@ export const nodes = defineResource({
     role: 'admin',
     method: 'PATCH',
     path: '/v1/automations/nodes/{id}',
-    summary: 'Rename a node, or change what it may do',
+    summary: 'Update a node',
     description:
-      'Workflows that select the node by its name (`node`) fail until they name the new one; those that use `nodeId` are not affected.',
+      'Changes the name or the allowed commands. After a rename, workflows that select the node by name (`node`) fail until they use the new name; workflows that use `nodeId` are not affected.',
     params: idParams,
     body: z
       .strictObject({
-        name: name.optional().describe('Unique among the nodes of the workspace, 1 to 200 characters'),
+        name: name.optional().describe('Name, unique among the nodes of the workspace, 1 to 200 characters'),
         allowSystem: z.boolean().optional().describe('Whether the workspace allows `system.*` commands on the node'),
         allowBrowser: z.boolean().optional().describe('Whether the workspace allows `browser.*` commands on the node'),
       })
@@ -147,7 +150,8 @@ export const nodes = defineResource({
     method: 'DELETE',
     path: '/v1/automations/nodes/{id}',
     summary: 'Revoke a node',
-    description: 'Its secret stops working at once, its polls end, its open commands fail with `node_revoked`.',
+    description:
+      'The device secret is revoked immediately, polls of the device end, and open commands fail with `node_revoked`.',
     params: idParams,
     response: deleted,
   },
@@ -156,9 +160,9 @@ export const nodes = defineResource({
     callers: ['device'],
     method: 'DELETE',
     path: '/v1/automations/nodes/{id}/pairing',
-    summary: 'Leave the hub (the device calls this)',
+    summary: 'Unpair a device (called by the device)',
     description:
-      'As if the workspace revoked the node: its secret stops working at once, and its open commands fail with `node_revoked`.',
+      'Has the effect of revoking the node: the device secret is revoked immediately, and open commands fail with `node_revoked`.',
     params: idParams,
     response: deleted,
   },
@@ -168,12 +172,11 @@ export const nodes = defineResource({
     method: 'GET',
     path: '/v1/automations/nodes/{id}/command-history',
     summary: 'List the commands of a node',
-    description:
-      'Newest first, and of a revoked node as well, without their inputs and outputs; those are in the steps of their runs.',
+    description: 'Newest first, also for revoked nodes. Inputs and outputs are in the steps of the runs.',
     params: idParams,
     query: listQuery.extend({
       status: z.enum(nodeCommandStatuses, `must be one of ${nodeCommandStatuses.join(', ')}`).optional(),
-      type: text(1, 100).optional().describe('Such as node.ping'),
+      type: text(1, 100).optional().describe('Only commands of this type, such as `node.ping`'),
     }),
     response: page(nodeCommand),
   },
@@ -182,9 +185,9 @@ export const nodes = defineResource({
     permission: 'automations:read',
     method: 'GET',
     path: '/v1/automations/nodes/{id}/facts',
-    summary: 'List what a node said of itself over time',
+    summary: 'List the reported facts of a node',
     description:
-      'Newest first, and of a revoked node as well: an entry whenever something changed, the newest 200 of each node. Use of disks and the charge of a battery count as changed from ten points on.',
+      'Newest first, also for revoked nodes. Each change adds an entry; the newest 200 of each node are kept. Disk usage and battery charge count as changed after 10 percentage points.',
     params: idParams,
     query: listQuery,
     response: page(
@@ -196,33 +199,36 @@ export const nodes = defineResource({
     callers: ['device'],
     method: 'POST',
     path: '/v1/automations/nodes/{id}/heartbeat',
-    summary: 'Report facts and extend the leases of running commands (the device calls this)',
-    description: 'A device that sends none for three times the pace that the hub asks for counts as offline.',
+    summary: 'Send a heartbeat (called by the device)',
+    description:
+      'Reports facts and renews the leases of running commands. A device without a heartbeat for three intervals counts as offline.',
     params: idParams,
     body: z.object({
       facts: deviceFacts.optional(),
       device: deviceInfo.optional(),
       paused: z.boolean().default(false).describe('Whether the owner of the device paused it'),
       audit: auditHead
-        .extend({ isBroken: z.boolean().default(false).describe('The device found entries changed or missing') })
+        .extend({
+          isBroken: z.boolean().default(false).describe('Whether the device found changed or missing entries'),
+        })
         .optional()
         .describe(
-          "The last entry of the device's own log; left out until the device has compared its log with `audit` of an answer",
+          "Last entry of the device's own log; omitted until the device has compared its log with `audit` of a response",
         ),
       running: z
         .array(id)
         .max(64)
         .default([])
-        .describe('Commands that the device holds: being worked on, or finished and their results not confirmed yet'),
+        .describe('Commands of the device that are running, or whose results are not confirmed yet'),
       browserRuns: z.array(id).max(100).default([]).describe('Runs whose browser pages the device keeps open'),
     }),
     response: z.object({
       ok: z.literal(true).describe('Always true: the heartbeat was recorded'),
       allowSystem: z.boolean().describe('Whether the workspace allows `system.*` commands on the node'),
       allowBrowser: z.boolean().describe('Whether the workspace allows `browser.*` commands on the node'),
-      audit: auditHead.nullable().describe("What the hub knew of the device's log before this heartbeat"),
-      withdrawn: z.array(id).describe('Of those running: no longer wanted, end them'),
-      endedRuns: z.array(id).describe('Of `browserRuns`: runs that are over, close their pages'),
+      audit: auditHead.nullable().describe("Last entry of the device's log that the hub knew before this heartbeat"),
+      withdrawn: z.array(id).describe('Commands among `running` that are no longer needed: end them'),
+      endedRuns: z.array(id).describe('Runs among `browserRuns` that have ended: close their pages'),
       hub: hubPace,
     }),
   },
@@ -231,9 +237,9 @@ export const nodes = defineResource({
     callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands',
-    summary: 'Long poll for commands (the device calls this)',
+    summary: 'Long poll for commands (called by the device)',
     description:
-      'Holds the request up to `wait` seconds until there is a command. Each command is handed out under a lease; a heartbeat that names it extends the lease. `running` names commands that the device holds; those no longer wanted come back in `withdrawn`, at once. A device that waits in more than 8 polls loses the oldest, which ends empty. Without a new request for each, and with less to wait for: the WebSocket `/v1/automations/nodes/{id}/channel`, which `docs/companion.md` describes.',
+      'Waits up to `wait` seconds for a command. The device gets a lease on each command; a heartbeat that lists the command renews the lease. Commands of `running` that are no longer needed are returned in `withdrawn` immediately. With more than 8 concurrent polls of a device, the oldest returns empty. The WebSocket `/v1/automations/nodes/{id}/channel` avoids a request per command; see `docs/companion.md`.',
     params: idParams,
     query: z.object({
       wait: z.coerce
@@ -242,53 +248,51 @@ export const nodes = defineResource({
         .min(0, 'must be from 0 to 30')
         .max(30, 'must be from 0 to 30')
         .default(0)
-        .describe('Seconds'),
+        .describe('Maximum seconds to wait, 0 to 30'),
       max: z.coerce
         .number()
         .int()
         .min(0, 'must be from 0 to 16')
         .max(16, 'must be from 0 to 16')
         .default(1)
-        .describe('Commands at most; 0 only listens for withdrawals'),
+        .describe('Maximum number of commands, 0 to 16; 0 returns only `withdrawn`'),
       running: z
         .string()
         .max(64 * 37)
         .default('')
         .transform((list) => (list === '' ? [] : list.split(',')))
         .pipe(z.array(id).max(64))
-        .describe(
-          'Ids of commands being worked on, and of those whose results are not confirmed yet, joined by commas',
-        ),
+        .describe('Ids of commands that are running or whose results are not confirmed yet, separated by commas'),
       runningIsComplete: z
         .enum(['true', 'false'])
         .default('false')
         .transform((value) => value === 'true')
         .describe(
-          'True when `running` names all that the device holds, and it waits in no other poll: what else it was handed never arrived, and what of it only reads is handed out again at once',
+          'True if `running` lists all commands of the device and it has no other poll. Other leased commands then count as lost; those that only read are leased again immediately',
         ),
     }),
     response: z.object({
       commands: z.array(polledCommand).describe('Commands for the device, at most `max`'),
-      withdrawn: z.array(id).describe('Ids among `running` that are no longer wanted'),
+      withdrawn: z.array(id).describe('Commands among `running` that are no longer needed'),
     }),
-    holdSeconds: 30,
+    maxOpenSeconds: 30,
   },
   completeAutomationNodeCommand: {
     tag,
     callers: ['device'],
     method: 'POST',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/result',
-    summary: 'Report the result of a command (the device calls this)',
+    summary: 'Report the result of a command (called by the device)',
     description:
-      'JSON with artefacts in base64 (12 MiB at most), or `multipart/form-data` with the JSON in the field `result` and one file per artefact. Artefacts that were uploaded in pieces before are named in `uploads`. Those of a failed result are dropped. The same result again is 200 and changes nothing.',
+      'The body is JSON with artifacts in base64 (at most 12 MiB), or `multipart/form-data` with the JSON in the field `result` and one file per artifact. Artifacts that were uploaded in parts are listed in `uploads`. Artifacts of a failed result are discarded. Repeating a result returns 200 and changes nothing.',
     params: z.strictObject({ id, commandId: id }),
     body: commandResult,
     bodyLimitBytes,
     multipart: true,
     response: z.object({
       id: id.describe('Id of the command'),
-      status: z.string().meta({ example: 'succeeded' }).describe('Status of the command now'),
-      recorded: z.boolean().describe('False when the command had ended before: nothing changed'),
+      status: z.string().meta({ example: 'succeeded' }).describe('Current status of the command'),
+      recorded: z.boolean().describe('False if the command had already ended; nothing changed'),
     }),
     errors: ['storage_full', 'checksum_mismatch'],
   },
@@ -297,7 +301,7 @@ export const nodes = defineResource({
     callers: ['device'],
     method: 'GET',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
-    summary: 'Ask how much of an artefact the hub has (the device calls this)',
+    summary: 'Get the state of an artifact upload (called by the device)',
     params: uploadParams,
     response: uploadState,
     errors: ['command_ended'],
@@ -307,9 +311,9 @@ export const nodes = defineResource({
     callers: ['device'],
     method: 'PUT',
     path: '/v1/automations/nodes/{id}/commands/{commandId}/artifacts/{name}',
-    summary: 'Upload a piece of an artefact (the device calls this)',
+    summary: 'Upload a part of an artifact (called by the device)',
     description:
-      'For artefacts that are too large for the result, or whose way is slow. The body is the bytes from `offset` on, as many as the device likes; what arrived before a connection was cut is kept, and the device goes on from `received`. Without a body it reserves the room and answers how much there is. A piece with another size, checksum or content type than those before starts anew. With the last byte the checksum is compared; 422 `checksum_mismatch` means that all of it is to be sent again. An upload that nobody went on with for a day, or whose command is over, is dropped.',
+      'For artifacts that are too large for the result, or for slow connections. The body is a part of any size, starting at `offset`. Bytes that arrive before a disconnect are kept; continue at `received`. A request without a body reserves storage and returns `received`. A part with a different size, checksum or content type restarts the upload. The checksum is verified after the last byte; after 422 `checksum_mismatch`, upload the artifact again. Uploads are deleted after one day without progress or when their command ends.',
     params: uploadParams,
     query: uploadQuery,
     upload: true,

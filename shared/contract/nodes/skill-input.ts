@@ -1,15 +1,18 @@
 import { z } from 'zod';
 
-/** Input of a node skill beyond the command's own. Exactly one of `nodeId` and `node` is given. */
+/** Input of a node skill besides that of the command. Exactly one of `nodeId` and `node` is required. */
 export const nodeSkillInput = {
-  nodeId: z.uuid('must be the id of a paired node').optional().describe('Id of a paired node; or give `node`'),
-  node: z.string().min(1).max(200).optional().describe('Name of a paired node, in the place of `nodeId`'),
+  nodeId: z
+    .uuid('must be the id of a paired node')
+    .optional()
+    .describe('Id of a paired node; alternatively use `node`'),
+  node: z.string().min(1).max(200).optional().describe('Name of a paired node, instead of `nodeId`'),
   waitMs: z
     .int()
     .min(0)
     .max(300_000)
     .default(30_000)
-    .describe('How long to wait for a node that is offline, in milliseconds'),
+    .describe('Maximum time to wait for an offline node, in milliseconds'),
 };
 
 interface NodeSelection {
@@ -17,7 +20,7 @@ interface NodeSelection {
   node?: unknown;
 }
 
-/** Requires exactly one way to select the node; also judged while other fields hold templates. */
+/** Requires exactly one of `nodeId` and `node`. The check also runs while other fields contain unresolved templates. */
 export const selectsOneNode = <Input extends z.ZodObject>(input: Input): Input => {
   const given = (value: object) => {
     const { nodeId, node } = value as NodeSelection;
@@ -30,5 +33,5 @@ export const selectsOneNode = <Input extends z.ZodObject>(input: Input): Input =
       message: 'is required, or node with the name of a node',
       when,
     })
-    .refine((value) => given(value) !== 2, { path: ['node'], message: 'must not be given beside nodeId', when });
+    .refine((value) => given(value) !== 2, { path: ['node'], message: 'must not be given together with nodeId', when });
 };

@@ -4,19 +4,19 @@ import { deleted, id, instant, listQuery, named, page, text, timestamp } from '.
 import { environments } from '../core/identity.ts';
 import { defineResource } from '../define.ts';
 
-/** Outbound webhooks: what happens in a chat is sent, signed, to addresses of the workspace's choice. */
+/** Outbound webhooks: signed Live Chat events, sent to URLs of the workspace. */
 
 export const deliveryStatuses = ['pending', 'delivered', 'failed', 'exhausted', 'cancelled'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** Webhooks that a workspace may have. */
+/** Maximum number of webhooks of a workspace. */
 export const maxWebhooks = 20;
-/** The most of a body that is sent, and the most of an answer that is kept, in bytes. */
+/** Maximum size of a sent body and of a stored response, in bytes. */
 export const maxWebhookBodyBytes = 64 * 1024;
-export const maxKeptAnswerBytes = 2 * 1024;
-/** Seconds until each further try of a delivery; a bit more, so that not all come back at once. */
+export const maxStoredResponseBytes = 2 * 1024;
+/** Delays before each retry of a delivery, in seconds. Jitter is added to each delay. */
 export const retrySeconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
-/** How long a delivery is kept, in days. */
+/** Retention of a delivery, in days. */
 export const deliveryDays = 30;
 
 const eventType = z.enum(chatEventTypes, `must be one of ${chatEventTypes.join(', ')}`);
@@ -25,8 +25,8 @@ const events = z
   .min(1, 'must name at least one event')
   .max(chatEventTypes.length, `must name at most ${chatEventTypes.length} events`)
   .transform((list) => [...new Set(list)])
-  .describe('What is sent; `visitor.created` is accepted and not emitted yet');
-const url = text(1, 2_000).describe('https, without user name and password');
+  .describe('Types of events to send; `visitor.created` is accepted but not emitted yet');
+const url = text(1, 2_000).describe('https URL that receives the events, without user name and password');
 const description = text(0, 500).describe('Label for people, at most 500 characters');
 const status = z.enum(deliveryStatuses, `must be one of ${deliveryStatuses.join(', ')}`);
 
@@ -36,29 +36,31 @@ const subscription = {
   events: z.array(eventType).describe('Types of events that are sent'),
   description: z.string().describe('Label for people, at most 500 characters; may be empty'),
   active: z.boolean().describe('Whether events are sent; while it is false, no new events are recorded'),
-  environment: z.enum(environments).describe('Only events of this environment are sent'),
-  includePrivate: z.literal(false).describe('Private notes never leave'),
-  secretHint: z.string().describe('The end of the secret'),
+  environment: z.enum(environments).describe('Environment of the events that are sent'),
+  includePrivate: z.literal(false).describe('Always false: private notes are never sent'),
+  secretHint: z.string().describe('Last characters of the secret'),
   createdAt: timestamp,
   updatedAt: timestamp,
-  disabledReason: z.string().nullable().describe('Why the hub switched it off; null when it did not'),
+  disabledReason: z.string().nullable().describe('Why the hub deactivated the webhook; null if it did not'),
 };
 
 export const webhook = named('Webhook', z.object(subscription));
 export type Webhook = z.output<typeof webhook>;
 
-const secret = z.string().describe('The secret that signs, shown only now: `whsec_` and 32 bytes as base64');
+const secret = z.string().describe('Signing secret, returned only once: `whsec_` and 32 bytes as base64');
 const webhookWithSecret = named('WebhookWithSecret', z.object({ ...subscription, secret }));
 
 const delivery = {
   id: id.describe('Id of the delivery'),
-  eventId: z.string().describe('The same at each try'),
+  eventId: z.string().describe('Id of the event; the same for every attempt'),
   event: eventType.describe('Type of the event'),
-  status: status.describe('`failed` is tried again, `exhausted` is not'),
+  status: status.describe('`failed`: will be retried; `exhausted`: will not be retried'),
   attempts: z.int().describe('Attempts so far'),
   nextAttemptAt: timestamp
     .nullable()
-    .describe('Null when none is planned, while one is under way, and while the event before it is still to be tried'),
+    .describe(
+      'Time of the next attempt; null when none is planned, during an attempt, and while an earlier event is pending',
+    ),
   responseStatus: z.int().nullable().describe('HTTP status of the last response; null when there was none'),
   responseMs: z.int().nullable().describe('Duration of the last attempt, in milliseconds; null before the first'),
   lastError: z.string().nullable().describe('Why the last attempt failed; null when it did not'),
@@ -72,7 +74,7 @@ const deliveryDetail = named(
   'WebhookDeliveryDetail',
   z.object({
     ...delivery,
-    body: z.string().describe('What is sent, byte for byte; empty once the conversation is erased'),
+    body: z.string().describe('Exact request body; empty after the conversation was erased'),
     history: z
       .array(
         z.object({
@@ -81,7 +83,7 @@ const deliveryDetail = named(
           responseStatus: z.int().nullable().describe('HTTP status of the response; null when there was none'),
           responseMs: z.int().describe('Duration of the attempt, in milliseconds'),
           error: z.string().nullable().describe('Why the attempt failed; null when it did not'),
-          response: z.string().describe('The first 2 KiB of the answer'),
+          response: z.string().describe('First 2 KiB of the response'),
         }),
       )
       .describe('Attempts, oldest first'),
@@ -105,7 +107,7 @@ export const webhooks = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/webhooks',
     summary: 'List webhooks',
-    description: 'A key sees the webhooks of its environment only.',
+    description: 'API keys see only the webhooks of their environment.',
     params: tenantParams,
     query: listQuery,
     response: page(webhook),
@@ -115,21 +117,21 @@ export const webhooks = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks',
     summary: 'Create a webhook',
-    description: `The answer shows the secret, once. A workspace may have ${maxWebhooks}.`,
+    description: `The secret is returned only once. Limit: ${maxWebhooks} webhooks per workspace.`,
     params: tenantParams,
     body: z.strictObject({
       url,
       events,
       description: description.default(''),
-      active: z.boolean().default(true).describe('Whether events are sent from the beginning'),
+      active: z.boolean().default(true).describe('Whether events are sent immediately'),
       environment: z
         .enum(environments, 'must be live or test')
         .optional()
-        .describe('That of the key when left out, and no other; `live` for a person who says nothing else'),
+        .describe('For API keys, only the environment of the key. When omitted, that of the key, or `live` for users'),
       includePrivate: z
-        .literal(false, 'must be false: private notes never leave')
+        .literal(false, 'must be false: private notes are never sent')
         .optional()
-        .describe('Only false is possible: private notes are never sent'),
+        .describe('Always false: private notes are never sent'),
     }),
     response: webhookWithSecret,
     errors: ['workspace_limit_reached'],
@@ -138,8 +140,8 @@ export const webhooks = defineResource({
     ...managed,
     method: 'GET',
     path: '/tenants/{tenantId}/webhooks/{id}',
-    summary: 'Show a webhook',
-    description: 'A key sees the webhooks of its environment only.',
+    summary: 'Get a webhook',
+    description: 'API keys see only the webhooks of their environment.',
     params,
     response: webhook,
   },
@@ -147,8 +149,8 @@ export const webhooks = defineResource({
     ...managed,
     method: 'PATCH',
     path: '/tenants/{tenantId}/webhooks/{id}',
-    summary: 'Change a webhook, or switch it on or off',
-    description: `While it is off no event is written for it; what was written before is kept for ${deliveryDays} days and goes on when it is switched on.`,
+    summary: 'Update a webhook',
+    description: `While a webhook is inactive, no new events are recorded. Pending deliveries are kept for ${deliveryDays} days and resume when you reactivate it.`,
     params,
     body: z
       .strictObject({
@@ -170,7 +172,7 @@ export const webhooks = defineResource({
     path: '/tenants/{tenantId}/webhooks/{id}',
     summary: 'Delete a webhook with its deliveries',
     description:
-      'At once nothing is sent to it, and nothing of it is shown. Its deliveries are removed from the database in the background.',
+      'Deliveries stop immediately, and the webhook and its deliveries are no longer returned. A background job deletes the deliveries from the database.',
     params,
     response: deleted,
   },
@@ -178,9 +180,9 @@ export const webhooks = defineResource({
     ...managed,
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks/{id}/rotate-secret',
-    summary: 'Give a webhook a new secret',
+    summary: 'Rotate the secret of a webhook',
     description:
-      'For `overlapHours` the old secret signs as well: it makes `X-Service-Signature-Previous`, `webhook-signature` lists both, and an answer of 400, 401 or 403 is repeated at once signed with the old one.',
+      'For `overlapHours`, requests are also signed with the old secret: in `X-Service-Signature-Previous`, and as a second signature in `webhook-signature`. After a response of 400, 401 or 403, the request is repeated immediately, signed with the old secret.',
     params,
     body: z.strictObject({
       overlapHours: z
@@ -188,7 +190,7 @@ export const webhooks = defineResource({
         .min(0, 'must be from 0 to 168')
         .max(168, 'must be from 0 to 168')
         .default(24)
-        .describe('Hours for which the old secret signs as well, 0 to 168'),
+        .describe('Hours for which requests are also signed with the old secret, 0 to 168'),
     }),
     bodyOptional: true,
     response: webhookWithSecret,
@@ -198,7 +200,7 @@ export const webhooks = defineResource({
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks/{id}/test',
     summary: 'Send a test delivery',
-    description: 'Sends an example of an event with `payload.test: true`, signed like any other.',
+    description: 'Sends a sample event with `payload.test: true`, signed like any other event.',
     params,
     body: z.strictObject({ event: eventType.default('message.created').describe('Type of the sample event') }),
     bodyOptional: true,
@@ -209,14 +211,16 @@ export const webhooks = defineResource({
     ...managed,
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks/{id}/replay',
-    summary: 'Send deliveries of some time again',
+    summary: 'Replay deliveries of a period',
     description:
-      'Up to 10,000 a call, oldest first: those from `since` on and before `until`, of one status, or whatever was not delivered and is not on its way.',
+      'Replays at most 10,000 deliveries per request, oldest first, from `since` until before `until`. Without `status`, selects deliveries with the status `failed`, `exhausted` or `cancelled`.',
     params,
     body: z.strictObject({
-      since: instant.describe('Only deliveries of this time or later'),
-      until: instant.optional().describe('Only deliveries before this time; now when left out'),
-      status: status.optional().describe('Only deliveries with this status; every status when left out'),
+      since: instant.describe('Only deliveries at or after this time'),
+      until: instant.optional().describe('Only deliveries before this time; now when omitted'),
+      status: status
+        .optional()
+        .describe('Only deliveries with this status; when omitted, `failed`, `exhausted` and `cancelled`'),
     }),
     response: named(
       'WebhookReplay',
@@ -229,7 +233,7 @@ export const webhooks = defineResource({
     method: 'GET',
     path: '/tenants/{tenantId}/webhooks/{id}/deliveries',
     summary: 'List deliveries',
-    description: `Newest first. They are kept for ${deliveryDays} days.`,
+    description: `Newest first. Deliveries are kept for ${deliveryDays} days.`,
     params,
     query: listQuery.extend({ status: status.optional(), event: eventType.optional() }),
     response: page(webhookDelivery),
@@ -238,8 +242,8 @@ export const webhooks = defineResource({
     ...managed,
     method: 'GET',
     path: '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}',
-    summary: 'Show a delivery with its attempts',
-    description: 'The newest 50 of them.',
+    summary: 'Get a delivery with its attempts',
+    description: 'Includes the newest 50 attempts.',
     params: deliveryParams,
     response: deliveryDetail,
   },
@@ -247,7 +251,7 @@ export const webhooks = defineResource({
     ...managed,
     method: 'POST',
     path: '/tenants/{tenantId}/webhooks/{id}/deliveries/{deliveryId}/redeliver',
-    summary: 'Send a delivery again, now',
+    summary: 'Redeliver a delivery immediately',
     params: deliveryParams,
     response: webhookDelivery,
     errors: ['conflict'],

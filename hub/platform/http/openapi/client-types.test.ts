@@ -42,11 +42,11 @@ async function check(source: string): Promise<{ errors: string; instantiations: 
   };
 }
 
-test('the types of clients are what the contract says', async () => {
+test('the committed client types match the contract', async () => {
   expect(await readFile('shared/client/operations.ts', 'utf8')).toBe(clientTypes());
 });
 
-test('a consumer of the client is type-checked with few instantiations', async () => {
+test('type-checking code that uses the client needs few type instantiations', async () => {
   const { errors, instantiations } = await check(`
 const client = createClient({ baseUrl: 'http://127.0.0.1:4400', fetch, token: 'key' });
 const { data } = await client.call('listAutomationWorkflows', { query: { active: 'true' } });
@@ -60,7 +60,7 @@ export const stream: Response = await client.open('streamAutomationLogs');
   expect(instantiations).toBeLessThan(20_000);
 });
 
-test('what an operation does not take, or does not answer, is a type error', async () => {
+test('unknown inputs and unknown answer fields of an operation are type errors', async () => {
   const { errors } = await check(`
 const client = createClient({ baseUrl: 'http://127.0.0.1:4400', fetch });
 void client.call('noSuchOperation');

@@ -1,7 +1,7 @@
 import type { Json } from './components.ts';
 import { openApiDocument } from './document.ts';
 
-/** TypeScript of the document for clients that need no validator: an interface for each schema, and what each operation takes and answers. */
+/** Generates TypeScript types for clients: an interface for each schema, and the input and answer of each operation. */
 
 interface Parameter {
   name: string;
@@ -11,13 +11,13 @@ interface Parameter {
   description?: string;
 }
 
-/** Where a type is written. */
-interface Place {
+/** Context of a generated type. */
+interface TypeContext {
   indent: string;
-  /** What any JSON is: a request may hold whatever becomes JSON, an answer is JSON. */
+  /** Type of any JSON: requests accept whatever serializes to JSON, responses contain JSON. */
   any: 'unknown' | 'JsonValue';
 }
-const inside = (place: Place): Place => ({ ...place, indent: `${place.indent}  ` });
+const indented = (context: TypeContext): TypeContext => ({ ...context, indent: `${context.indent}  ` });
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -30,47 +30,47 @@ function commentOf(text: unknown, indent: string): string {
     : '';
 }
 
-/** The type of a schema. */
-function typeOf(schema: Json, place: Place): string {
-  const type = plainTypeOf(schema, place);
-  return schema['nullable'] === true && type !== place.any ? `${type} | null` : type;
+/** The TypeScript type of a schema. */
+function typeOf(schema: Json, context: TypeContext): string {
+  const type = plainTypeOf(schema, context);
+  return schema['nullable'] === true && type !== context.any ? `${type} | null` : type;
 }
 
-function plainTypeOf(schema: Json, place: Place): string {
+function plainTypeOf(schema: Json, context: TypeContext): string {
   const { $ref, allOf, oneOf, anyOf, enum: values, type, items, additionalProperties, properties } = schema;
   if (typeof $ref === 'string') return nameOf($ref);
-  if (Array.isArray(allOf)) return allOf.map((part) => typeOf(part as Json, place)).join(' & ');
+  if (Array.isArray(allOf)) return allOf.map((part) => typeOf(part as Json, context)).join(' & ');
   const options = oneOf ?? anyOf;
-  if (Array.isArray(options)) return [...new Set(options.map((part) => typeOf(part as Json, place)))].join(' | ');
+  if (Array.isArray(options)) return [...new Set(options.map((part) => typeOf(part as Json, context)))].join(' | ');
   if (Array.isArray(values))
     return values
       .filter((value) => value !== null)
       .map((value) => (typeof value === 'string' ? `'${value}'` : JSON.stringify(value)))
       .join(' | ');
   if (type === 'array') {
-    const item = typeOf((items ?? {}) as Json, place);
+    const item = typeOf((items ?? {}) as Json, context);
     return /[|&]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`;
   }
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'boolean') return 'boolean';
   if (type === 'string') return 'string';
-  if (isObject(properties)) return objectOf(schema, place);
+  if (isObject(properties)) return objectOf(schema, context);
   if (isObject(additionalProperties) && Object.keys(additionalProperties).length > 0)
-    return `Record<string, ${typeOf(additionalProperties, place)}>`;
-  if (type !== 'object') return place.any;
-  return place.any === 'unknown' ? 'Record<string, unknown>' : 'JsonObject';
+    return `Record<string, ${typeOf(additionalProperties, context)}>`;
+  if (type !== 'object') return context.any;
+  return context.any === 'unknown' ? 'Record<string, unknown>' : 'JsonObject';
 }
 
-function objectOf({ properties, required = [] }: Json, place: Place): string {
-  const inner = inside(place);
+function objectOf({ properties, required = [] }: Json, context: TypeContext): string {
+  const inner = indented(context);
   const fields = Object.entries(properties as Record<string, Json>).map(([name, property]) => {
     const isOptional = !(required as string[]).includes(name);
     return `${commentOf(property['description'], inner.indent)}${inner.indent}${keyOf(name)}${isOptional ? '?' : ''}: ${typeOf(property, inner)};\n`;
   });
-  return fields.length === 0 ? 'Record<string, never>' : `{\n${fields.join('')}${place.indent}}`;
+  return fields.length === 0 ? 'Record<string, never>' : `{\n${fields.join('')}${context.indent}}`;
 }
 
-function declarationOf(name: string, schema: Json, any: Place['any']): string {
+function declarationOf(name: string, schema: Json, any: TypeContext['any']): string {
   const comment = commentOf(schema['description'], '');
   return isObject(schema['properties']) && schema['nullable'] !== true
     ? `${comment}export interface ${name} ${objectOf(schema, { indent: '', any })}\n`
@@ -81,8 +81,8 @@ const jsonOf = (body: unknown) =>
   (body as { content?: Record<string, { schema: Json }> } | undefined)?.content?.['application/json']?.schema;
 
 function inputOf(operation: Json, parameters: Parameter[], indent: string): { text: string; isOptional: boolean } {
-  const place = inside({ indent, any: 'unknown' });
-  const inner = place.indent;
+  const context = indented({ indent, any: 'unknown' });
+  const inner = context.indent;
   const group = (part: string) => parameters.filter((parameter) => parameter.in === part);
   const asObject = (list: Parameter[]) =>
     objectOf(
@@ -95,7 +95,7 @@ function inputOf(operation: Json, parameters: Parameter[], indent: string): { te
         ),
         required: list.flatMap(({ name, required }) => (required ? [name] : [])),
       },
-      place,
+      context,
     );
   const [path, query] = [group('path'), group('query')];
   const body = jsonOf(operation['requestBody']);
@@ -104,7 +104,7 @@ function inputOf(operation: Json, parameters: Parameter[], indent: string): { te
   const fields = [
     ...(path.length === 0 ? [] : [`${inner}params: ${asObject(path)};\n`]),
     ...(query.length === 0 ? [] : [`${inner}query${isQueryRequired ? '' : '?'}: ${asObject(query)};\n`]),
-    ...(body === undefined ? [] : [`${inner}body${isBodyRequired ? '' : '?'}: ${typeOf(body, place)};\n`]),
+    ...(body === undefined ? [] : [`${inner}body${isBodyRequired ? '' : '?'}: ${typeOf(body, context)};\n`]),
   ];
   return {
     text: fields.length === 0 ? 'Record<string, never>' : `{\n${fields.join('')}${indent}}`,
@@ -112,7 +112,7 @@ function inputOf(operation: Json, parameters: Parameter[], indent: string): { te
   };
 }
 
-/** The schemas that values refer to, directly or through others. */
+/** Names of the schemas that values refer to, directly or indirectly. */
 function namesWithin(values: unknown[], schemas: Record<string, Json>): Set<string> {
   const names = new Set<string>();
   const visit = (value: unknown): void => {
@@ -153,14 +153,14 @@ export function clientTypes(): string {
       table.push(`  ${id}: ['${method.toUpperCase()}', '${path}'],\n`);
     }
   const answered = namesWithin(answers, document.components.schemas);
-  return `// Written by npm run openapi from the contract; change that instead.
+  return `// Generated from the contract by npm run openapi. Do not edit.
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
 export interface JsonObject {
   [key: string]: JsonValue;
 }
 
-/** An answer that is no JSON: to be read with \`open\`. */
+/** A response that is not JSON; read it with \`open\`. */
 export interface Bytes {
   readonly bytes: unique symbol;
 }
@@ -168,7 +168,7 @@ export interface Bytes {
 ${Object.entries(document.components.schemas)
   .map(([name, schema]) => declarationOf(name, schema, answered.has(name) ? 'JsonValue' : 'unknown'))
   .join('\n')}
-/** What each operation takes and answers. */
+/** Input and answer of each operation. */
 export interface Operations {
 ${types.join('')}}
 

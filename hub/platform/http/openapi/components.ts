@@ -1,21 +1,23 @@
 import { z } from 'zod';
 
 export type Json = Record<string, unknown>;
-/** A request's schema is closed to what is not known; an answer's is open, because a later version of the hub may say more. */
+/**
+ * Schemas of requests forbid unknown fields. Schemas of responses allow them, because later versions can add fields.
+ */
 export type Direction = 'input' | 'output';
 
 const definitionsPath = '#/definitions/';
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Applies a change to every object of a JSON value, innermost first. */
+/** Applies a change to every object in a JSON value, innermost first. */
 function mapObjects(value: unknown, change: (object: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
   if (!isObject(value)) return value;
   return change(Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapObjects(item, change)])));
 }
 
-/** Whole numbers carry the bounds of exact ones, which say nothing to a reader and make odd examples. */
+/** Removes the bounds of safe integers, which add no information and lead to odd examples. */
 function withoutSafeBounds(schema: Json): Json {
   const isSafeBound = (key: string, bound: unknown) =>
     (key === 'minimum' && bound === Number.MIN_SAFE_INTEGER) ||
@@ -34,11 +36,11 @@ function namesIn(schema: unknown): string[] {
   return names;
 }
 
-/** Gathers the named schemas of a document: first every body is described, then `finish` names what they share. */
+/** Collects the named schemas of a document: first `describe` each body, then `finish` resolves the shared names. */
 export class SchemaComponents {
   readonly #seen: Record<Direction, Map<string, Json>> = { input: new Map(), output: new Map() };
 
-  /** The schema of a body; named schemas in it, and itself if it is named, stand as references that `finish` understands. */
+  /** The JSON Schema of a body. Named schemas, including the body itself, are references that `finish` resolves. */
   describe(schema: z.ZodType, direction: Direction): Json {
     const {
       $schema: _dialect,
@@ -51,7 +53,7 @@ export class SchemaComponents {
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
         if (direction === 'output') delete jsonSchema.additionalProperties;
-        // A format says more to a reader than the pattern that checks it.
+        // The format is clearer than the pattern that validates it.
         if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
         if (jsonSchema.contentEncoding === 'base64') {
           delete jsonSchema.contentEncoding;
@@ -66,7 +68,7 @@ export class SchemaComponents {
     return withoutSafeBounds(json);
   }
 
-  /** The components, and what finishes a part of the document that `describe` answered. */
+  /** The components, and a function that resolves the references in results of `describe`. */
   finish(): { schemas: Record<string, Json>; refer: (part: Json, direction: Direction) => Json } {
     const { input, output } = this.#seen;
     const differing = this.#differing();
@@ -98,7 +100,7 @@ export class SchemaComponents {
     return { schemas: Object.fromEntries(schemas.toSorted(([left], [right]) => (left < right ? -1 : 1))), refer };
   }
 
-  /** Schemas that a request has otherwise than an answer; what refers to one of them is another. */
+  /** Names of schemas that differ between requests and responses, directly or through a reference. */
   #differing(): Set<string> {
     const { input, output } = this.#seen;
     const both = [...input].filter(([name]) => output.has(name));
@@ -115,17 +117,17 @@ export class SchemaComponents {
   }
 }
 
-/** A reference stands alone where nothing is said beside it. */
+/** Replaces an `allOf` with a single reference by the reference. */
 function withoutNeedlessAllOf(object: Json): Json {
   const { allOf, ...rest } = object;
   return Array.isArray(allOf) && allOf.length === 1 && Object.keys(rest).length === 0 ? (allOf[0] as Json) : object;
 }
 
-/** `nullable` means nothing without a `type` beside it. */
+/** Adds a `type` to a nullable schema, because `nullable` has no effect without one. */
 function withNullableType(object: Json, find: (reference: unknown) => Json | undefined): Json {
   if (object['nullable'] !== true || 'type' in object) return object;
   const type = Array.isArray(object['allOf']) ? find(object['allOf'][0])?.['type'] : undefined;
-  // Readers of the document would hold a default of null against the type.
+  // Tools report a default of null as a type error.
   const { default: byDefault, ...rest } = object;
   return {
     type: type ?? 'object',
@@ -134,7 +136,7 @@ function withNullableType(object: Json, find: (reference: unknown) => Json | und
   };
 }
 
-/** Says which value of the discriminator stands for which schema. */
+/** Adds the mapping from discriminator values to schemas. */
 function withMapping(object: Json, find: (reference: unknown) => Json | undefined): Json {
   const { discriminator, oneOf } = object;
   if (!isObject(discriminator) || !Array.isArray(oneOf)) return object;

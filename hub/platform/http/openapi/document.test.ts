@@ -40,7 +40,7 @@ const document = JSON.parse(source) as {
 };
 const described = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 
-/** Calls back for every object of a JSON value. */
+/** Calls `look` with every object in a JSON value. */
 function visit(value: unknown, look: (object: Schema) => void): void {
   if (typeof value !== 'object' || value === null) return;
   if (!Array.isArray(value)) look(value as Schema);
@@ -48,14 +48,14 @@ function visit(value: unknown, look: (object: Schema) => void): void {
 }
 
 describe('the OpenAPI document', () => {
-  test('is what the contract says', () => {
+  test('matches the contract', () => {
     expect(document).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
     expect(described.map(({ operationId }) => operationId).toSorted()).toEqual(
       operations.map(({ id }) => id).toSorted(),
     );
   });
 
-  test('calls nothing in an operation what code generators call its answer', () => {
+  test('contains no enum parameter whose name code generators use for the response', () => {
     for (const methods of Object.values(document.paths))
       for (const { operationId, parameters = [] } of Object.values(methods) as {
         operationId: string;
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
           operationId,
           parameters.filter(({ name, schema }) => name === 'result' && schema?.enum !== undefined),
         ]).toEqual([operationId, []]);
-    // Beside `result`, which is a text, files under any name would be texts as well.
+    // `result` is a text. With additional properties, generators would also type files as texts.
     visit(document, ({ properties, additionalProperties }) => {
       if (Object.hasOwn((properties as object | undefined) ?? {}, 'result'))
         expect(additionalProperties ?? false).toBe(false);
@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('describes artefacts by any content type, in whole and by ranges', () => {
+  test('describes artifact downloads with any content type, complete and by range', () => {
     const responses = described.find(({ operationId }) => operationId === 'getAutomationArtifact')?.responses ?? {};
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '206', '416']));
     for (const status of ['200', '206']) expect(Object.keys(responses[status]?.content ?? {})).toEqual(['*/*']);
@@ -111,7 +111,7 @@ describe('the OpenAPI document', () => {
   test.each([
     ['putMyPicture', '400'],
     ['createCampaign', '404'],
-  ])('declares for %s the error %s', (operation, status) => {
+  ])('lists for the operation %s the error status %s', (operation, status) => {
     expect(described.find(({ operationId }) => operationId === operation)?.responses).toHaveProperty(status);
   });
 
@@ -135,7 +135,7 @@ describe('the OpenAPI document', () => {
       if (typeof schema !== 'object' || schema === null) return;
       const { properties = {}, example: _example, default: _default, ...rest } = schema as Schema;
       for (const [name, property] of Object.entries(properties as Record<string, Schema>)) {
-        // OpenAPI 3.0 ignores what stands beside a reference, so the description is that of the schema.
+        // OpenAPI 3.0 ignores siblings of a reference, so the description is that of the schema.
         const { description } =
           property.$ref === undefined ? property : (schemas[property.$ref.split('/').at(-1) ?? ''] ?? {});
         if (typeof description !== 'string' || description === '') bare.push(`${at}.${name}`);
@@ -148,7 +148,7 @@ describe('the OpenAPI document', () => {
     expect(bare).toEqual([]);
   });
 
-  test('gives the linters nothing to say', { timeout: 240_000 }, async () => {
+  test('has no findings of the OpenAPI linters', { timeout: 240_000 }, async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const ofRedocly = await lintFromString({ source, absoluteRef: '/openapi.json', config });
     expect(ofRedocly.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual([]);
@@ -158,7 +158,7 @@ describe('the OpenAPI document', () => {
   });
 
   test.each(operations.map((operation) => [operation.id, operation] as const))(
-    'describes %s, with an example of each body that the contract takes',
+    'describes the operation %s with examples that match the schemas of the contract',
     (_id, operation: Operation) => {
       const { description, requestBody, responses } = described.find(
         ({ operationId }) => operationId === operation.id,
@@ -172,7 +172,7 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  test('describes the JSON export of calls as an array of calls, and the answer of each change under /growth', () => {
+  test('describes the JSON export of calls as an array, and the responses to updates under /growth', () => {
     const answerOf = (id: string, type: string) =>
       described.find(({ operationId }) => operationId === id)?.responses['200']?.content[type]?.schema;
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
@@ -184,7 +184,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('has no example that shows the name of a field as if that were its value, and cannot be written with one', () => {
+  test('contains no example that repeats the name of its field, and generating one throws', () => {
     const echoes: string[] = [];
     const look = (value: unknown, name: string): void => {
       if (Array.isArray(value)) for (const item of value) look(item, name.replace(/s$/, ''));
@@ -199,7 +199,7 @@ describe('the OpenAPI document', () => {
     expect(() => new Examples(() => undefined).of({ type: 'string' }, 'ofTomorrow')).toThrow('"ofTomorrow"');
   });
 
-  test('names every content type that is taken and answered, and every error', () => {
+  test('lists every accepted and returned content type, and every error status', () => {
     const of = (id: string) => described.find(({ operationId }) => operationId === id) as (typeof described)[number];
     const typesOf = (body: Body | undefined) => Object.keys(body?.content ?? {});
     expect(typesOf(of('exportCalls').responses['200'])).toEqual(['application/json', 'text/csv']);
@@ -210,7 +210,7 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(of('removeOwnTrunk').responses)).toContain('404');
   });
 
-  test('names its schemas, and says each once', () => {
+  test('uses named schemas, defines each once, and stays within its size limit', () => {
     expect(Object.keys(document.components.schemas)).toEqual(
       expect.arrayContaining([
         'Workflow',
@@ -231,12 +231,12 @@ describe('the OpenAPI document', () => {
       ),
     );
     expect(inline.filter(([, length]) => length > 2_000)).toEqual([]);
-    // Descriptions are most of it. Clients that accept gzip are sent about a ninth.
+    // Descriptions are the largest part. The gzip response is about a ninth of this size.
     expect(source.length).toBeLessThan(1_000_000);
     expect(gzipSync(source).length).toBeLessThan(115_000);
   });
 
-  test('lets answers grow: no answer is closed to fields that a later version may add, and every request is', () => {
+  test('allows unknown fields in responses and forbids them in requests', () => {
     const reached = new Set<string>();
     const reach = (value: unknown): void =>
       visit(value, ({ $ref }) => {
@@ -254,14 +254,14 @@ describe('the OpenAPI document', () => {
       expect(JSON.stringify(document.components.schemas[name]), name).toMatch(/"additionalProperties":false|"oneOf"/);
   });
 
-  test('has schemas that a validator can read', () => {
+  test('has schemas that a JSON Schema validator compiles', () => {
     const ajv = new Ajv({ strict: false, validateFormats: false });
     ajv.addSchema({ $id: '/openapi.json', components: document.components });
     for (const name of Object.keys(document.components.schemas))
       expect(() => ajv.compile({ $ref: `/openapi.json#/components/schemas/${name}` }), name).not.toThrow();
   });
 
-  test('promises to go on after an event of those streams alone whose events have ids', () => {
+  test('describes `Last-Event-ID` only for streams whose events have ids', () => {
     const promised = Object.values(document.paths)
       .flatMap((methods) => Object.values(methods))
       .filter((operation) => /"Last-Event-ID"|`Last-Event-ID`, /.test(JSON.stringify(operation)))
@@ -275,7 +275,7 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('refers to nothing that is not there', () => {
+  test('contains no reference to a missing definition', () => {
     const missing: string[] = [];
     visit(document, ({ $ref }) => {
       const found = $ref
@@ -287,7 +287,7 @@ describe('the OpenAPI document', () => {
     expect(missing).toEqual([]);
   });
 
-  test('says of every choice by a discriminator which value stands for what', () => {
+  test('maps every discriminator value to a schema', () => {
     const choices = Object.entries(document.components.schemas).filter(
       ([, { discriminator }]) => discriminator !== undefined,
     );

@@ -17,24 +17,24 @@ const securitySchemes: Record<string, Json> = {
   apiKey: {
     type: 'http',
     scheme: 'bearer',
-    description: 'An API token: `Authorization: Bearer key_live_automations_…`',
+    description: 'API key: `Authorization: Bearer key_live_automations_…`',
   },
   apiKeyHeader: {
     type: 'apiKey',
     in: 'header',
     name: 'X-API-Key',
-    description: 'The same token in a header of its own',
+    description: 'API key in the `X-API-Key` header',
   },
-  workspaceJwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'What /auth/login answers' },
+  workspaceJwt: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Token from `POST /auth/login`' },
   webhookToken: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Service-Automation-Token',
-    description: "The webhook.token of a workflow's trigger",
+    description: '`webhook.token` of the trigger of a workflow',
   },
-  deviceSecret: { type: 'http', scheme: 'bearer', description: 'What a claim answers, once' },
-  visitorSession: { type: 'http', scheme: 'bearer', description: 'What /widget/v1/token answers a page' },
-  platformKey: { type: 'http', scheme: 'bearer', description: 'PLATFORM_ADMIN_KEY' },
+  deviceSecret: { type: 'http', scheme: 'bearer', description: 'Device secret from the claim' },
+  visitorSession: { type: 'http', scheme: 'bearer', description: 'Token from `POST /widget/v1/token`' },
+  platformKey: { type: 'http', scheme: 'bearer', description: 'Platform admin key (`PLATFORM_ADMIN_KEY`)' },
 };
 
 const callerSecurity: Record<Caller, Json[]> = {
@@ -49,45 +49,45 @@ const callerSecurity: Record<Caller, Json[]> = {
   platform: [{ platformKey: [] }],
 };
 
-/** What each tag gathers. */
+/** Descriptions of the tags. */
 const tagDescriptions: Record<string, string> = {
-  Workflows: 'A trigger and the steps that it starts; every change makes a version.',
-  Sequences: 'Steps over time, run through a workflow of their own.',
-  Runs: 'What workflows do: started, followed, cancelled, retried and replayed.',
-  Flows: 'The ledger entry that a run and its retries share.',
-  'Inbound hook': 'Starts workflows from outside.',
-  'Live Chat': 'Hosted chats: sessions for people, their conversations, messages and visitors.',
-  'Live Chat inbox': 'What agents do: conversations, replies and notes, the people who write, search and settings.',
-  'Live Chat page': 'What the hosted page and the widget ask of the hub for one visitor.',
-  'AI Agent': 'Questions to models, answered from what the workspace knows, and the agent that answers in chats.',
-  Webhooks: 'Addresses that get what happens in chats, signed, and what became of each delivery.',
-  Approvals: 'What waits for a person, and what they decided.',
+  Workflows: 'Workflows: a trigger and steps. Every change creates a version.',
+  Sequences: 'Steps with delays, executed by a workflow.',
+  Runs: 'Executions of workflows: start, stream, cancel, retry and replay.',
+  Flows: 'Groups of a run and its retries.',
+  'Inbound hook': 'Starts workflows by an HTTP request.',
+  'Live Chat': 'Hosted chats for servers: sessions, conversations, messages and visitors.',
+  'Live Chat inbox': 'Chats for agents: conversations, replies and notes, visitors, search and settings.',
+  'Live Chat page': 'Chats for the hosted page and the widget, for one visitor.',
+  'AI Agent': 'AI runs, the AI agent in chats, voice, usage and budget.',
+  Webhooks: 'URLs that receive signed chat events, and their deliveries.',
+  Approvals: 'Steps and commands that wait for the decision of a person.',
   Policy: 'Rules for all workflows of a workspace: quiet hours, limits, approvals, retention.',
-  Agents: 'Prompts, models and tools that agent steps use.',
-  'Tool profiles': 'Which skills an agent may call.',
-  'AI knowledge': 'What the AI of a workspace answers from, and the questions to which it found nothing.',
-  Models: 'Models that a workspace uses, and the order in which they are tried.',
-  Sessions: 'Conversations of agents with people, with their transcripts.',
-  Memory: 'Values that runs and agents remember.',
-  Channels: 'Chat and mail providers that messages come from and go to.',
-  'Messages and logs': 'What left the platform, and what runs logged; as lists and live.',
-  Skills: 'What steps, agents and calls of their own can do, with the schemas of what each takes and puts out.',
-  'Skill packs': 'Workflows to install, with what they may do.',
-  Insight: 'How well all goes, and what is left to set up.',
-  'Companion nodes': "People's machines that workflows reach: pairing, commands, results.",
-  Artefacts: 'Screenshots, recordings and files that commands brought.',
-  'Business Calling': 'Records of calls and how much was called; nothing here dials.',
-  SIP: 'The SIP trunk of a workspace.',
-  'Call connections': 'Carriers of a workspace, and the address where each says what happens to calls.',
-  Dashboard: 'Automations for signed-in people.',
-  'Live events': 'What changes in a workspace, as it does.',
-  'Audit log': 'Who changed what.',
-  Usage: 'What a workspace used, for billing.',
+  Agents: 'Prompts, models and tools of agent steps.',
+  'Tool profiles': 'Skills that an agent may call.',
+  'AI knowledge': 'Knowledge that the AI of a workspace answers from, and unanswered questions.',
+  Models: 'Models of a workspace and their failover order.',
+  Sessions: 'Conversations of agents, with transcripts.',
+  Memory: 'Stored values of runs and agents.',
+  Channels: 'Chat and mail providers that receive and send messages.',
+  'Messages and logs': 'Outbound messages and log lines of runs, as lists and streams.',
+  Skills: 'Actions for steps, agents and direct calls, with the schemas of inputs and outputs.',
+  'Skill packs': 'Installable workflows with declared permissions.',
+  Insight: 'Metrics and setup progress.',
+  'Companion nodes': 'Machines that workflows control: pairing, commands and results.',
+  Artefacts: 'Screenshots, recordings and files from commands.',
+  'Business Calling': 'Call records and summaries. The hub does not place calls.',
+  SIP: 'SIP trunk and hosted SIP of a workspace.',
+  'Call connections': 'Carriers of a workspace and the URLs for their call events.',
+  Dashboard: 'Automations for signed-in users.',
+  'Live events': 'Stream of changes in a workspace.',
+  'Audit log': 'Changes with their actors.',
+  Usage: 'Usage of a workspace, for billing.',
   Marketing: 'Contact lists and campaigns.',
   'Workspaces and people': 'Sign-up, sign-in and members.',
-  'API tokens': 'Keys of API clients.',
-  Entitlements: 'Which products a workspace may use.',
-  Health: 'For load balancers and supervisors.',
+  'API tokens': 'API keys.',
+  Entitlements: 'Products that a workspace may use.',
+  Health: 'Checks for load balancers and supervisors.',
 };
 
 /** Responses of the document by their status; every error has the same body. */
@@ -97,26 +97,20 @@ const errorResponses = new Map(
     .map((status) => [status, reasonPhrase(status).replaceAll(/[^A-Za-z]/g, '')]),
 );
 
-/** What it does, what it needs, and the errors that are its own; those of every call stand at the responses. */
+/** Description of an operation with its required permission and role, and its specific error codes. */
 function descriptionOf(operation: Operation): string {
   const codes = [
     ...(operation.errors ?? []),
     ...(operation.ifMatch === undefined ? [] : [operation.ifMatch]),
   ].toSorted();
   const accepted = acceptedPermissions(operation).map((permission) => `\`${permission}\``);
-  const ofToken = accepted.length === 0 ? undefined : `the permission ${accepted.join(' or ')}`;
-  const ofSession =
-    operation.role === undefined
-      ? undefined
-      : `the role ${operation.role === 'admin' ? '`admin`' : '`agent` or `admin`'}`;
-  const needs =
-    ofToken !== undefined && ofSession !== undefined
-      ? `A key needs ${ofToken}, a person ${ofSession}.`
-      : (ofToken ?? ofSession) === undefined
-        ? undefined
-        : `Needs ${ofToken ?? ofSession}.`;
-  const errors = codes.length === 0 ? undefined : `Its own errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
-  return [operation.description, needs, errors].filter((part) => part !== undefined).join('\n\n');
+  const requirements = [
+    ...(accepted.length === 0 ? [] : [`${accepted.join(' or ')} (API keys)`]),
+    ...(operation.role === undefined ? [] : [operation.role === 'admin' ? 'role `admin` (users)' : 'any role (users)']),
+  ];
+  const requires = requirements.length === 0 ? undefined : `Requires ${requirements.join(' or ')}.`;
+  const errors = codes.length === 0 ? undefined : `Errors: ${codes.map((code) => `\`${code}\``).join(', ')}.`;
+  return [operation.description, requires, errors].filter((part) => part !== undefined).join('\n\n');
 }
 
 const bytes = { schema: { type: 'string', format: 'binary' } };
@@ -129,7 +123,7 @@ const multipartResult = {
       artifacts: {
         type: 'array',
         items: { type: 'string', format: 'binary' },
-        description: 'One file for each artifact. Their fields may have other names.',
+        description: 'One file for each artifact. The fields can have any name.',
       },
     },
   },
@@ -156,7 +150,7 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
   const types = operation.binaryResponse === undefined ? [] : [operation.binaryResponse].flat();
   if (operation.streamedEvent !== undefined)
     return {
-      description: `The events, each as the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON as shown here`,
+      description: `Server-sent events. Each has the lines \`event:\` with its type, ${operation.resumable === true ? '`id:` for `Last-Event-ID`, ' : ''}and \`data:\` with JSON of this schema`,
       content: contentOf(types, { schema: components.describe(operation.streamedEvent, 'output') }),
     };
   if (types.length > 0) {
@@ -164,7 +158,7 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
       operation.binaryJson === undefined
         ? {}
         : { 'application/json': { schema: components.describe(operation.binaryJson, 'output') } };
-    return { description: 'The bytes', content: { ...contentOf(types, bytes), ...json } };
+    return { description: 'Content', content: { ...contentOf(types, bytes), ...json } };
   }
   return {
     description: 'OK',
@@ -172,20 +166,20 @@ function answerOf(operation: Operation, components: SchemaComponents): Json {
   };
 }
 
-/** The answer to a request with `Range`. */
+/** The response to a request with `Range`. */
 const rangeOf = (operation: Operation): Json => ({
-  description: 'The bytes of the range',
+  description: 'Content of the range',
   headers: {
     ...headersOf(operation),
     'Content-Range': {
-      description: 'First and last byte of the range, and the size of the whole',
+      description: 'First and last byte of the range, and the total size',
       schema: { type: 'string', example: 'bytes 0-1023/146515' },
     },
   },
   content: contentOf([operation.binaryResponse ?? []].flat(), bytes),
 });
 
-/** A body with an example of its JSON. */
+/** Adds an example to a body. */
 function withExample(body: Json, examples: Examples): Json {
   const { content } = body as { content: Record<string, { schema: Json }> };
   const type = ['application/json', 'text/event-stream'].find((each) => content[each] !== undefined);
@@ -198,22 +192,22 @@ function withExample(body: Json, examples: Examples): Json {
 const sharedHeaders: Record<string, Json> = {
   'X-Request-ID': {
     description:
-      'The id of this request in the log. A caller may send its own, of 1 to 128 characters of A-Z a-z 0-9 . _ -',
+      'Id of the request in the log. Callers can send their own, of 1 to 128 characters of A-Z a-z 0-9 . _ -',
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': {
-    description: 'Requests a window. A 429 names the limit that was reached, if it counts requests.',
+    description: 'Requests per window. In a 429 response, the limit that was reached, if it counts requests.',
     schema: { type: 'integer' },
   },
   'X-RateLimit-Remaining': { description: 'Requests left in the window', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'When the window ends, in Unix seconds', schema: { type: 'integer' } },
-  'Retry-After': { description: 'Seconds until a new try makes sense', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'End of the window, in Unix seconds', schema: { type: 'integer' } },
+  'Retry-After': { description: 'Seconds to wait before the next attempt', schema: { type: 'integer' } },
 };
 const rateLimitHeaders = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 const headersBy = (names: readonly string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** Callers that have a limit of their own, whose state each answer names. */
+/** Callers with their own rate limit, whose state is in each response. */
 const limitedCallers: readonly Caller[] = ['token', 'hook', 'channel', 'session', 'visitor'];
 const headersOf = ({ callers, ipLimit }: Operation): Json =>
   headersBy([
@@ -244,7 +238,7 @@ const describeSocket = (operation: Operation): Json => ({
   security: operation.callers.flatMap((caller) => callerSecurity[caller]),
 });
 
-/** The OpenAPI 3.0.3 document of every operation. */
+/** The OpenAPI 3.0.3 document of all operations. */
 export function openApiDocument(): Json {
   const components = new SchemaComponents();
   components.describe(errorBody, 'output');
@@ -285,7 +279,7 @@ export function openApiDocument(): Json {
       title: 'Outrigger',
       version: '1.6.0',
       description:
-        'Durable workflows that reach real machines. The version is that of the API; the start page and `outrigger --version` show that of the hub. Every error has the same body; `code` is stable, `message` says what to do. Every response carries `X-Request-ID`. `x-websockets` lists the WebSockets, which OpenAPI can not describe.',
+        'Durable workflows that control real machines. The version is that of the API; the start page and `outrigger --version` show the version of the hub. All errors have the same body: `code` is stable, `message` explains what to do. Every response has `X-Request-ID`. `x-websockets` lists the WebSockets, which OpenAPI cannot describe.',
       contact: { name: 'Operator of this hub' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },

@@ -1,6 +1,6 @@
 import type { Json } from './components.ts';
 
-/** Values by the names of their properties: an example reads like something that happened. */
+/** Realistic example values by property name. */
 const byName: Record<string, unknown> = {
   name: 'Invoice reminder',
   title: 'Send the reminder?',
@@ -87,7 +87,7 @@ const byName: Record<string, unknown> = {
   conversationName: 'Ada Lovelace',
   disabledReason: null,
   display_name: 'Ada Lovelace',
-  effect: 'Writes a value into the memory of the workspace.',
+  effect: 'Stores a value in the memory of the workspace.',
   errorCode: null,
   eventId: '01980000-0000-7000-8000-000000000004',
   externalId: 'customer-42',
@@ -101,7 +101,7 @@ const byName: Record<string, unknown> = {
   lastError: null,
   locale: 'en',
   mount: '/',
-  outputText: 'customer:42 is written',
+  outputText: 'Wrote customer:42.',
   phone: '+49 30 1234567',
   publisher: 'outrigger',
   question: 'When are you open?',
@@ -124,7 +124,7 @@ const byName: Record<string, unknown> = {
   url: 'https://example.com/hooks/outrigger',
   visitorName: 'Ada Lovelace',
   visitorToken: 'cvt_qJ4T8zFh1n0RkVYw6sLxGm3uB9eKc2dPa7iOyXtN5vE',
-  why: 'A workflow is what everything else serves.',
+  why: 'Workflows do the work; everything else supports them.',
   workflowName: 'Invoice reminder',
 };
 
@@ -136,7 +136,7 @@ const times: Record<string, string> = {
   nextRunAt: '2026-02-01T09:00:00.000Z',
 };
 
-/** A uuid of its own for every name that ids have. */
+/** A stable UUID for each property name. */
 function idOf(name: string): string {
   let sum = 0;
   for (const letter of name) sum = (sum * 31 + (letter.codePointAt(0) ?? 0)) % 0xffff_ffff;
@@ -160,8 +160,8 @@ interface SchemaNode {
 }
 
 /**
- * Makes examples of schemas: what a schema says of itself (`example`), else what its name suggests, within its bounds.
- * @throws Error that names a text of which nothing is known, rather than show its name as if that were a value.
+ * Creates examples of schemas: the `example` of the schema, otherwise a value by property name within the bounds.
+ * @throws Error for a text property without an example, instead of using its name as the value.
  */
 export class Examples {
   readonly #find: (reference: string) => Json | undefined;
@@ -226,7 +226,7 @@ function plain({ type, format, minimum = 0, maximum = Infinity }: SchemaNode, na
   }
   switch (type) {
     case 'string':
-      throw new Error(`examples.ts has no example for texts called "${name}"`);
+      throw new Error(`examples.ts has no example for the text property "${name}". Add one to byName.`);
     case 'integer':
     case 'number':
       return Math.min(Math.max(1, minimum), maximum);

@@ -14,7 +14,7 @@ interface DescribedOperation {
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 }
 
-/** Endings with which code generators name the types of an operation. */
+/** Suffixes that code generators use for the types of an operation. */
 const operationEndings = ['Result', 'Params', 'Body', 'Response', 'Responses', 'Error', 'Errors', 'Data', 'Variables'];
 
 const pascal = (name: string) =>
@@ -23,14 +23,14 @@ const pascal = (name: string) =>
     .map((word) => word.slice(0, 1).toUpperCase() + word.slice(1))
     .join('');
 
-test('code generators derive no type name from two parts of the document', () => {
+test('no two parts of the document lead to the same generated type name', () => {
   const document = openApiDocument() as unknown as {
     paths: Record<string, Record<string, DescribedOperation>>;
     components: { schemas: Record<string, Schema> };
   };
   const sources = new Map<string, string[]>();
   const add = (name: string, source: string) => sources.set(name, [...(sources.get(name) ?? []), source]);
-  /** Inline enums and objects have no name of their own: generators join the names of the schema and of the fields. */
+  /** Inline enums and objects have no name; generators join the names of the schema and of the fields. */
   const addInline = (schema: Schema | undefined, name: string, source: string): void => {
     if (schema === undefined || schema.$ref !== undefined) return;
     const parts = Object.entries(schema.properties ?? {}).map(([key, part]): [string, string, Schema] => [

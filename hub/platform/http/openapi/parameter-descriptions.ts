@@ -1,6 +1,6 @@
-/** What parameters mean that have one meaning everywhere; a description in the declaration of an operation comes first. */
+/** Default descriptions of parameters. A description in the declaration of an operation takes precedence. */
 
-/** What `{id}` names, by the part of the path before it. */
+/** The subject of `{id}`, by the path segment before it. */
 const subjects: Record<string, string> = {
   conversations: 'conversation',
   'canned-replies': 'canned reply',
@@ -35,10 +35,10 @@ const path: Record<string, string> = {
   deliveryId: 'Id of the delivery',
   commandId: 'Id of the command',
   connectionId: 'Id of the connection',
-  provider: 'The carrier',
+  provider: 'Carrier',
   version: 'Number of the version',
-  resource: 'The kind of resource',
-  skillId: 'Id of the skill, as the skill catalog has it',
+  resource: 'Type of the resource',
+  skillId: 'Id of the skill in the catalog',
   packId: 'Id of the pack',
   name: 'Name of the artifact',
 };
@@ -50,23 +50,23 @@ const query: Record<string, string> = {
   view: 'Returns only the conversations of this view of the inbox',
   after: 'Returns only messages after this `seq` (in the inbox: position), oldest first',
   before: 'Returns only messages before this `seq` (in the inbox: position)',
-  q: 'The words to search for',
+  q: 'Words to search for',
   private: '`true` returns only notes, `false` only messages',
   blocked: '`true` returns only blocked visitors, `false` only others',
   event: 'Returns only deliveries of this event',
   environment: 'Returns only items of this environment',
   active: '`true` returns only active items, `false` only inactive ones',
-  dryRun: '`true` shows what the run would do, and runs nothing',
+  dryRun: '`true` returns what the run would do, without starting it',
   scope: 'Returns only sessions of this scope',
   key: 'Returns only items with this key',
   sessionId: 'Returns only items of this session',
   provider: 'Returns only channels of this provider',
   channel: 'Returns only messages sent through this channel',
   level: 'Returns only lines of this level',
-  window: 'The time before now that is measured',
+  window: 'Length of the measured time window, which ends now',
   'hub.mode': 'Sent by WhatsApp when it verifies the address: `subscribe`',
   'hub.verify_token': 'Sent by WhatsApp when it verifies the address: the verify token of the channel',
-  'hub.challenge': 'Sent by WhatsApp when it verifies the address: the text to answer',
+  'hub.challenge': 'Sent by WhatsApp when it verifies the address: the text to return',
   contentType: 'Media type of the artifact, such as `image/png`',
   direction: 'Returns only calls in this direction',
   result: 'Returns only calls with this result',
@@ -78,9 +78,13 @@ const query: Record<string, string> = {
   revokeKeys: '`true` also revokes the API keys that the member created',
 };
 
-/** The description of a parameter by its name, and by its place in the path; undefined where none is written. */
-export function parameterDescription(place: 'path' | 'query', name: string, operationPath: string): string | undefined {
-  if (place === 'query') return query[name];
+/** The default description of a parameter by name and path; undefined without one. */
+export function parameterDescription(
+  location: 'path' | 'query',
+  name: string,
+  operationPath: string,
+): string | undefined {
+  if (location === 'query') return query[name];
   if (name !== 'id') return path[name];
   const before = operationPath.slice(0, operationPath.indexOf('/{id}')).split('/').at(-1) ?? '';
   const subject = subjects[before];

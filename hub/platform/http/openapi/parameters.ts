@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { id, listQuery } from '../../../../shared/contract/common.ts';
-import { takes } from '../../../../shared/contract/define.ts';
+import { allowsCaller } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { SchemaComponents } from './components.ts';
 import type { Json } from './components.ts';
@@ -10,7 +10,7 @@ const idempotencyKey: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key within 24 hours answers what the first request was answered',
+  description: 'A repeated key within 24 hours returns the response to the first request',
   schema: { type: 'string', maxLength: 255 },
 };
 
@@ -18,7 +18,7 @@ const ifMatch: Json = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'The `ETag` of what is changed: refused when it was changed meanwhile',
+  description: '`ETag` of the resource; the request is refused if the resource has changed since',
   schema: { type: 'string', maxLength: 255 },
 };
 
@@ -26,11 +26,11 @@ const lastEventId: Json = {
   name: 'Last-Event-ID',
   in: 'header',
   required: false,
-  description: 'The id of the last event that the reader had: what followed it comes first',
+  description: 'Id of the last received event; the stream starts with the event after it',
   schema: { type: 'string', maxLength: 200 },
 };
 
-/** Parameters that many operations have, by their names in the document. */
+/** Parameters that several operations share, by name in the document. */
 export const sharedParameters: Record<string, Json> = {
   IdempotencyKey: idempotencyKey,
   IfMatch: ifMatch,
@@ -46,39 +46,39 @@ const sharedParameterNames = new Map(
   Object.entries(sharedParameters).map(([name, parameter]) => [JSON.stringify(parameter), name]),
 );
 
-function parametersIn(place: 'path' | 'query', schema: z.ZodObject | undefined, operationPath = ''): Json[] {
+function parametersIn(location: 'path' | 'query', schema: z.ZodObject | undefined, operationPath = ''): Json[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = new SchemaComponents().describe(schema, 'input') as {
     properties?: Record<string, Json>;
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => {
-    const { description = parameterDescription(place, name, operationPath), ...rest } = property;
+    const { description = parameterDescription(location, name, operationPath), ...rest } = property;
     return {
       name,
-      in: place,
-      required: place === 'path' || required.includes(name),
+      in: location,
+      required: location === 'path' || required.includes(name),
       ...(description === undefined ? {} : { description }),
-      schema: referring(rest),
+      schema: withComponentReference(rest),
     };
   });
 }
 
-/** A named schema of a parameter is one that some body has, too. */
-function referring({ allOf, ...rest }: Json): Json {
+/** Replaces a reference to a definition by a reference to the component. A named schema is also used in a body. */
+function withComponentReference({ allOf, ...rest }: Json): Json {
   const [{ $ref } = {} as Json] = Array.isArray(allOf) ? (allOf as Json[]) : [];
   return typeof $ref === 'string' ? { $ref: $ref.replace('#/definitions/', '#/components/schemas/') } : rest;
 }
 
-/** Those whose caller has keys of its own: see `idempotentCallerOf`. */
-export const takesIdempotencyKey = (operation: Operation) =>
-  operation.method === 'POST' && takes(operation, 'token', 'hook', 'session');
+/** Only for callers with their own scope of idempotency keys: see `idempotentCallerOf`. */
+export const acceptsIdempotencyKey = (operation: Operation) =>
+  operation.method === 'POST' && allowsCaller(operation, 'token', 'hook', 'session');
 
 export function parametersOf(operation: Operation): Json[] {
   const parameters = [
     ...parametersIn('path', operation.params, operation.path),
     ...parametersIn('query', operation.query, operation.path),
-    ...(takesIdempotencyKey(operation) ? [idempotencyKey] : []),
+    ...(acceptsIdempotencyKey(operation) ? [idempotencyKey] : []),
     ...(operation.ifMatch === undefined ? [] : [ifMatch]),
     ...(operation.resumable === true ? [lastEventId] : []),
   ];

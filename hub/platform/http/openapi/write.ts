@@ -4,7 +4,7 @@ import { openApiDocument } from './document.ts';
 
 const width = 120;
 
-/** JSON in which what fits on a line stands on one. */
+/** Formats JSON with short values on one line. */
 function format(value: unknown, indent: string, before: number): string {
   const line = JSON.stringify(value, null, 1).replaceAll(/\n\s*/g, ' ');
   if (typeof value !== 'object' || value === null || indent.length + before + line.length <= width) return line;
@@ -17,6 +17,8 @@ function format(value: unknown, indent: string, before: number): string {
   return Array.isArray(value) ? `[\n${items.join(',\n')}\n${indent}]` : `{\n${items.join(',\n')}\n${indent}}`;
 }
 
-/** Writes the committed document and the types of clients anew; a test fails while they differ from the contract. */
+/**
+ * Writes the OpenAPI document and the client types. A test fails while the committed files differ from the contract.
+ */
 writeFileSync(new URL('openapi.json', import.meta.url), `${format(openApiDocument(), '', 0)}\n`);
 writeFileSync(new URL('../../../../shared/client/operations.ts', import.meta.url), clientTypes());

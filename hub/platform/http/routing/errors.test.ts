@@ -79,7 +79,7 @@ test('a list with too many entries is refused by name before one of its entries 
   const refusal = refusalOf(() => parsePart('body', z.object({ inner: body.optional() }), { inner: { contacts } }));
   expect(refusal).toMatchObject({
     code: 'validation_failed',
-    message: 'body.inner.contacts must hold at most 1000 contacts.',
+    message: 'body.inner.contacts must have at most 1000 contacts.',
     details: [{ path: 'body.inner.contacts' }],
   });
   expect(entry.reads()).toBe(0);

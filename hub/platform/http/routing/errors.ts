@@ -5,7 +5,7 @@ import type { errorBody } from '../../../../shared/contract/common.ts';
 import { AppError, errorCodes, reasonPhrase } from '../../../../shared/errors.ts';
 import type { ErrorDetail } from '../../../../shared/errors.ts';
 import { fieldPath } from '../../../../shared/field-path.ts';
-import { problemOf } from '../../../../shared/issue-words.ts';
+import { issueMessage } from '../../../../shared/issue-messages.ts';
 import { maxJsonDepth, maxJsonKeys, UnstorableError } from '../../../../shared/json.ts';
 import { isDatabaseUnavailable } from '../../db/database.ts';
 import type { Logger } from '../../observability/logger.ts';
@@ -123,7 +123,7 @@ function describeIssues(
     else
       details.push({
         path,
-        message: /^Invalid (option|input)\b/.test(issue.message) ? problemOf(issue) : issue.message,
+        message: /^Invalid (option|input)\b/.test(issue.message) ? issueMessage(issue) : issue.message,
       });
   }
   return { details, count };

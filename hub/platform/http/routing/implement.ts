@@ -16,7 +16,7 @@ export type OperationRequest<Shape> = OperationInput<Shape> & {
   principal: PrincipalOf<Shape>;
   /** Makes sure that the caller still is who they were known as. Of no use but where the route confirms for itself. */
   confirm: () => Promise<unknown>;
-  /** Writes what an operation did that waited outside (`waitsOutside`): in one transaction with the answer under its `Idempotency-Key`, if it has one. */
+  /** Writes what an operation did that waited outside (`waitsForThirdParty`): in one transaction with the answer under its `Idempotency-Key`, if it has one. */
   conclude: Conclude;
   /** Finds out anew whether the caller still may; for what takes its time before it is done. @throws AppError 401, 403 or 404. */
   recheck: () => Promise<unknown>;

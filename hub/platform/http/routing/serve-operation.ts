@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
-import { takes } from '../../../../shared/contract/define.ts';
+import { allowsCaller } from '../../../../shared/contract/define.ts';
 import type { Operation } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { JsonValue } from '../../../../shared/json.ts';
@@ -138,7 +138,7 @@ async function limitGuesses(
   address: string,
   attempt: () => Promise<Principal>,
 ): Promise<Principal> {
-  if (!takes(operation, 'platform')) return attempt();
+  if (!allowsCaller(operation, 'platform')) return attempt();
   try {
     const principal = await attempt();
     await adminKeyGuesses.assertMayTry(address);
@@ -268,7 +268,7 @@ async function carryOut(
   }
   const tenantId = idempotent.tenantId ?? (await route.workspaceOf?.(operationRequest)) ?? null;
   const { answer: first, replayed } =
-    operation.waitsOutside === true && tenantId !== null
+    operation.waitsForThirdParty === true && tenantId !== null
       ? await options.idempotency.onceOutside({ ...idempotent, tenantId }, (conclude) =>
           answer(options, route, Object.assign(operationRequest, { conclude })),
         )

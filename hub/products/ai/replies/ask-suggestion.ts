@@ -1,4 +1,4 @@
-import { suggestionsAMinute } from '../../../../shared/contract/chat/ai-suggestions.ts';
+import { maxSuggestionsPerMinute } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import type { AiSuggestion } from '../../../../shared/contract/chat/ai-suggestions.ts';
 import { AppError, notFound } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -15,7 +15,7 @@ export interface SuggestionAskerDependencies {
   suggestions: Chat['suggestions'];
 }
 
-const perMinute = { limit: suggestionsAMinute, windowSeconds: 60 };
+const perMinute = { limit: maxSuggestionsPerMinute, windowSeconds: 60 };
 const suggestionMs = 65_000;
 
 /** Suggests a reply to an agent who asks for one, whoever has the conversation. */

@@ -35,7 +35,7 @@ export function speakRoutes(speaking: Speaking, places: FairSemaphore) {
       await streamEvents(
         request.raw.response,
         request.signal,
-        { maxSeconds: resource.streamSpeak.holdSeconds },
+        { maxSeconds: resource.streamSpeak.maxOpenSeconds },
         (stream) => stream.send('message', answer),
       );
     },

@@ -24,8 +24,8 @@ export class SoundTooLong extends UnreadableSound {
 
 /** Where the samples begin at the latest. */
 const maxHeadBytes = 64 * 1024;
-const leastSampleRate = 4_000;
-const mostSampleRate = 192_000;
+const minSampleRate = 4_000;
+const maxSampleRate = 192_000;
 const mostChannels = 8;
 
 const encodings: Readonly<Record<number, SampleFormat['encoding'] | undefined>> = { 1: 'integer', 3: 'float' };
@@ -74,9 +74,9 @@ function readFormat(bytes: Buffer): SampleFormat {
     throw new UnreadableSound(`must be WAV with PCM of 8, 16, 24 or 32 bits (it has format ${code} of ${bits} bits)`);
   if (channels < 1 || channels > mostChannels)
     throw new UnreadableSound(`must be WAV of 1 to ${mostChannels} channels (it has ${channels})`);
-  if (sampleRate < leastSampleRate || sampleRate > mostSampleRate)
+  if (sampleRate < minSampleRate || sampleRate > maxSampleRate)
     throw new UnreadableSound(
-      `must be WAV of ${leastSampleRate} to ${mostSampleRate} samples a second (it has ${sampleRate})`,
+      `must be WAV of ${minSampleRate} to ${maxSampleRate} samples a second (it has ${sampleRate})`,
     );
   return { encoding, channels, bits, sampleRate };
 }

@@ -1,6 +1,6 @@
 import type { Fvad } from '@echogarden/fvad-wasm';
-import { leastSampleRate, mostSampleRate } from '../../../../shared/contract/ai/voice-request.ts';
-import { maxPieceSeconds, maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
+import { minSampleRate, maxSampleRate } from '../../../../shared/contract/ai/voice-request.ts';
+import { maxAudioFrameSeconds, maxUtteranceSeconds } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import { Resampler, SoundReader, SoundTooLong, UnreadableSound, isSilent, readSound } from '../speech/index.ts';
 import type { Speech } from '../speech/index.ts';
@@ -8,7 +8,7 @@ import { hasVoice } from './turn-detector.ts';
 import { heardSampleRate, VoiceActivity } from './voice-activity.ts';
 
 /** Of a WAV, in samples a second: as of PCM. A lower rate makes much sound of few bytes, a higher one takes long to bring down. */
-const rates = [leastSampleRate, mostSampleRate] as const;
+const rates = [minSampleRate, maxSampleRate] as const;
 /** Of a voice in an utterance, at least, in milliseconds: a short word. */
 const leastVoiceMs = 60;
 
@@ -36,7 +36,7 @@ export class SoundStream {
   push(bytes: Buffer, plainRate: number): Speech | null {
     const isNew = this.#reader === null || this.#plainRate !== plainRate || beginsWav(bytes);
     const reader = isNew
-      ? new SoundReader(plainRate, { maxSeconds: maxPieceSeconds, rates })
+      ? new SoundReader(plainRate, { maxSeconds: maxAudioFrameSeconds, rates })
       : (this.#reader as SoundReader);
     this.#reader = null;
     const speech = readable(() => reader.push(bytes));

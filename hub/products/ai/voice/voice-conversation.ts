@@ -61,12 +61,12 @@ export class VoiceConversation {
     const { connection } = this.#options;
     if (!connection.isOpen) return;
     if (!this.#limits.take(bytes.length)) return this.#refuse();
-    if (isBinary) return connection.close(voiceCloseCodes.notUnderstood, 'frames are texts');
+    if (isBinary) return connection.close(voiceCloseCodes.invalidFrame, 'frames are texts');
     let given: unknown;
     try {
       given = parseJsonText(bytes.toString());
     } catch {
-      return connection.close(voiceCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
+      return connection.close(voiceCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
     }
     try {
       this.#take(given);

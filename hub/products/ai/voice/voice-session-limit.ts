@@ -1,4 +1,4 @@
-import { voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
+import { maxVoiceSocketsPerUser } from '../../../../shared/contract/ai/voice.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
@@ -35,7 +35,7 @@ export class VoiceSessionLimit implements Disposable {
   async take(tenantId: string, userId: string, onLost: () => void): Promise<AsyncDisposable | null> {
     const id = newId();
     // Two at once may want the same place: whoever was later looks for the next.
-    for (let tries = 0; tries < voiceSocketsEach; tries += 1) {
+    for (let tries = 0; tries < maxVoiceSocketsPerUser; tries += 1) {
       const rows = await this.#options.db.systemStatement(
         'take_voice_seat',
         `INSERT INTO voice_seats AS s (id, tenant_id, user_id, place, expires_at)
@@ -44,7 +44,7 @@ export class VoiceSessionLimit implements Disposable {
          ORDER BY p.place LIMIT 1
          ON CONFLICT (user_id, place) DO UPDATE SET id = excluded.id, expires_at = excluded.expires_at, created_at = now()
          WHERE s.expires_at <= now() RETURNING s.id`,
-        [id, tenantId, userId, leaseSeconds, voiceSocketsEach],
+        [id, tenantId, userId, leaseSeconds, maxVoiceSocketsPerUser],
       );
       if (rows.length > 0) {
         this.#held.set(id, onLost);

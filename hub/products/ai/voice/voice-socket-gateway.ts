@@ -1,5 +1,5 @@
 import type { voiceSockets } from '../../../../shared/contract/ai/voice.ts';
-import { voiceCloseCodes, voiceSocketsEach } from '../../../../shared/contract/ai/voice.ts';
+import { voiceCloseCodes, maxVoiceSocketsPerUser } from '../../../../shared/contract/ai/voice.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { OpenedSocket } from '../../../platform/http/live/sockets.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
@@ -58,11 +58,11 @@ export class VoiceSocketGateway {
       connection.fail(
         new AppError(
           'rate_limited',
-          `You have ${voiceSocketsEach} voice connections already; close one of them, and try again.`,
-          { retryAfterSeconds: 5, limit: voiceSocketsEach },
+          `You have ${maxVoiceSocketsPerUser} voice connections already; close one of them, and try again.`,
+          { retryAfterSeconds: 5, limit: maxVoiceSocketsPerUser },
         ),
       );
-      return connection.close(voiceCloseCodes.tooMany, `more than ${voiceSocketsEach} connections of one person`);
+      return connection.close(voiceCloseCodes.tooMany, `more than ${maxVoiceSocketsPerUser} connections of one person`);
     }
     // It may have gone while its place was looked for.
     if (!connection.isOpen) return seat[Symbol.asyncDispose]();

@@ -13,7 +13,7 @@ export const channelSkills = (channels: Channels): DirectSkill[] => [
     summary: 'Sends a message through a channel: Telegram, Slack, WhatsApp, a webhook or mail.',
     requires: ['automations'],
     effect: 'once',
-    waitsOutside: true,
+    waitsForThirdParty: true,
     retry: outgoingRetry,
     input: z
       .strictObject({

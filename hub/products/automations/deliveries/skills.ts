@@ -16,7 +16,7 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
         'POSTs JSON to an https address. All tries of a step in one run carry the same Idempotency-Key; a retry of the run carries a new one.',
       requires: ['automations'],
       effect: 'keyed',
-      waitsOutside: true,
+      waitsForThirdParty: true,
       input: z.strictObject({
         url: text(1, 4000).describe('https; private and local addresses are refused'),
         body: jsonValue.optional(),

@@ -12,7 +12,7 @@ export const emailSkills = (email: Email): DirectSkill[] => [
     summary: "Sends a mail through the hub's SMTP server.",
     requires: ['business_email'],
     effect: 'once',
-    waitsOutside: true,
+    waitsForThirdParty: true,
     retry: outgoingRetry,
     input: z
       .strictObject({

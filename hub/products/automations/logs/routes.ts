@@ -10,7 +10,7 @@ export const logRoutes = (logs: Logs) =>
     listAutomationMessages: ({ principal, query }) => logs.listMessages(principal.tenantId, query),
     listAutomationLogs: ({ principal, query }) => logs.listLogs(principal.tenantId, query),
     streamAutomationMessages: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, { maxSeconds: resource.streamAutomationMessages.holdSeconds }, (stream) =>
+      streamEvents(response, signal, { maxSeconds: resource.streamAutomationMessages.maxOpenSeconds }, (stream) =>
         followRows(
           stream,
           () => logs.followMessages(tenantId),
@@ -21,7 +21,7 @@ export const logRoutes = (logs: Logs) =>
         ),
       ),
     streamAutomationLogs: ({ principal: { tenantId }, query, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, { maxSeconds: resource.streamAutomationLogs.holdSeconds }, (stream) =>
+      streamEvents(response, signal, { maxSeconds: resource.streamAutomationLogs.maxOpenSeconds }, (stream) =>
         followRows(
           stream,
           () => logs.followLogs(tenantId),

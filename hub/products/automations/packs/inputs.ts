@@ -94,7 +94,7 @@ function problemOf(property: Property, value: JsonValue): string | null {
   if (Array.isArray(value) && items !== undefined && !value.every((item) => typeof item === items.type))
     return `must hold only values of type ${items.type}`;
   // A template in an input would be carried out as part of the workflow.
-  if (JSON.stringify(value).includes('{{')) return 'must not hold {{';
+  if (JSON.stringify(value).includes('{{')) return 'must not contain {{';
   if (typeof value !== 'string' || value === '') return null;
   switch (format) {
     case 'uri':

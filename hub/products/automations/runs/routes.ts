@@ -40,7 +40,7 @@ export const runRoutes = (runs: Runs) =>
       await streamEvents(
         response,
         signal,
-        { maxSeconds: runsResource.streamAutomationRun.holdSeconds },
+        { maxSeconds: runsResource.streamAutomationRun.maxOpenSeconds },
         async (stream) => {
           using follower = runs.follow(params.id);
           using memory = runs.reader.openMemory(principal.tenantId);

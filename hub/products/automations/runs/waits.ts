@@ -1,11 +1,11 @@
-import type { RunHold } from '../../../../shared/contract/automations/run-status.ts';
+import type { QueueReason } from '../../../../shared/contract/automations/run-status.ts';
 import type { RunWait } from '../../../../shared/contract/automations/run-wait.ts';
 import type { StepWait } from '../../../engine/schema.ts';
 import { isOnlineText } from '../../nodes/index.ts';
 
 /** Why a run does not go on now, as the database says it. */
 export type StoredWait =
-  | { hold: RunHold; until: string | null }
+  | { hold: QueueReason; until: string | null }
   | { kind: 'jitter'; until: string }
   | (StepWait & {
       stepIndex: number;

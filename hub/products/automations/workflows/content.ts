@@ -3,7 +3,7 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import { maxFilterValues } from '../../../../shared/contract/automations/triggers.ts';
 import type { Trigger } from '../../../../shared/contract/automations/triggers.ts';
 import type { Workflow, WorkflowLimits } from '../../../../shared/contract/automations/workflows.ts';
-import { eventFieldsInstead } from '../../../../shared/contract/chat/chat-events.ts';
+import { suggestedEventFields } from '../../../../shared/contract/chat/chat-events.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { WorkflowInputs } from '../../../../shared/inputs-schema.ts';
@@ -48,7 +48,7 @@ export function assertFilter(trigger: Trigger): void {
   if (trigger.type !== 'event') return;
   const { type, filter } = trigger.event;
   for (const [path, wanted] of Object.entries(filter ?? {})) {
-    const instead = eventFieldsInstead(type, path);
+    const instead = suggestedEventFields(type, path);
     if (instead !== null)
       throw invalid(`triggerJson.event.filter.${path}`, `is no field of ${type}; there are ${instead.join(', ')}`);
     if (Array.isArray(wanted) && wanted.length > maxFilterValues)

@@ -57,7 +57,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
       return undefined;
     },
     streamCalls: ({ principal: { tenantId }, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, { maxSeconds: resource.streamCalls.holdSeconds }, (stream) =>
+      streamEvents(response, signal, { maxSeconds: resource.streamCalls.maxOpenSeconds }, (stream) =>
         events.follow(
           tenantId,
           {

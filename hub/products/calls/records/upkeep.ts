@@ -1,4 +1,4 @@
-import { silentCallHours } from '../../../../shared/contract/calls/records.ts';
+import { staleCallHours } from '../../../../shared/contract/calls/records.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import { foldSums } from '../../../platform/db/fold-sums.ts';
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
@@ -18,7 +18,7 @@ export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Pr
         `UPDATE calls SET rank = 3, sequence = -1, outcome = 'failed', reason = 'no_final_event', ended_at = coalesce(ended_at, greatest(at, started_at))
          WHERE id = ANY(ARRAY(SELECT id FROM calls WHERE rank < 3 AND heard_at < now() - make_interval(hours => $1) ORDER BY heard_at LIMIT $2 FOR UPDATE SKIP LOCKED))
          RETURNING tenant_id`,
-        [silentCallHours, batch],
+        [staleCallHours, batch],
       );
       for (const tenantId of new Set(rows.map((row) => row.tenant_id))) noteWorkspaceChange(tx, tenantId);
       return rows.length;

@@ -140,7 +140,7 @@ export class SoftphoneSession {
       act();
     } catch (error) {
       if (!(error instanceof SipSyntaxError)) throw error;
-      browser.close(sipCloseCodes.notUnderstood, error.message);
+      browser.close(sipCloseCodes.invalidFrame, error.message);
     }
   }
 

@@ -1,4 +1,4 @@
-import { sipCloseCodes, sipSocketsAMinute } from '../../../../shared/contract/calls/sip-socket.ts';
+import { sipCloseCodes, maxSipSocketsPerMinute } from '../../../../shared/contract/calls/sip-socket.ts';
 import type { sipSockets } from '../../../../shared/contract/calls/sip-socket.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
@@ -80,10 +80,11 @@ export class SoftphoneSocketGateway implements Disposable {
     const { tenantId, user, sessionId } = principal;
     const owner = { tenantId, sessionId };
     const { allowed } = await rateLimiter.take(`sip-socket:${user.id}`, {
-      limit: sipSocketsAMinute,
+      limit: maxSipSocketsPerMinute,
       windowSeconds: 60,
     });
-    if (!allowed) return socket.close(sipCloseCodes.tooMany, `more than ${sipSocketsAMinute} connections in a minute`);
+    if (!allowed)
+      return socket.close(sipCloseCodes.tooMany, `more than ${maxSipSocketsPerMinute} connections in a minute`);
     if (server === null) return socket.close(sipCloseCodes.tryAgain, 'sip_server_not_configured');
     if (!(await hosted.isOn(tenantId))) return socket.close(sipCloseCodes.foreign, 'hosted SIP is not on');
     const username = personUsername(tenantId, user.id);

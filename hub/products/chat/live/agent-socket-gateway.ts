@@ -52,7 +52,7 @@ export class AgentSocketGateway {
     raw,
     signal,
   }: OperationRequest<typeof chatStreams.streamInboxEvents>): Promise<void> {
-    const { holdSeconds: maxSeconds } = chatStreams.streamInboxEvents;
+    const { maxOpenSeconds: maxSeconds } = chatStreams.streamInboxEvents;
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
       this.#live.agents.enter(tenantId, connection);
@@ -70,7 +70,7 @@ export class AgentSocketGateway {
   #hear(seat: Seat, bytes: Buffer): void {
     const { tenantId, userId, name, connection } = seat;
     const frame = readFrame(agentRequestFrame, bytes);
-    if (frame === null) connection.close(chatCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
+    if (frame === null) connection.close(chatCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
     else if (frame === 'unknown') return;
     else if (frame.type === 'hello') this.#live.agents.hello(tenantId, connection);
     else if (frame.type === 'view') this.#view(seat, frame.conversationId);

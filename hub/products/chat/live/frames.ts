@@ -66,7 +66,7 @@ export class SocketFrames<Seat> {
       if (!seated.count.take()) this.close(chatCloseCodes.tooMany, `more than ${framesOfSocket} frames in 10 seconds`);
       else if (seated.person?.count.take() === false)
         this.close(chatCloseCodes.tooMany, `more than ${framesOfPerson} frames of one visitor in 10 seconds`);
-      else if (isBinary) this.close(chatCloseCodes.notUnderstood, 'frames are texts');
+      else if (isBinary) this.close(chatCloseCodes.invalidFrame, 'frames are texts');
       else hear(seated.seat, data as Buffer);
     };
     this.#onClose = function onClose(this: SeatedSocket<Seat>) {

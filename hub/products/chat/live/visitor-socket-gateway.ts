@@ -57,7 +57,7 @@ export class VisitorSocketGateway {
     // Without a place to go on from, what comes from now on.
     const after = typeof given === 'string' && /^\d{1,10}$/.test(given) ? Number(given) : Number.MAX_SAFE_INTEGER;
     const key = { tenantId, conversationId };
-    const { holdSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
+    const { maxOpenSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
       const guest = this.#live.visitors.enter(key, connection);
@@ -73,7 +73,7 @@ export class VisitorSocketGateway {
   #hear(seat: Seat, bytes: Buffer): void {
     const { tenantId, conversationId, connection, guest } = seat;
     const frame = readFrame(visitorRequestFrame, bytes);
-    if (frame === null) connection.close(chatCloseCodes.notUnderstood, 'frames are JSON objects of the protocol');
+    if (frame === null) connection.close(chatCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
     else if (frame === 'unknown') return;
     else if (frame.type === 'hello') void this.#live.visitors.catchUp({ tenantId, conversationId }, guest, frame.after);
     else if (frame.type === 'typing')

@@ -6,7 +6,7 @@ import type { WorkspaceEvents } from './service.ts';
 export const eventRoutes = (events: WorkspaceEvents) =>
   implement(resource, {
     streamWorkspaceEvents: ({ principal: { tenantId }, signal, headers, raw: { response } }) =>
-      streamEvents(response, signal, { maxSeconds: resource.streamWorkspaceEvents.holdSeconds }, (stream) =>
+      streamEvents(response, signal, { maxSeconds: resource.streamWorkspaceEvents.maxOpenSeconds }, (stream) =>
         events.follow(tenantId, stream, headers['last-event-id']),
       ),
   });

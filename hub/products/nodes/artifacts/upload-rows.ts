@@ -1,4 +1,4 @@
-import type { UploadFacts } from '../../../../shared/contract/nodes/command-result.ts';
+import type { UploadMetadata } from '../../../../shared/contract/nodes/command-result.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { and, eq, inArray } from '../../../platform/db/orm.ts';
@@ -22,7 +22,7 @@ export async function touchSame(
   tx: Transaction,
   commandId: string,
   name: string,
-  { bytes, sha256, contentType }: UploadFacts,
+  { bytes, sha256, contentType }: UploadMetadata,
 ): Promise<ReservedUpload | null> {
   const { rows } = await tx.query<{ id: string; verified_at: Date | null }>(
     'touch_same_upload',

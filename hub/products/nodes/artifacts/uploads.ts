@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { maxArtifacts } from '../../../../shared/contract/nodes/command-result.ts';
-import type { UploadFacts } from '../../../../shared/contract/nodes/command-result.ts';
+import type { UploadMetadata } from '../../../../shared/contract/nodes/command-result.ts';
 import type { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
@@ -70,7 +70,7 @@ export class ArtifactUploads {
     device: DeviceIdentity,
     commandId: string,
     name: string,
-    facts: UploadFacts,
+    facts: UploadMetadata,
     body: AsyncIterable<Buffer>,
   ): Promise<Answer> {
     const { db, blobs } = this.#deps;
@@ -127,7 +127,12 @@ export class ArtifactUploads {
   }
 
   /** The room for an upload, taken once; with other facts than before it begins anew. */
-  async #reserve(device: DeviceIdentity, commandId: string, name: string, facts: UploadFacts): Promise<ReservedUpload> {
+  async #reserve(
+    device: DeviceIdentity,
+    commandId: string,
+    name: string,
+    facts: UploadMetadata,
+  ): Promise<ReservedUpload> {
     const { bytes, sha256, contentType } = facts;
     const { db, blobs, room } = this.#deps;
     const { tenantId, nodeId } = device;

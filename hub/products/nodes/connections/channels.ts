@@ -123,7 +123,7 @@ export class NodeChannels {
     if (isBinary || socket.readyState !== socket.OPEN) return;
     const request = readRequest(bytes);
     if (request === 'not understood') {
-      channel.end(channelCloseCodes.notUnderstood, 'frames are JSON objects with id and type');
+      channel.end(channelCloseCodes.invalidFrame, 'frames are JSON objects with id and type');
       return;
     }
     if (request === 'of another type') {

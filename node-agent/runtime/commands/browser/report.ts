@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import type { z } from 'zod';
-import { maxDownloadsAtOnce } from '../../../../shared/commands/browser-common.ts';
-import type { whereReply } from '../../../../shared/commands/browser-common.ts';
+import { maxDownloadsPerCommand } from '../../../../shared/commands/browser-common.ts';
+import type { pageReply } from '../../../../shared/commands/browser-common.ts';
 import { toStorableText } from '../../../../shared/json.ts';
 import type { CommandContext } from '../handler.ts';
 import { saveIntoSharedFolder } from '../save-file.ts';
 import type { OpenPage, RunPages } from './run-pages.ts';
 
 /** What every command answers. */
-export type Where = { [Field in keyof typeof whereReply]: z.output<(typeof whereReply)[Field]> };
+export type Where = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
 
 /** How long an opened page may take to have an address, in milliseconds. */
 const openedMs = 5_000;
@@ -75,7 +75,7 @@ async function handOver(
   for (const download of held.slice()) {
     const { name, url, state, contentType, error } = download;
     const facts = { name: toStorableText(name), url: addressOf(url), state };
-    if (state === 'running' || shown.length >= maxDownloadsAtOnce) {
+    if (state === 'running' || shown.length >= maxDownloadsPerCommand) {
       shown.push({ ...facts, state: 'running' });
       continue;
     }

@@ -13,11 +13,11 @@ const starterWords: Record<string, string> = {
   run: 'run',
 };
 
-/** Says where a command comes from, a name and its words each. The words come from the hub: show them as text only. */
+/** The origin of a command as labels with values. The values come from the hub: show them as text only. */
 export function describeOrigin(
   origin: CommandOrigin | null,
   approvedBy: string | null,
-): [name: string, words: string][] {
+): [label: string, value: string][] {
   const { workspace, workflow, run, startedBy, approvedBy: approver, reason } = origin ?? {};
   const step =
     run?.step === undefined
@@ -27,7 +27,7 @@ export function describeOrigin(
     startedBy === undefined || startedBy.kind === 'other' ? '' : (starterWords[startedBy.kind] ?? startedBy.kind);
   return [
     ['Workspace', workspace?.name ?? notStated],
-    ['Workflow', workflow?.name ?? (origin === null ? notStated : 'none: a single skill was run')],
+    ['Workflow', workflow?.name ?? (origin === null ? notStated : 'none (direct run of a skill)')],
     ['Run', run === undefined ? notStated : `${run.id}${step}`],
     [
       'Started by',
@@ -38,7 +38,7 @@ export function describeOrigin(
     [
       'Approved by',
       approver === undefined
-        ? (approvedBy ?? (origin === null ? notStated : 'nobody: it needs no approval'))
+        ? (approvedBy ?? (origin === null ? notStated : 'no approval required'))
         : `${approver.name} (${approver.kind === 'key' ? 'API key' : 'user'})`,
     ],
     ['Reason', reason ?? notStated],

@@ -4,18 +4,16 @@ type Issue = z.core.$ZodIssue;
 
 const nouns: Record<string, string> = { string: 'characters', array: 'entries', set: 'entries' };
 
-/** What is wrong with a value, in words for whoever gave it; never those of the validator. */
-export function problemOf(issue: Issue): string {
+/** The problem with a value, for the person who entered it. It never contains text of the validator. */
+export function issueMessage(issue: Issue): string {
   switch (issue.code) {
     case 'too_big':
-      return `may have at most ${issue.maximum}${nounOf(issue.origin)}`;
+      return `must have at most ${issue.maximum}${nounOf(issue.origin)}`;
     case 'too_small':
       if (issue.minimum === 1 && issue.origin in nouns) return 'must not be empty';
       return `must have at least ${issue.minimum}${nounOf(issue.origin)}`;
     case 'invalid_format':
-      return issue.format === 'uuid'
-        ? 'is no id; copy it whole from where it is shown'
-        : 'has another form than it should';
+      return issue.format === 'uuid' ? 'is not an id; copy the whole id' : 'has the wrong format';
     case 'invalid_value':
       return `must be one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_type':
@@ -25,14 +23,14 @@ export function problemOf(issue: Issue): string {
     case 'custom':
       return issue.message;
     default:
-      return 'is not what it should be';
+      return 'is not valid';
   }
 }
 
 const nounOf = (origin: string): string => (Object.hasOwn(nouns, origin) ? ` ${nouns[origin]}` : '');
 
-/** The first thing that is wrong with a value, in words, with the name of its field. */
+/** The first problem of a value, with the name of its field. */
 export function describeIssue(error: z.ZodError, whole: string): string {
   const [issue] = error.issues;
-  return issue === undefined ? `${whole} is not valid` : `${issue.path.join('.') || whole} ${problemOf(issue)}`;
+  return issue === undefined ? `${whole} is not valid` : `${issue.path.join('.') || whole} ${issueMessage(issue)}`;
 }
