@@ -130,7 +130,7 @@ describe('the shipped packs', () => {
     // An input is a value, never a template of its own.
     expect(
       (await make('site-uptime-watch', { nodeId: node, url: 'https://a.example/{{context}}' })).body,
-    ).toMatchObject({ details: [{ path: 'body.inputs.url', message: 'must not hold {{' }] });
+    ).toMatchObject({ details: [{ path: 'body.inputs.url', message: 'must not contain {{' }] });
   });
 
   test('are used only once they are installed', async () => {

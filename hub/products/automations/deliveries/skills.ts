@@ -12,7 +12,7 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
     defineSkill({
       id: 'webhook.deliver',
       title: 'Call a web address',
-      summary: 'POSTs JSON to an https address; the same Idempotency-Key goes with every try of one delivery.',
+      summary: 'POSTs JSON to an https address. Every attempt of one delivery sends the same Idempotency-Key.',
       requires: ['automations'],
       effect: 'keyed',
       waitsOutside: true,
@@ -28,7 +28,10 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
       }),
       output: z.union([
         z.object({ simulated: z.literal(true), url: z.string() }),
-        z.object({ status: z.int(), body: jsonValue.describe('JSON where the answer is JSON, else its text') }),
+        z.object({
+          status: z.int(),
+          body: jsonValue.describe('Parsed JSON when the response is JSON, otherwise its text'),
+        }),
       ]),
       execute: (input, context) => deliveries.deliver(input, context),
     }),
