@@ -236,7 +236,7 @@ export async function receiveMessages(
     };
     return { received, jobs, after };
   });
-  done.after.forEach((tell) => tell());
+  done.after.forEach((afterCommit) => afterCommit());
   deps.runs.dispatch(done.jobs);
   return done.received;
 }

@@ -109,7 +109,7 @@ export class Email {
     }
   }
 
-  /** Sends a mail of the hub's own, such as an approval link; nothing when there is no SMTP server. @throws MailError. */
+  /** Sends a mail of the hub itself, for example an approval link. Does nothing without an SMTP server. @throws MailError. */
   async notify(mail: { to: string; subject: string; text: string }, signal: AbortSignal): Promise<boolean> {
     if (this.#deps.mailer === null) return false;
     await this.#deps.mailer.send({ to: [mail.to], subject: mail.subject, text: mail.text }, signal);

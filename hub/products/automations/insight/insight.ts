@@ -47,7 +47,7 @@ export class Insight {
     const to = new Date();
     const from = new Date(to.getTime() - sloWindows[window] * 1000);
     const firstSlice = new Date(Math.ceil(from.getTime() / (sliceSeconds * 1000)) * sliceSeconds * 1000);
-    const [{ slices, through }, begun, nodesNow, commands, sent, models] = await Promise.all([
+    const [{ slices, through }, startedCounts, nodesNow, commands, sent, models] = await Promise.all([
       readSlices(tx, tenantId, firstSlice, to),
       summarisePeriod(tx, tenantId, from, firstSlice),
       this.#nodeCounts(tx, tenantId),
@@ -66,7 +66,11 @@ export class Insight {
       readModelHealth(tx, tenantId, from),
     ]);
     const summedUntil = through !== null && through > firstSlice ? through : firstSlice;
-    const parts = [...slices, begun, await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000))];
+    const parts = [
+      ...slices,
+      startedCounts,
+      await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000)),
+    ];
     const queue: Histogram = {};
     const run: Histogram = {};
     const counts = { succeeded: 0, failed: 0, cancelled: 0 };

@@ -80,7 +80,7 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   }
   if (problems.length > 0) return { problems, manifest, grants: null };
   const used = rules.skills().filter(({ id }) => manifest.skills.includes(id));
-  const asks =
+  const requiresApproval =
     used.some(({ needsApproval }) => needsApproval) || manifest.graph.steps.some((step) => step['type'] === 'approval');
   return {
     problems,
@@ -90,7 +90,7 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
       hosts: manifest.hosts,
       secrets: manifest.secrets,
       nodePowers: manifest.nodePowers,
-      approvals: asks,
+      approvals: requiresApproval,
     },
   };
 }

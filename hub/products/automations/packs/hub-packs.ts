@@ -84,8 +84,8 @@ export class HubPacks {
           'conflict',
           `${manifest.id} ${manifest.version} is already published, and published versions never change. Raise the version.`,
         );
-      const [held] = await tx.select({ versions: sql<number>`count(*)::int` }).from(hubPacks);
-      if ((held?.versions ?? 0) > maxVersions)
+      const [counted] = await tx.select({ versions: sql<number>`count(*)::int` }).from(hubPacks);
+      if ((counted?.versions ?? 0) > maxVersions)
         throw new AppError('conflict', `This hub holds ${maxVersions} versions of packs, which is the limit.`);
       return inserted;
     });

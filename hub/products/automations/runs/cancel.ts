@@ -8,7 +8,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
-import { isFinal } from './again.ts';
+import { isFinal } from './rerun.ts';
 
 interface CancelDependencies {
   events: Events;
@@ -67,16 +67,16 @@ export async function cancelWithin(
   tenantId: string,
   runIds: readonly string[],
 ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
-  const asked = new Set(runIds);
+  const requestedIds = new Set(runIds);
   const locked = await lockRunTrees(tx, tenantId, runIds);
-  if (locked.some((run) => run.in_tree && asked.has(run.id) && isFinal(run.status)))
+  if (locked.some((run) => run.in_tree && requestedIds.has(run.id) && isFinal(run.status)))
     throw new TransactionConflict('a run ended while it was being cancelled');
   const open = locked.filter((run) => run.in_tree && !isFinal(run.status));
-  const before = new Map(locked.flatMap((run) => (asked.has(run.id) ? [[run.id, run.status]] : [])));
+  const before = new Map(locked.flatMap((run) => (requestedIds.has(run.id) ? [[run.id, run.status]] : [])));
   if (open.length === 0) return { before, committed: () => undefined };
   const ids = open.map((run) => run.id);
   await markCancelled(tx, tenantId, ids);
-  const tell = await deps.onCancel(tx, tenantId, ids);
+  const afterCommit = await deps.onCancel(tx, tenantId, ids);
   // A parent run that is cancelled together with its child run needs no wake-up.
   const cancelled = new Set(ids);
   const parents = open.flatMap(({ parent_run_id: parentId }) =>
@@ -91,7 +91,7 @@ export async function cancelWithin(
     )),
   ];
   const committed = () => {
-    tell();
+    afterCommit();
     for (const id of ids) void deps.events.publish(runTopic(id), { status: 'cancelled' });
     const { tracing } = deps;
     if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');

@@ -14,8 +14,8 @@ import { Database } from '../../../platform/db/database.ts';
 import { Months, monthStart } from '../../../platform/db/months.ts';
 import { removeAged } from '../../../platform/db/row-retention.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
-import { asReplay, asRetry, rerunRuns } from './again.ts';
 import { MonthRetention } from './month-retention.ts';
+import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import { RunRetention } from './retention.ts';
 
 const logger = pino({ level: 'silent' });
@@ -200,9 +200,9 @@ test('the query for runs that must be kept does not read the whole month', async
   await database.query('vacuum analyze runs');
   using recorder = new StatementRecorder();
   await new MonthRetention({ db, months, logger, days: 60 }).settle();
-  const asked = recorder.statements.filter(({ text }) => text.includes('AS stays'));
-  expect(asked.length).toBeGreaterThan(0);
-  const found = await explainAll(database, asked, await judgeOf(database, 1_000, 100));
+  const statements = recorder.statements.filter(({ text }) => text.includes('AS stays'));
+  expect(statements.length).toBeGreaterThan(0);
+  const found = await explainAll(database, statements, await judgeOf(database, 1_000, 100));
   expect(found.map(({ problems }) => problems)).toEqual([]);
 });
 
@@ -247,12 +247,12 @@ test('a run whose steps were dropped with their month cannot be retried from a l
       [whole, [false, 1]],
     ]),
   );
-  const room = { take: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
+  const queueCapacity = { reserve: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
   const again = (plan: Parameters<typeof rerunRuns>[5]) =>
     db.workspace(plain, async (tx) =>
-      (await rerunRuns(tx, room, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)).outcomes.get(
-        bare,
-      ),
+      (
+        await rerunRuns(tx, queueCapacity, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)
+      ).outcomes.get(bare),
     );
   expect(await again(asRetry())).toMatchObject({ refusal: { code: 'run_not_retryable' } });
   expect(await again(asReplay(0))).toMatchObject({ runId: expect.any(String) });

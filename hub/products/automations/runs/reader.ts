@@ -6,8 +6,8 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
-import { isFinal } from './again.ts';
 import { presentRun } from './present.ts';
+import { isFinal } from './rerun.ts';
 import { readRun } from './store.ts';
 import type { FoundRun } from './store.ts';
 

@@ -174,20 +174,20 @@ test('one turn removes more than one batch of rows', async () => {
 });
 
 test('a sweep skips locked rows and leaves them to the next sweep', async () => {
-  const [held, free] = [newId(), newId()];
+  const [locked, free] = [newId(), newId()];
   const fresh = await database.query<{ id: string }>('select id from audit_log');
-  for (const id of [held, free]) {
+  for (const id of [locked, free]) {
     await database.query(
       `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`,
       [id, workspaces.plain, id],
     );
     await database.query(
       `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', 'x', '{}')`,
-      [id === held ? idOf(31) : idOf(32), workspaces.plain],
+      [id === locked ? idOf(31) : idOf(32), workspaces.plain],
     );
   }
   const left = async () => [
-    (await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[held, free]])).map(
+    (await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[locked, free]])).map(
       ({ id }) => id,
     ),
     ((await countOf('audit_log')) ?? 0) - fresh.length,
@@ -199,14 +199,14 @@ test('a sweep skips locked rows and leaves them to the next sweep', async () => 
   const mayEnd = Promise.withResolvers<void>();
   const isHeld = Promise.withResolvers<void>();
   const holding = db.system(async (tx) => {
-    await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [held]);
+    await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [locked]);
     await tx.query('hold_audit', 'SELECT 1 FROM audit_log ORDER BY id LIMIT 1 FOR UPDATE', []);
     isHeld.resolve();
     await mayEnd.promise;
   });
   await isHeld.promise;
   await sweep();
-  expect(await left()).toEqual([[held], 1]);
+  expect(await left()).toEqual([[locked], 1]);
   mayEnd.resolve();
   await holding;
   await sweep();

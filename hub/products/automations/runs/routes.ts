@@ -5,8 +5,8 @@ import { runs as runsResource } from '../../../../shared/contract/automations/ru
 import { runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import { isFinal } from './again.ts';
 import { asQueued } from './present.ts';
+import { isFinal } from './rerun.ts';
 import type { Runs } from './service.ts';
 
 /** Id of the event that closes the stream of an ended run. */

@@ -14,14 +14,14 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
-import { asReplay, asRetry, rerunRuns } from './again.ts';
-import type { RerunPlan } from './again.ts';
 import { selectRuns, refused } from './bulk.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentSummary } from './present.ts';
 import { QueueCapacity } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
+import { asReplay, asRetry, rerunRuns } from './rerun.ts';
+import type { RerunPlan } from './rerun.ts';
 import { listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
 

@@ -20,7 +20,7 @@ export type StoredWait =
  * Why a row of `runs` is waiting; null for a run that a worker executes or is about to execute.
  * Each part is looked up by a key and only for a waiting run, so the cost per page is a few index rows. `limit 1`
  * separates the ids from the JSON functions that produce them: under row-level security no index is used for the result
- * of such functions. It also tells the planner that there is at most one step, instead of one per partition.
+ * of such functions. The planner then also knows that there is at most one step, instead of one per partition.
  */
 export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.finished_at is not null then null

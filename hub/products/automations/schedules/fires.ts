@@ -34,8 +34,12 @@ export function scheduleOf(trigger: Trigger): Schedule | null {
   return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
 }
 
-/** Records fires and starts the runs of those that no other process recorded. */
-export async function startFires(tx: Transaction, fires: Fire[], held: HeldStarts | null): Promise<PromisedJob[]> {
+/** Records fires and starts the runs of the fires that no other process recorded. */
+export async function startFires(
+  tx: Transaction,
+  fires: Fire[],
+  directStarts: HeldStarts | null,
+): Promise<PromisedJob[]> {
   if (fires.length === 0) return [];
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
@@ -56,21 +60,21 @@ export async function startFires(tx: Transaction, fires: Fire[], held: HeldStart
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const begins: { run: NewRun; start: HeldStart }[] = [];
+  const direct: { run: NewRun; start: HeldStart }[] = [];
   const queued: NewRun[] = [];
   for (const { fire, run } of given) {
     const { workflow: definition, fireAt, outcome } = fire;
     if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
     const { id, trigger, context, payload, environment, notBefore } = run;
-    if (!definition.is_gated && notBefore === null && held?.takeRoom(run.tenantId) === true)
-      begins.push({ run, start: { id, definition, trigger, context, payload, environment } });
+    if (!definition.is_gated && notBefore === null && directStarts?.takeRoom(run.tenantId) === true)
+      direct.push({ run, start: { id, definition, trigger, context, payload, environment } });
     else queued.push(run);
   }
-  const accepted = await held?.accept(
+  const accepted = await directStarts?.accept(
     tx,
-    begins.map(({ start }) => start),
+    direct.map(({ start }) => start),
   );
-  queued.push(...begins.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
+  queued.push(...direct.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
   return (await acceptRuns(tx, queued)).map(({ job }) => job);
 }
 

@@ -188,18 +188,18 @@ async function dueSchedules(count: number, more: { limits?: object; jitterSecond
 
 /** Schedules in a process whose worker has `slots` free slots. */
 function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = async () => undefined) {
-  const begun: string[] = [];
-  let kept = 0;
+  const startedRunIds: string[] = [];
+  let reservedSlots = 0;
   const intake = new RunIntake(db, () => undefined);
   intake.preferLocal(() => {
-    if (kept + begun.length >= slots) return null;
-    kept += 1;
+    if (reservedSlots + startedRunIds.length >= slots) return null;
+    reservedSlots += 1;
     let isOpen = true;
     const end = () => {
-      if (isOpen) kept -= 1;
+      if (isOpen) reservedSlots -= 1;
       isOpen = false;
     };
-    return { begin: ({ id }) => (end(), void begun.push(id)), [Symbol.dispose]: end };
+    return { begin: ({ id }) => (end(), void startedRunIds.push(id)), [Symbol.dispose]: end };
   });
   const schedules = new Schedules({
     db,
@@ -212,7 +212,7 @@ function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = asy
     intake,
     validateSteps: () => undefined,
   });
-  return { schedules, begun, kept: () => kept };
+  return { schedules, startedRunIds, reservedSlots: () => reservedSlots };
 }
 
 const runsOf = (tenantId: string) =>
@@ -225,14 +225,16 @@ const runsOf = (tenantId: string) =>
 
 test('the worker of the process executes the runs of fires up to its free slots, and the other runs are queued', async () => {
   const tenantId = await dueSchedules(5);
-  const { schedules, begun, kept } = schedulesWithWorker(3);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(3);
   expect(await schedules.fireDue()).toBe(5);
   const runs = await runsOf(tenantId);
   const queued = { status: 'queued', leased: false, promised: 1, fires: 1 };
-  const held = { status: 'running', leased: true, promised: 0, fires: 1 };
-  expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, held, held, held]);
-  expect(begun.toSorted()).toEqual(runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted());
-  expect(kept()).toBe(0);
+  const running = { status: 'running', leased: true, promised: 0, fires: 1 };
+  expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, running, running, running]);
+  expect(startedRunIds.toSorted()).toEqual(
+    runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted(),
+  );
+  expect(reservedSlots()).toBe(0);
 });
 
 // A clock that is ahead would also put the ids of later tests in this worker ahead.
@@ -259,12 +261,12 @@ test.each([
   ['start later', { jitterSeconds: 60 }],
 ])('runs of schedules that %s are queued although the worker has free slots', async (_what, more) => {
   const tenantId = await dueSchedules(3, more);
-  const { schedules, begun, kept } = schedulesWithWorker(10);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(10);
   expect(await schedules.fireDue()).toBe(3);
   expect((await runsOf(tenantId)).map(({ status, promised }) => [status, promised])).toEqual(
     Array.from({ length: 3 }, () => ['queued', 1]),
   );
-  expect([begun, kept()]).toEqual([[], 0]);
+  expect([startedRunIds, reservedSlots()]).toEqual([[], 0]);
 });
 
 test.each([
@@ -289,7 +291,7 @@ test.each([
      SELECT gen_random_uuid(), $1, 'w', true, 1, trigger, steps, next_run_at FROM workflows WHERE tenant_id = $2`,
       [others, tenantId],
     );
-    const { schedules, begun, kept } = schedulesWithWorker(10, async () => {
+    const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(10, async () => {
       await database.query(`UPDATE automation_policies SET ${change} WHERE tenant_id = $1`, [tenantId]);
     });
     expect(await schedules.fireDue()).toBe(6);
@@ -297,7 +299,7 @@ test.each([
       (await runsOf(id)).map(({ status, promised, fires }) => [status, promised, fires]);
     expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1, 1]));
     expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 0, 1]));
-    expect([begun.length, kept()]).toEqual([3, 0]);
+    expect([startedRunIds.length, reservedSlots()]).toEqual([3, 0]);
   },
 );
 
@@ -310,9 +312,9 @@ test('a schedule whose fire cannot be stored fails alone and releases its worker
     `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${poison?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`,
   );
   await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
-  const { schedules, begun, kept } = schedulesWithWorker(100);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(100);
   await expect(schedules.fireDue()).rejects.toThrow('refused');
-  expect([begun.length, kept()]).toEqual([19, 0]);
+  expect([startedRunIds.length, reservedSlots()]).toEqual([19, 0]);
   expect((await runsOf(tenantId)).map(({ leased, fires }) => [leased, fires])).toEqual(
     Array.from({ length: 19 }, () => [true, 1]),
   );
@@ -363,13 +365,13 @@ test.each([1, 3])(
   'schedules that wait for a lock (%i of 40) do not block others, and fire when the lock is released',
   async (count) => {
     const tenantId = await dueSchedules(40, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
-    const held = (
+    const lockedIds = (
       await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 ORDER BY id LIMIT $2', [
         tenantId,
         count,
       ])
     ).map(({ id }) => id);
-    const { schedules, release } = await schedulesWithLock((id) => held.includes(id));
+    const { schedules, release } = await schedulesWithLock((id) => lockedIds.includes(id));
     const firedOf = async () =>
       (
         await database.query<{ workflow_id: string }>('SELECT workflow_id FROM schedule_fires WHERE tenant_id = $1', [
@@ -382,7 +384,7 @@ test.each([1, 3])(
       for (let looks = 0; looks < 5 && started < 40 - count; looks += 1) started += await schedules.fireDue();
       expect(started).toBe(40 - count);
       const fired = await firedOf();
-      expect([fired.length, fired.filter((id) => held.includes(id))]).toEqual([40 - count, []]);
+      expect([fired.length, fired.filter((id) => lockedIds.includes(id))]).toEqual([40 - count, []]);
       // A schedule that is due later is not blocked either.
       await database.query('UPDATE workflows SET next_run_at = now() WHERE id = $1', [fired[0]]);
       expect(await schedules.fireDue()).toBe(1);

@@ -123,17 +123,17 @@ export class Schedules {
     const [first] = ids;
     const half = Math.ceil(ids.length / 2);
     try {
-      using held = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
+      using directStarts = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
       const { jobs, after } = await this.#deps.db.system(
         (tx) => {
-          held?.[Symbol.dispose]();
-          return this.#fireBatch(tx, ids, held);
+          directStarts?.[Symbol.dispose]();
+          return this.#fireBatch(tx, ids, directStarts);
         },
         { lockTimeoutMs },
       );
       pass.jobs.push(...jobs);
       pass.after.push(...after);
-      pass.started += jobs.length + (held?.begin() ?? 0);
+      pass.started += jobs.length + (directStarts?.begin() ?? 0);
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
       if (error instanceof DatabaseBusy && first !== undefined) {
@@ -207,7 +207,7 @@ export class Schedules {
   async #fireBatch(
     tx: Transaction,
     ids: readonly string[],
-    held: HeldStarts | null,
+    directStarts: HeldStarts | null,
   ): Promise<Pick<Pass, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
@@ -252,7 +252,7 @@ export class Schedules {
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires, held), after };
+    return { jobs: await startFires(tx, fires, directStarts), after };
   }
 
   /**

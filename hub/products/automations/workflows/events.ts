@@ -105,5 +105,5 @@ export async function startByEvent(
       deps.logger.warn({ workflowId, eventId: event.eventId, err: error }, 'an event could not start a workflow');
     }
   }
-  return { jobs, committed: () => after.forEach((tell) => tell()) };
+  return { jobs, committed: () => after.forEach((afterCommit) => afterCommit()) };
 }

@@ -153,8 +153,9 @@ export async function postJson(
   // The URL may contain a token, so the error only contains the host.
   const summary = `${host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`;
   if (response.status !== 429 && response.status < 500) throw new AppError('delivery_refused', summary);
-  const asked = Number(response.headers['retry-after']);
-  const retryAfterSeconds = delayOf(answer) ?? (Number.isFinite(asked) && asked >= 0 ? asked : undefined);
+  const retryAfter = Number(response.headers['retry-after']);
+  const retryAfterSeconds =
+    delayOf(answer) ?? (Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined);
   throw new AppError('skill_failed', summary, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
 

@@ -59,22 +59,22 @@ export async function rerunRuns(
 ): Promise<{ outcomes: Map<string, RerunOutcome>; jobs: PromisedJob[] }> {
   const found = new Map((await lockForRetry(tx, tenantId, runIds)).map((run) => [run.id, run]));
   const outcomes = new Map<string, RerunOutcome>();
-  const wanted: { run: EndedRun; fromStep: number }[] = [];
+  const requested: { run: EndedRun; fromStep: number }[] = [];
   for (const id of runIds) {
     const run = found.get(id);
     try {
       if (run === undefined) throw notFound('run', id);
       if (caller.environment === 'test' && run.environment === 'live') throw testKeyNotAllowed('live runs');
-      wanted.push({ run, fromStep: firstStepOf(run, plan) });
+      requested.push({ run, fromStep: firstStepOf(run, plan) });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const isOld = run !== undefined && run.latest_run_id !== id;
       outcomes.set(id, { refusal: error, ...(isOld ? { latest: run.latest_run_id } : {}) });
     }
   }
-  const taken = await queueCapacity.reserve(tx, tenantId, wanted.length);
-  for (const { run } of wanted.slice(taken)) outcomes.set(run.id, { refusal: queueCapacity.refusal() });
-  const retries = wanted.slice(0, taken);
+  const acceptedCount = await queueCapacity.reserve(tx, tenantId, requested.length);
+  for (const { run } of requested.slice(acceptedCount)) outcomes.set(run.id, { refusal: queueCapacity.refusal() });
+  const retries = requested.slice(0, acceptedCount);
   const inserted = await insertRetries(tx, retries, caller);
   await recordAudits(
     tx,
