@@ -12,8 +12,8 @@ import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
 import type { ApprovalRow } from './store.ts';
 
 /**
- * The caller that decides: an API key, a signed-in user, or a named approver with a mailed link, who counts as the user
- * with that address.
+ * The caller that decides: an API key, a signed-in user, or a named approver with a mailed link. The approver counts as
+ * the user with that address.
  */
 export type Decider =
   | { kind: 'token'; actor: string; tokenId: string; environment: 'live' | 'test'; mayDecideExplicitly: boolean }
@@ -107,8 +107,8 @@ export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, acto
 }
 
 /**
- * Whether the authors of the actions of a run are excluded as well as its starters: for `system.run`, and for steps
- * where the policy requires it.
+ * Whether the authors of the actions of a run are excluded as well as its starters. This applies to `system.run`, and
+ * to steps where the policy requires it.
  */
 const isStrict = ({ kind, approvers }: ApprovalRow, { stepApprovalsNeedPerson }: Policy) =>
   kind === 'system.run' || (approvers.length === 0 && stepApprovalsNeedPerson);
@@ -129,8 +129,8 @@ interface Counted {
 }
 
 /**
- * The users and keys that must not decide an approval: the starters of its run, the creators of their keys and, in
- * strict mode, the authors of its actions. A removed member is identified by the last address.
+ * The users and keys that must not decide an approval: the starters of its run and the creators of their keys. Strict
+ * mode adds the authors of its actions. A removed member is identified by the last address.
  */
 async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): Promise<Counted> {
   const { tenantId, runId } = row;

@@ -82,7 +82,7 @@ export class ApprovalLinks {
         .for('update');
       if (row === undefined) throw notFound('approval', id);
       if (row.status !== 'pending')
-        throw new AppError('approval_already_decided', `This approval is ${row.status}and can't be decided any more.`);
+        throw new AppError('approval_already_decided', `This approval is ${row.status} and can't be decided any more.`);
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
         throw new AppError('approver_required', 'This approval names no approvers. Add "approvers" to its step.');

@@ -25,10 +25,10 @@ export interface Received {
 const duplicateWindowHours = 72;
 
 /** A key of limited length. A longer key ends in its hash, so that keys with the same prefix stay distinct. */
-function bounded(key: string, most: number): string {
-  if (key.length <= most) return key;
+function bounded(key: string, maxLength: number): string {
+  if (key.length <= maxLength) return key;
   const hash = createHash('sha256').update(key).digest('hex');
-  return `${key.slice(0, most - hash.length - 1)}~${hash}`;
+  return `${key.slice(0, maxLength - hash.length - 1)}~${hash}`;
 }
 
 /** Records a message. @returns the runs that a duplicate message started earlier; null for a new message. */

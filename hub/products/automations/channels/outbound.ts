@@ -122,7 +122,10 @@ async function pickChannel(
     const channel = await findChannel(tx, tenantId, channelId);
     if (channel === null) throw notFound('channel', channelId);
     if (provider !== undefined && channel.provider !== provider)
-      throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
+      throw new AppError(
+        'validation_failed',
+        `The channel ${channelId} has the provider ${channel.provider}, not ${provider}.`,
+      );
     if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is inactive.`);
     return channel;
   }

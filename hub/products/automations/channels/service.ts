@@ -78,7 +78,7 @@ export class Channels {
       if (before !== null && before.provider !== body.provider) {
         throw new AppError(
           'validation_failed',
-          `body.provider can't be changed: this channel is of ${before.provider}; make a new one.`,
+          `body.provider can't be changed: this channel has the provider ${before.provider}. Create a new channel.`,
           { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
         );
       }

@@ -39,7 +39,7 @@ export interface EmailOutcome {
 /** The outcome of a mail, as in `EmailOutcome.output`. */
 export const emailOutput = z.union([
   z.object({
-    simulated: z.literal(true).describe('In the environment test, where nothing leaves'),
+    simulated: z.literal(true).describe('In the test environment, which sends nothing'),
     to: z.array(z.string()),
   }),
   z.object({ messageId: z.string(), accepted: z.array(z.string()), rejected: z.array(z.string()) }),

@@ -124,7 +124,7 @@ export class Packs {
       await this.#find(tx, tenantId, packId, undefined);
       throw new AppError(
         'pack_not_installed',
-        `The pack ${packId} is not installed; POST /v1/automations/skills/install {"packId": "${packId}"} first.`,
+        `The pack ${packId} is not installed. Call POST /v1/automations/skills/install {"packId": "${packId}"} first.`,
       );
     });
     const { manifest } = this.#checked(pack.manifest);

@@ -101,12 +101,12 @@ function firstStepOf(run: EndedRun, { assertAllowed, fromStep, field }: RerunPla
     );
   if (run.is_bare && fromStep !== 0)
     throw new AppError('run_not_retryable', 'The steps of the run are no longer stored. Replay it from step 0.');
-  const most = run.first_open;
-  if (fromStep !== undefined && fromStep > most)
+  const maxStep = run.first_open;
+  if (fromStep !== undefined && fromStep > maxStep)
     throw new AppError(
       'validation_failed',
-      `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
-      { details: [{ path: field, message: `must be from 0 to ${most}` }] },
+      `fromStep must be from 0 to ${maxStep}: the step at ${maxStep} has not succeeded yet.`,
+      { details: [{ path: field, message: `must be from 0 to ${maxStep}` }] },
     );
-  return fromStep ?? most;
+  return fromStep ?? maxStep;
 }

@@ -61,20 +61,20 @@ export interface DueFires {
   next: Date | null;
 }
 
-/** Fires from `nextRunAt` to `now`: the latest `most` of them, and their total number. */
+/** Fires from `nextRunAt` to `now`: the latest `maxCount` of them, and their total number. */
 function listDueFires(
   schedule: Schedule,
   nextRunAt: Date,
   now: Date,
-  most: number,
+  maxCount: number,
 ): { latest: Date[]; count: number; next: Date | null } {
   if (schedule.kind === 'at') return { latest: [nextRunAt], count: 1, next: null };
   if (schedule.kind === 'interval') {
     const everyMs = schedule.everySeconds * 1000;
     const count = Math.floor((now.getTime() - nextRunAt.getTime()) / everyMs) + 1;
     const latest = Array.from(
-      { length: Math.min(count, most) },
-      (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, most) + index) * everyMs),
+      { length: Math.min(count, maxCount) },
+      (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, maxCount) + index) * everyMs),
     );
     return { latest, count, next: new Date(nextRunAt.getTime() + count * everyMs) };
   }
@@ -90,8 +90,8 @@ function listDueFires(
       }
       all.push(at);
     }
-    if (from === nextRunAt.getTime() || all.length >= most)
-      return { latest: all.slice(-most), count: all.length, next };
+    if (from === nextRunAt.getTime() || all.length >= maxCount)
+      return { latest: all.slice(-maxCount), count: all.length, next };
   }
 }
 

@@ -19,8 +19,8 @@ export interface TriggeringEvent {
   eventId: string;
   payload: JsonObject;
   /**
-   * Length of the chain of runs that led to this event: 0 for an event that a person caused, otherwise the depth of the
-   * causing run plus one.
+   * Length of the chain of runs that led to this event. It is 0 for an event that a person caused, otherwise the depth
+   * of the causing run plus one.
    */
   depth: number;
 }

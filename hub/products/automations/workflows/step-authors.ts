@@ -39,9 +39,9 @@ function positionsOf(steps: readonly Step[]): StepPosition[] {
 }
 
 /**
- * The authors of the positions of steps since the action of each step was written: they repeated the step, changed its
- * settings, or changed, moved, added or removed a preceding step. A later change by another person does not remove
- * them.
+ * The authors of the positions of steps since the action of each step was written. A position author repeated the step,
+ * changed its settings, or changed, moved, added or removed a preceding step. A later change by another person does not
+ * remove them.
  */
 function positionAuthorsOf(
   before: { steps: readonly Step[]; authors: FieldAuthors },

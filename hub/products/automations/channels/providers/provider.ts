@@ -110,8 +110,8 @@ const neverSent = new Set([
 
 /**
  * POSTs JSON to a provider.
- * @throws AppError `skill_failed` on 429 and 5xx with the delay that the provider sends, `delivery_refused` on other
- * refusals, `outcome_unknown` when the connection broke after the message may have been sent.
+ * @throws AppError `skill_failed` on 429 and 5xx with the delay that the provider sends; `delivery_refused` on other
+ * refusals; `outcome_unknown` when the connection broke after the message may have been sent.
  */
 export async function postJson(
   context: SendContext,
