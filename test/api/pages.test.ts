@@ -84,12 +84,12 @@ describe('the page of an approval', () => {
     );
   });
 
-  test('says until when it can be decided, and what becomes of it if too few decide', async () => {
+  test('shows the deadline of the decision and the outcome when too few people decide', async () => {
     expect(await read((await link({ expiresInSeconds: 600 })).path)).toMatch(
-      /Until \d+ \w+ \d{4} at \d\d:\d\d UTC. If too few people decide by then, it is rejected\./,
+      /Until \d+ \w+ \d{4} at \d\d:\d\d UTC\. If too few people decide by then, it is rejected\./,
     );
     expect(await read((await link({ expiresInSeconds: 600, onTimeout: 'approve' })).path)).toContain(
-      'if too few decide by then, it is approved.',
+      'If too few people decide by then, it is approved.',
     );
     expect(await read((await link()).path)).not.toContain('Until ');
   });
