@@ -445,7 +445,7 @@ describe('what goes out', () => {
   });
 });
 
-describe('a secret goes only to the address that it was set for', () => {
+describe('a secret is only sent to the address that it was set for', () => {
   const elsewhere = 'https://elsewhere.example/api';
 
   test.each([

@@ -84,19 +84,19 @@ describe('the page of an approval', () => {
     );
   });
 
-  test('says until when it can be decided, and what becomes of it if too few decide', async () => {
+  test('shows the deadline of the decision and the outcome when too few people decide', async () => {
     expect(await read((await link({ expiresInSeconds: 600 })).path)).toMatch(
-      /Until \d+ \w+ \d{4} at \d\d:\d\d UTC; if too few decide by then, it is rejected\./,
+      /Until \d+ \w+ \d{4} at \d\d:\d\d UTC\. If too few people decide by then, it is rejected\./,
     );
     expect(await read((await link({ expiresInSeconds: 600, onTimeout: 'approve' })).path)).toContain(
-      'if too few decide by then, it is approved.',
+      'If too few people decide by then, it is approved.',
     );
     expect(await read((await link()).path)).not.toContain('Until ');
   });
 
   test('offers buttons while it can be decided and no longer, and promises nothing that will not be done', async () => {
     const open = await link();
-    expect(await read(open.path)).toMatch(/If you approve, this is done, exactly: system\.run[^]*<form/);
+    expect(await read(open.path)).toMatch(/If you approve, exactly this is done: system\.run[^]*<form/);
     const became = async ({ path }: { path: string }) => {
       const text = await read(path);
       expect(text).not.toMatch(/<form|If you approve/);
@@ -109,12 +109,12 @@ describe('the page of an approval', () => {
     expect(await became(refused)).toBe('This is rejected.');
     const voted = await link({ required: 2 }, ['bob@example.org']);
     await decide(voted.path, 'approved');
-    expect(await became(voted)).toBe('Thank you. Others still have to decide.');
+    expect(await became(voted)).toBe('Thank you. Other people still have to decide.');
     // Before the sweep settles it and after.
     const late = await link({ required: 2 }, ['bob@example.org']);
     await decide(late.path, 'approved');
     await expireApprovals(hub.database, { approvalId: late.id });
-    expect(await became(late)).toContain('Nobody can decide this any more');
+    expect(await became(late)).toContain('This cannot be decided any more');
   });
 });
 

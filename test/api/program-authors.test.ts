@@ -501,7 +501,7 @@ describe('default approvers', () => {
         details: [
           {
             path: 'body.defaultApprovers[1]',
-            message: 'is not the address of a member of this workspace; add the member first, or remove the address',
+            message: 'is not the address of a member of this workspace; add the member first or remove the address',
           },
         ],
       });

@@ -379,7 +379,7 @@ describe('events of Live Chat', () => {
     expect(await follow('message.created', 'message.senderTyp')).toMatchObject({
       code: 'workflow_invalid',
       message: expect.stringMatching(
-        /^triggerJson\.event\.filter\.message\.senderTyp is no field of message\.created; there are .*message\.senderType/,
+        /^triggerJson\.event\.filter\.message\.senderTyp is not a field of message\.created; the fields are .*message\.senderType/,
       ) as string,
     });
     for (const path of ['assignee.id', 'messages', 'tenantId.x', 'message.content.text'])

@@ -6,7 +6,7 @@ import type { Mailer } from '../../hub/platform/mail/mail.ts';
 import { RefusalMails } from '../../hub/products/ai/models/refusal-mails.ts';
 import { BudgetMails } from '../../hub/products/ai/usage/budget-mails.ts';
 import { reserveSequence } from '../../hub/products/calls/trunk/store.ts';
-import { SwitchedOffMails } from '../../hub/products/webhooks/switched-off-mails.ts';
+import { DeactivationMails } from '../../hub/products/webhooks/deactivation-mails.ts';
 import { acquireDatabase } from '../fixtures/postgres.ts';
 import type { TestDatabase } from '../fixtures/postgres.ts';
 
@@ -104,6 +104,6 @@ test('mails about webhooks are on disk as begun and as sent', async () => {
      VALUES ($1, $2, 'https://example.com/', '{}', '', 'live', false, '', '', now())`,
     [newId(), tenantId],
   );
-  const mails = new SwitchedOffMails({ db, mailer: mailerInto([]), logger });
+  const mails = new DeactivationMails({ db, mailer: mailerInto([]), logger });
   expect(await commitsOf('webhooks', () => mails.send(signal))).toEqual(['on', 'on']);
 });

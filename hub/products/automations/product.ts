@@ -63,23 +63,22 @@ export interface AutomationsNeeds {
   nodes: NodesProduct;
   ai: Ai;
   chat: Pick<Chat, 'events' | 'channelConversations'>;
-  /** Every skill of the hub, also of products that are put together later. */
+  /** Every skill of the hub, including skills of products that are created later. */
   skills: SkillCatalog;
-  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  /** Enqueues committed jobs. It is called after the commit and never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Accepts many runs at once; null where none are worked on. */
+  /** Accepts runs in batches; null in a process that runs no worker. */
   intake: RunIntake | null;
 }
 
-/** How long the answer to a rejection waits for its run to end, in seconds. */
+/** How long the response to a rejection waits for its run to end, in seconds. */
 const settleSeconds = 3;
 
-/** Workflows, what starts them, and all that they do. */
 export interface Automations extends Product {
   workflows: Workflows;
   hubPacks: HubPacks;
   enginePorts: EnginePorts;
-  /** For whoever would have a skill called that a person is to approve. */
+  /** Calls of skills that a person must approve first. */
   approvedSkills: ApprovedSkills;
 }
 
@@ -220,7 +219,7 @@ export function createAutomations(
         return workflows.startWithin(tx, tenantId, workflowId, {
           ...request,
           authoredBy: [...request.authoredBy, ...starterOf(chosenBy)],
-          // A step chose the payload of a run that it waits for; that of an error workflow is the engine's.
+          // A step chose the payload of a child run. The engine chose the payload of an error workflow.
           ...(request.parentRunId === undefined ? {} : { payloadPath: 'input.payload' }),
         });
       },

@@ -16,7 +16,7 @@ const batchSize = 100;
 const escapeHtml = (value: string) =>
   value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** The mail of campaigns: one mail a contact, whatever is retried. */
+/** Sends the mails of campaigns, at most one mail per contact and campaign. */
 export class CampaignMailing {
   readonly #deps: { db: Database; mailer: Mailer | null; links: UnsubscribeLinks };
 
@@ -25,9 +25,10 @@ export class CampaignMailing {
   }
 
   /**
-   * Mails a campaign to every contact of its list that has not had it. Each mail is claimed before it goes out, so that neither a
-   * retry nor a crash sends a second one; what a crash cut off in the middle is not sent again.
-   * @throws AppError `not_found`, `not_available` without an SMTP server, `skill_failed` when that stopped taking mail.
+   * Sends a campaign to every contact of its list that has not received it. Each mail is claimed before it is sent, so
+   * that neither a retry nor a crash sends it twice. A mail that a crash interrupted is not sent again.
+   * @throws AppError `not_found`, `not_available` without an SMTP server, `skill_failed` when the server temporarily
+   * refuses mail.
    */
   async send(campaignId: string, context: EmailContext): Promise<EmailOutcome> {
     const { db, mailer } = this.#deps;
@@ -35,12 +36,12 @@ export class CampaignMailing {
     const [campaign] = await db.read(tenantId, (tx) => readCampaigns(tx, tenantId, [campaignId]));
     if (campaign === undefined) throw notFound('campaign', campaignId);
     if (mailer === null && environment === 'live')
-      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+      throw new AppError('not_available', 'This hub cannot send mail. Its operator must set SMTP_URL and MAIL_FROM.');
     const counts = { sent: 0, simulated: 0, failed: 0, unknown: 0 };
     let after: string | undefined;
     for (;;) {
       const batch = await db.read(tenantId, (tx) => listUnmailed(tx, campaign, after, batchSize));
-      // Each contact is read when its mail is claimed, so that only one is in memory at a time.
+      // Each contact is read when its mail is claimed, so that only one contact is in memory at a time.
       for (const { id } of batch) {
         context.signal.throwIfAborted();
         after = id;
@@ -77,7 +78,7 @@ export class CampaignMailing {
     { tenantId, environment, signal }: EmailContext,
   ): Promise<'sent' | 'simulated' | 'failed' | 'unknown'> {
     const { db, mailer } = this.#deps;
-    // What became of a mail is known only here: an outage must not make it one that nobody knows of.
+    // Only this process knows the outcome of the mail, so recording it is retried during an outage.
     const settle = (status: 'sent' | 'simulated' | 'failed', error: string | null) =>
       throughOutages(signal, () =>
         db.workspace(tenantId, (tx) => settleMail(tx, campaign.id, contact.id, status, error)),
@@ -87,7 +88,7 @@ export class CampaignMailing {
       return 'simulated';
     }
     const link = this.#deps.links.of(contact.id);
-    const footer = `To get no more of these mails: ${link}`;
+    const footer = `Unsubscribe: ${link}`;
     const plain = (value: string) => value;
     try {
       await mailer.send(
@@ -111,13 +112,13 @@ export class CampaignMailing {
       return 'sent';
     } catch (error) {
       if (!(error instanceof MailError)) throw error;
-      // The mail stays claimed: it may have gone out, and a second one must not.
+      // The mail stays claimed: the server may have accepted it, and a contact must not receive it twice.
       if (error.inDoubt) return 'unknown';
       if (!error.retryable) {
         await settle('failed', error.message.slice(0, 500));
         return 'failed';
       }
-      // The server said that it did not take this one, so it may be sent by the next try.
+      // The server refused this mail, so a retry may send it.
       await throughOutages(signal, () => db.workspace(tenantId, (tx) => releaseMail(tx, campaign.id, contact.id)));
       throw new AppError('skill_failed', error.message, { cause: error });
     }

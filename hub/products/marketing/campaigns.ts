@@ -21,12 +21,12 @@ type UpdateBody = z.output<typeof resource.updateCampaign.body>;
 export interface CampaignsDependencies {
   db: Database;
   cursors: Cursors;
-  /** Memory for answers that show long mails. */
+  /** Memory budget for responses with long mails. */
   answerMemory: MemoryBudget;
   limits: WorkspaceLimits;
 }
 
-/** Campaigns: what is mailed to which list. */
+/** Creates, lists, updates and deletes campaigns. */
 export class Campaigns {
   readonly #deps: CampaignsDependencies;
 
@@ -43,7 +43,7 @@ export class Campaigns {
     });
   }
 
-  /** @throws AppError `not_found` for a list that there is not, `workspace_limit_reached`. */
+  /** @throws AppError `not_found` for an unknown list, `workspace_limit_reached`. */
   create(tenantId: string, body: CreateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, body.listId);
@@ -65,7 +65,7 @@ export class Campaigns {
     });
   }
 
-  /** @throws AppError `not_found`, `validation_failed` when neither html nor text is left. */
+  /** @throws AppError `not_found`, `validation_failed` when the campaign would have neither html nor text. */
   update(tenantId: string, id: string, body: UpdateBody, actor: string) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       if (body.listId !== undefined) await assertList(tx, tenantId, body.listId);
@@ -76,7 +76,7 @@ export class Campaigns {
         .returning();
       if (row === undefined) throw notFound('campaign', id);
       if (row.html === null && row.text === null)
-        throw new AppError('validation_failed', 'body.text is required where there is no html.', {
+        throw new AppError('validation_failed', 'body.text is required when there is no html.', {
           details: [{ path: 'body.text', message: 'give html or text' }],
         });
       await recordAudit(tx, {

@@ -21,12 +21,12 @@ type ContactsBody = z.output<typeof resource.addContacts.body>;
 export interface ContactListsDependencies {
   db: Database;
   cursors: Cursors;
-  /** Memory for answers that show contacts with large attributes. */
+  /** Memory budget for responses with large contact attributes. */
   answerMemory: MemoryBudget;
   limits: WorkspaceLimits;
 }
 
-/** Contact lists and who is on them. */
+/** Manages contact lists and their contacts. */
 export class ContactLists {
   readonly #deps: ContactListsDependencies;
 
@@ -59,7 +59,7 @@ export class ContactLists {
     });
   }
 
-  /** @throws AppError `not_found`, or `conflict` while a campaign uses it. */
+  /** @throws AppError `not_found`, or `conflict` while a campaign uses the list. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const [user] = await tx
@@ -68,7 +68,7 @@ export class ContactLists {
         .where(and(eq(campaigns.tenantId, tenantId), eq(campaigns.listId, id)))
         .limit(1);
       if (user !== undefined)
-        throw new AppError('conflict', `The campaign ${user.id} uses this list; delete that first.`);
+        throw new AppError('conflict', `The campaign ${user.id} uses this list. Delete the campaign first.`);
       const rows = await tx
         .delete(contactLists)
         .where(and(eq(contactLists.tenantId, tenantId), eq(contactLists.id, id)))
@@ -101,8 +101,9 @@ export class ContactLists {
   }
 
   /**
-   * Adds contacts, or brings those up to date that the list has; one that unsubscribed stays so.
-   * @throws AppError `not_found`, `workspace_limit_reached`; `validation_failed` for a contact whose attributes would be too many or too long.
+   * Adds contacts and updates existing ones. A contact that unsubscribed stays unsubscribed.
+   * @throws AppError `not_found`, `workspace_limit_reached`; `validation_failed` for a contact whose merged attributes
+   * exceed the limit.
    */
   addContacts(
     tenantId: string,
@@ -112,7 +113,7 @@ export class ContactLists {
   ): Promise<{ added: number; updated: number }> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       await assertList(tx, tenantId, listId);
-      // The same address twice in one request is one contact; the later one wins.
+      // The last contact with an address replaces earlier ones of the same request.
       const byEmail = new Map(body.contacts.map((contact) => [contact.email, contact]));
       const rows = await tx
         .insert(contacts)
@@ -187,9 +188,9 @@ function presentContact({ id, email, name, attributes, unsubscribedAt, createdAt
 }
 
 /**
- * Checks the attributes of a contact after the new ones were merged into the stored ones. A contact that the request gives no attributes is not checked:
- * earlier versions of the hub had no limit.
- * @throws AppError `validation_failed`.
+ * Checks the attributes of a contact after the new attributes were merged into the stored ones. A contact without
+ * attributes in the request is not checked, because earlier versions of the hub had no limit. @throws AppError
+ * `validation_failed`.
  */
 function assertAttributesFit(body: ContactsBody, row: { email: string; keys: number; bytes: number }): void {
   if (row.keys <= maxAttributes && row.bytes <= maxAttributesBytes) return;

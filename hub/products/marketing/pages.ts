@@ -5,20 +5,20 @@ import type { UnsubscribeLinks } from './unsubscribe-links.ts';
 
 function renderUnsubscribePage(contact: { email: string; unsubscribed: boolean }): string {
   if (contact.unsubscribed)
-    return renderNotice('You are unsubscribed', `${contact.email} gets no more of these mails.`);
+    return renderNotice('You are unsubscribed', `${contact.email} will not receive these mails any more.`);
   return pageOf(
     'Unsubscribe',
-    `<h1>No more of these mails?</h1><p>They go to ${shownLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`,
+    `<h1>Unsubscribe from these mails?</h1><p>They are sent to ${shownLine(contact.email)}.</p><form method="post"><nav><button>Unsubscribe</button></nav></form>`,
   );
 }
 
-const deadLink: PageAnswer = {
+const invalidLink: PageAnswer = {
   status: 404,
   headers: linkHeaders,
-  html: renderNotice('This link does not work', 'Answer the mail instead, and ask to be taken off its list.'),
+  html: renderNotice('This link does not work', 'Reply to the mail instead and ask to be removed from its list.'),
 };
 
-/** The page on which the reader of a campaign takes themselves off its list. */
+/** The unsubscribe page of campaign mails. */
 export const marketingPages = (links: UnsubscribeLinks): Page[] => [
   {
     method: 'GET',
@@ -26,17 +26,20 @@ export const marketingPages = (links: UnsubscribeLinks): Page[] => [
     limit: 'page',
     async answer({ params }) {
       const contact = await links.read(params['token'] as string);
-      return contact === null ? deadLink : { headers: linkHeaders, html: renderUnsubscribePage(contact) };
+      return contact === null ? invalidLink : { headers: linkHeaders, html: renderUnsubscribePage(contact) };
     },
   },
-  // A mail program's own button sends this as well (RFC 8058).
+  // The unsubscribe button of a mail program sends the same request (RFC 8058).
   {
     method: 'POST',
     path: '/unsubscribe/:token',
     limit: 'page',
     answer: async ({ params }) =>
       (await links.unsubscribe(params['token'] as string))
-        ? { headers: linkHeaders, html: renderNotice('You are unsubscribed', 'No more of these mails will come.') }
-        : deadLink,
+        ? {
+            headers: linkHeaders,
+            html: renderNotice('You are unsubscribed', 'You will not receive these mails any more.'),
+          }
+        : invalidLink,
   },
 ];

@@ -5,7 +5,7 @@ import { personalise } from './personalise.ts';
 const plain = (value: string) => value;
 const contact = (attributes: Record<string, string>) => ({ name: 'Ann', email: 'ann@example.org', attributes });
 
-test('a mail has what the list knows of its contact, and nothing for what it lacks', () => {
+test('personalising a mail fills in the values of the contact and leaves missing values empty', () => {
   expect(
     personalise(
       '{{name}} {{ email }} {{attributes.city}}{{attributes.none}}{{unknown}}',
@@ -15,7 +15,7 @@ test('a mail has what the list knows of its contact, and nothing for what it lac
   ).toBe('Ann ann@example.org Bern{{unknown}}');
 });
 
-test('a mail is bounded before it is made', () => {
+test('personalising a mail that would exceed the size limit fails before the text is built', () => {
   let made = 0;
   const escape = (value: string) => {
     made += value.length;

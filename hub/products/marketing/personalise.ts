@@ -2,19 +2,19 @@ import type { JsonValue } from '../../../shared/json.ts';
 import { MailError } from '../../platform/mail/mail.ts';
 import type { ContactRow } from './store.ts';
 
-/** The most characters that one part of a mail may have once a contact's values are filled in. */
+/** Maximum length of one part of a mail after the values of a contact are filled in, in characters. */
 const maxPersonalisedLength = 2 * 1024 * 1024;
 
 /**
- * {{name}}, {{email}} and {{attributes.<name>}} of a contact; what it lacks is nothing.
- * @throws MailError when the text would be too long, before that much is made.
+ * Fills in `{{name}}`, `{{email}}` and `{{attributes.<name>}}` of a contact. A missing value becomes an empty text.
+ * @throws MailError when the text exceeds the limit, before the text is built.
  */
 export function personalise(
   text: string,
   contact: Pick<ContactRow, 'name' | 'email' | 'attributes'>,
   escape: (value: string) => string,
 ): string {
-  let room = maxPersonalisedLength - text.length;
+  let remaining = maxPersonalisedLength - text.length;
   const values = new Map<string, string>();
   return text.replaceAll(
     /\{\{\s*(name|email|attributes\.([A-Za-z0-9_-]+))\s*\}\}/g,
@@ -32,10 +32,10 @@ export function personalise(
         );
         values.set(reference, filled);
       }
-      room -= filled.length;
-      if (room < 0)
+      remaining -= filled.length;
+      if (remaining < 0)
         throw new MailError(
-          `with what the list knows of this contact the mail is longer than ${maxPersonalisedLength} characters`,
+          `the mail exceeds ${maxPersonalisedLength} characters after the values of this contact are filled in`,
           { retryable: false, inDoubt: false },
         );
       return filled;

@@ -9,7 +9,6 @@ import { marketingRoutes } from './routes.ts';
 import { marketingSkills } from './skills.ts';
 import { UnsubscribeLinks } from './unsubscribe-links.ts';
 
-/** Contacts and campaigns. */
 export function createMarketing(
   { db, cursors, answerMemory, mailer, secrets }: Platform,
   { http: { publicUrl, host, port } }: { http: { publicUrl: string | null; host: string; port: number } },

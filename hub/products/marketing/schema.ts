@@ -48,7 +48,7 @@ export const campaigns = pgTable(
     subject: text('subject').notNull(),
     html: text('html'),
     text: text('text'),
-    /** How many of its mails are in each state, counted along with every change of one: a list must not count them all. */
+    /** Number of mails per status, updated with every change of a mail, so that lists need no count query. */
     mailsSending: integer('mails_sending').notNull().default(0),
     mailsSent: integer('mails_sent').notNull().default(0),
     mailsSimulated: integer('mails_simulated').notNull().default(0),
@@ -63,7 +63,10 @@ export const campaigns = pgTable(
   ],
 );
 
-/** One mail of a campaign to one contact: the row is claimed before the mail goes out, so that a contact never gets two. */
+/**
+ * One mail of a campaign to one contact. The row is inserted before the mail is sent, so that a contact never receives
+ * the mail twice.
+ */
 export const campaignMails = pgTable(
   'campaign_mails',
   {
@@ -74,7 +77,7 @@ export const campaignMails = pgTable(
       .notNull()
       .references(() => contacts.id, { onDelete: 'cascade' }),
     tenantId: tenantId(),
-    /** `sending` that nobody works on any more means that nobody knows whether it went out; it is not sent again. */
+    /** A mail that stays in `sending` after its process died may or may not have been sent. It is not sent again. */
     status: text('status').$type<'sending' | 'sent' | 'simulated' | 'failed'>().notNull(),
     error: text('error'),
     createdAt: createdAt(),

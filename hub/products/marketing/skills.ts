@@ -10,14 +10,14 @@ export const marketingSkills = (mailing: CampaignMailing): DirectSkill[] => [
   defineSkill({
     id: 'marketing.campaign_send',
     title: 'Send a campaign',
-    summary: 'Mails a campaign to every contact of its list that has not had it yet.',
+    summary: 'Sends a campaign to every contact of its list that has not received it.',
     requires: ['marketing', 'business_email'],
-    // Its own ledger knows who got a mail, so that it goes on where it was cut off.
+    // `campaign_mails` records each mail, so that a repeated call continues after the last mail.
     effect: 'pure',
     waitsForThirdParty: true,
     retry: outgoingRetry,
     input: z.strictObject({ campaignId: id }),
-    output: mailCounts.extend({ campaignId: id, total: mailCounts.describe('Since the campaign was made') }),
+    output: mailCounts.extend({ campaignId: id, total: mailCounts.describe('Totals since the campaign was created') }),
     execute: ({ campaignId }, context) => mailing.send(campaignId, context),
   }),
 ];

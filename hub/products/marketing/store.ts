@@ -43,7 +43,7 @@ export async function listLists(
     .limit(limit);
 }
 
-/** Ids of the contacts of a list, newest first, and the sizes of their attributes. */
+/** Ids of the contacts of a list, newest first, with the memory size of their attributes. */
 export async function measureContacts(
   tx: Transaction,
   tenantId: string,
@@ -73,7 +73,7 @@ export async function readContacts(tx: Transaction, tenantId: string, ids: reado
     .where(and(eq(contacts.tenantId, tenantId), inArray(contacts.id, [...ids])));
 }
 
-/** Ids of campaigns, newest first, and the sizes of their mails. */
+/** Ids of campaigns, newest first, with the size of their mails. */
 export async function measureCampaigns(
   tx: Transaction,
   tenantId: string,
@@ -99,12 +99,12 @@ export async function readCampaigns(tx: Transaction, tenantId: string, ids: read
     .where(and(eq(campaigns.tenantId, tenantId), inArray(campaigns.id, [...ids])));
 }
 
-/** What is known of a campaign's mails; one that is being sent, or was when its process died, is unknown. */
+/** The number of mails of a campaign by outcome. Mails in `sending` count as unknown. */
 export function mailCounts(row: CampaignRow): MailCounts {
   return { sent: row.mailsSent, simulated: row.mailsSimulated, failed: row.mailsFailed, unknown: row.mailsSending };
 }
 
-/** Ids of contacts of a list that get mail and have none of this campaign yet, in order. */
+/** Ids of the subscribed contacts of a list that have no mail of this campaign, in ascending order. */
 export async function listUnmailed(
   tx: Transaction,
   campaign: CampaignRow,
@@ -128,7 +128,7 @@ export async function listUnmailed(
 
 /**
  * Claims the mail of a campaign to a contact.
- * @returns the contact; null when another run claimed the mail, or the contact unsubscribed or was deleted meanwhile.
+ * @returns the contact; null when another run claimed the mail, or the contact unsubscribed or was deleted.
  */
 export async function claimMail(tx: Transaction, campaign: CampaignRow, contactId: string): Promise<ContactRow | null> {
   const [contact] = await tx
@@ -173,7 +173,7 @@ export async function settleMail(
     });
 }
 
-/** Gives a mail back that surely did not go out. */
+/** Releases the claim of a mail that was not sent. */
 export async function releaseMail(tx: Transaction, campaignId: string, contactId: string): Promise<void> {
   const released = await tx
     .delete(campaignMails)
@@ -190,12 +190,12 @@ export async function releaseMail(tx: Transaction, campaignId: string, contactId
 
 type Counters = 'mailsSending' | 'mailsSent' | 'mailsSimulated' | 'mailsFailed';
 
-/** After the change of the mail itself, so that whoever counts holds the campaign's row for as short a time as can be. */
+/** Runs after the change of the mail, so that the row of the campaign is locked for the shortest possible time. */
 async function count(tx: Transaction, campaignId: string, change: Partial<Record<Counters, SQL>>): Promise<void> {
   await tx.update(campaigns).set(change).where(eq(campaigns.id, campaignId));
 }
 
-/** A row with its instants as the API shows them. */
+/** A row with its timestamps in the format of the API. */
 export function dated<Row extends { createdAt: Date; updatedAt: Date }>(row: Row) {
   return { ...row, createdAt: row.createdAt.toISOString(), updatedAt: row.updatedAt.toISOString() };
 }

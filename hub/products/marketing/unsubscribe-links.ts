@@ -5,13 +5,13 @@ import { contacts } from './schema.ts';
 
 export interface UnsubscribeLinksDependencies {
   db: Database;
-  /** Signs the links. */
+  /** HMAC key of the links. */
   key: Buffer;
-  /** Where readers reach this hub. */
+  /** Base URL under which mail recipients reach this hub. */
   publicUrl: string;
 }
 
-/** The links at the foot of each mail of a campaign, by which its reader is taken off all lists. */
+/** Unsubscribe links of campaign mails. A link unsubscribes its contact from all lists of the workspace. */
 export class UnsubscribeLinks {
   readonly #deps: UnsubscribeLinksDependencies;
 
@@ -19,12 +19,12 @@ export class UnsubscribeLinks {
     this.#deps = dependencies;
   }
 
-  /** The link of a contact. */
+  /** The unsubscribe link of a contact. */
   of(contactId: string): string {
     return `${this.#deps.publicUrl}/unsubscribe/${this.#tokenOf(contactId)}`;
   }
 
-  /** Whether a link of a mail is right; the contact that it is for. */
+  /** The contact of a valid token; null for an invalid one. */
   async read(token: string): Promise<{ id: string; email: string; unsubscribed: boolean } | null> {
     const contactId = this.#contactOf(token);
     if (contactId === null) return null;
@@ -39,7 +39,7 @@ export class UnsubscribeLinks {
     return row === undefined ? null : { id: row.id, email: row.email, unsubscribed: row.unsubscribedAt !== null };
   }
 
-  /** Takes the address out of every list of its workspace; false when the link is not right. */
+  /** Unsubscribes the address from every list of its workspace. @returns false for an invalid token. */
   async unsubscribe(token: string): Promise<boolean> {
     const contactId = this.#contactOf(token);
     if (contactId === null) return false;

@@ -5,24 +5,25 @@ import type { Egress, EgressResponse } from '../../platform/egress/egress.ts';
 import type { AttemptOutcome } from './delivery-store.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** What an answer may take, its body included, in milliseconds. */
+/** Time limit for one attempt, including reading the response body, in milliseconds. */
 export const attemptTimeoutMs = 15_000;
 const maxRetryAfterSeconds = 86_400;
-/** Of an answer so much is read; whatever follows is left unread. */
-const readAnswerBytes = 16 * 1024;
+/** Bytes of a response that are read. The rest of the response is left unread. */
+const maxReadResponseBytes = 16 * 1024;
 
 export interface AttemptRequest {
   url: string;
   eventId: string;
   body: string;
-  /** How many there were before. */
+  /** Number of attempts made before this one. */
   attempts: number;
   secrets: { secret: string; previous: string | null };
 }
 
 /**
- * Makes one attempt at a delivery; while an old secret still counts, one that is refused with 400, 401 or 403 is repeated with that at once.
- * @throws the reason of `signal` when that aborts.
+ * Makes one attempt at a delivery. While the previous secret is valid, a response of 400, 401 or 403 is retried
+ * immediately with the previous secret.
+ * @throws the reason of `signal` when `signal` aborts.
  */
 export async function attemptDelivery(
   egress: Egress,
@@ -30,25 +31,25 @@ export async function attemptDelivery(
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   const startedAt = new Date();
-  const began = performance.now();
+  const startedMs = performance.now();
   const { secret, previous } = request.secrets;
-  let answer = await post(egress, request, { secret, previous }, signal);
-  if (previous !== null && 'status' in answer && [400, 401, 403].includes(answer.status))
-    answer = await post(egress, request, { secret: previous, previous: null }, signal);
-  const measured = { startedAt, responseMs: Math.round(performance.now() - began), endsWebhook: null };
-  if ('refusal' in answer)
-    return { ...measured, ...failed(request, null), responseStatus: null, error: answer.refusal, response: '' };
-  const { status } = answer;
+  let response = await post(egress, request, { secret, previous }, signal);
+  if (previous !== null && 'status' in response && [400, 401, 403].includes(response.status))
+    response = await post(egress, request, { secret: previous, previous: null }, signal);
+  const measured = { startedAt, responseMs: Math.round(performance.now() - startedMs), endsWebhook: null };
+  if ('refusal' in response)
+    return { ...measured, ...failureOf(request, null), responseStatus: null, error: response.refusal, response: '' };
+  const { status } = response;
   const seen = {
     responseStatus: status,
-    response: toStorableText(answer.body.subarray(0, maxStoredResponseBytes).toString('utf8')),
+    response: toStorableText(response.body.subarray(0, maxStoredResponseBytes).toString('utf8')),
   };
   if (status >= 200 && status <= 299)
     return { ...measured, ...seen, status: 'delivered', retryAfterSeconds: null, error: null };
   return {
     ...measured,
     ...seen,
-    ...failed(request, retryAfterOf(answer.headers['retry-after'])),
+    ...failureOf(request, retryAfterOf(response.headers['retry-after'])),
     error:
       status >= 300 && status <= 399
         ? `The address answered ${status}, and redirects are not followed.`
@@ -74,7 +75,7 @@ async function post(
       body,
       signal,
       timeoutMs: attemptTimeoutMs,
-      maxResponseBytes: readAnswerBytes,
+      maxResponseBytes: maxReadResponseBytes,
       cutsResponse: true,
       followsRedirects: false,
     });
@@ -85,19 +86,19 @@ async function post(
   }
 }
 
-/** What came of an attempt that could not be made. */
-export const unmadeAttempt = (request: Pick<AttemptRequest, 'attempts'>, error: string): AttemptOutcome => ({
+/** The outcome of an attempt that could not be made. */
+export const failedWithoutRequest = (request: Pick<AttemptRequest, 'attempts'>, error: string): AttemptOutcome => ({
   startedAt: new Date(),
   responseMs: 0,
-  ...failed(request, null),
+  ...failureOf(request, null),
   responseStatus: null,
   error,
   response: '',
   endsWebhook: null,
 });
 
-/** When to try again: by the schedule, or later where the address asks for that. */
-function failed(
+/** The time of the next attempt: the retry schedule, or later when the endpoint sends `Retry-After`. */
+function failureOf(
   { attempts }: Pick<AttemptRequest, 'attempts'>,
   retryAfter: number | null,
 ): Pick<AttemptOutcome, 'status' | 'retryAfterSeconds'> {
@@ -110,7 +111,7 @@ function failed(
   };
 }
 
-/** The seconds that a `Retry-After` asks for, as a number or as a date. */
+/** The seconds of a `Retry-After` header, which holds a number of seconds or a date. */
 export function retryAfterOf(header: string | undefined): number | null {
   if (header === undefined) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header);

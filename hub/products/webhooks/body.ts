@@ -1,35 +1,36 @@
 import { maxWebhookBodyBytes } from '../../../shared/contract/webhooks/webhooks.ts';
 import type { JsonObject } from '../../../shared/json.ts';
 
-interface Told {
+interface DeliveryContent {
   event: string;
   eventId: string;
   payload: JsonObject;
-  /** When it happened. */
+  /** When the event occurred. */
   timestamp: string;
 }
 
-const bytesOf = (told: Told) => Buffer.byteLength(textOf(told));
-const textOf = ({ event, eventId, payload, timestamp }: Told) => JSON.stringify({ event, eventId, payload, timestamp });
+const bytesOf = (content: DeliveryContent) => Buffer.byteLength(textOf(content));
+const textOf = ({ event, eventId, payload, timestamp }: DeliveryContent) =>
+  JSON.stringify({ event, eventId, payload, timestamp });
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The body of a delivery, of at most 64 KiB: the content of a message that is too long for that is cut, which `contentTruncated: true` beside
- * it tells. All else that an event tells is bounded far below.
+ * The body of a delivery, 64 KiB at most. A longer message content is truncated and marked `contentTruncated: true`.
+ * All other fields of an event are limited far below 64 KiB.
  */
-export const deliveryBody = (told: Told): string =>
-  textOf(bytesOf(told) > maxWebhookBodyBytes ? cutContent(told) : told);
+export const deliveryBody = (content: DeliveryContent): string =>
+  textOf(bytesOf(content) > maxWebhookBodyBytes ? cutContent(content) : content);
 
-function cutContent(told: Told): Told {
-  const { message } = told.payload;
-  if (!isObject(message) || typeof message['content'] !== 'string') return told;
+function cutContent(content: DeliveryContent): DeliveryContent {
+  const { message } = content.payload;
+  if (!isObject(message) || typeof message['content'] !== 'string') return content;
   const characters = [...message['content']];
-  const cutTo = (length: number): Told => ({
-    ...told,
+  const cutTo = (length: number): DeliveryContent => ({
+    ...content,
     payload: {
-      ...told.payload,
+      ...content.payload,
       message: { ...message, content: characters.slice(0, length).join(''), contentTruncated: true },
     },
   });

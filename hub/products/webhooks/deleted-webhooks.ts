@@ -1,24 +1,25 @@
 import type { Database } from '../../platform/db/database.ts';
 import { inBatches, newTurn } from '../../platform/db/row-retention.ts';
 
-const webhooksAtOnce = 100;
+const maxWebhooksPerBatch = 100;
 const batch = 500;
-const noDelivery = '00000000-0000-0000-0000-000000000000';
+const minUuid = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes webhooks that were deleted: their deliveries with the attempts in small batches, then the row, which events that began before may hold
- * still. It waits for nobody: what others have locked is left to the next time. Part of the sweep.
+ * Removes deleted webhooks: first their deliveries and attempts in small batches, then the row of the webhook. Rows
+ * that another transaction has locked are skipped until the next sweep. An event transaction that started earlier may
+ * still lock the row of the webhook.
  */
 export async function removeDeletedWebhooks(db: Database, stopping: AbortSignal): Promise<void> {
   const turn = newTurn(stopping);
   const deleted = await db.systemStatement<{ id: string }>(
     'list_deleted_webhooks',
     'SELECT id FROM webhooks WHERE deleted_at IS NOT NULL ORDER BY deleted_at LIMIT $1',
-    [webhooksAtOnce],
+    [maxWebhooksPerBatch],
   );
   for (const { id } of deleted) {
-    // Each batch begins behind the one before, and not with the entries that it left dead in the index.
-    let after = noDelivery;
+    // Each batch starts after the previous batch, which avoids scanning the dead index entries of removed rows.
+    let after = minUuid;
     await inBatches(turn, batch, async () => {
       const { rows } = await db.system(
         (tx) =>

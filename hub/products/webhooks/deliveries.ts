@@ -11,7 +11,7 @@ import type { Cursors } from '../../platform/cursor.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 import { idBefore, newId } from '../../platform/ids.ts';
 import { deliveryBody } from './body.ts';
-import { keptAttempts } from './delivery-store.ts';
+import { retainedAttempts } from './delivery-store.ts';
 import { samplePayload } from './sample-payload.ts';
 import type { Wake } from './wake.ts';
 
@@ -38,7 +38,7 @@ const present = (row: DeliveryRow): WebhookDelivery => ({
   event: row.event,
   status: row.status,
   attempts: row.attempts,
-  // While an attempt is under way it says when its maker counts as dead, which is nobody's business.
+  // While a delivery is leased, `next_attempt_at` is the expiry of the lease, which is internal.
   nextAttemptAt: row.lease === null ? (row.next_attempt_at?.toISOString() ?? null) : null,
   responseStatus: row.response_status,
   responseMs: row.response_ms,
@@ -46,7 +46,7 @@ const present = (row: DeliveryRow): WebhookDelivery => ({
   createdAt: row.created_at.toISOString(),
 });
 
-/** A statement for each choice of filters, so that each finds its page in an index of its own. */
+/** One statement per combination of filters, so that each uses its own index. */
 const listText = (choice: string) =>
   `SELECT ${columns} FROM webhook_deliveries WHERE webhook_id = $1 AND ($2::uuid IS NULL OR id < $2)
      AND ${choice.includes('status') ? 'status = $3' : '$3::text IS NULL'} AND ${choice.includes('event') ? 'event = $4' : '$4::text IS NULL'}
@@ -55,7 +55,7 @@ const listText = (choice: string) =>
 const replayBatch = 1_000;
 const maxReplayed = 10_000;
 
-/** What was sent to webhooks, and sending it again. */
+/** Lists, tests, redelivers and replays webhook deliveries. */
 export class Deliveries {
   readonly #deps: { db: Database; cursors: Cursors; wake: Wake };
 
@@ -105,7 +105,7 @@ export class Deliveries {
         }>(
           'list_webhook_attempts',
           'SELECT attempt, started_at, response_status, response_ms, error, response FROM webhook_attempts WHERE delivery_id = $1 ORDER BY attempt DESC LIMIT $2',
-          [id, keptAttempts],
+          [id, retainedAttempts],
         ),
       ]);
       const [row] = rows;
@@ -125,7 +125,7 @@ export class Deliveries {
     });
   }
 
-  /** Writes an example of an event, to be sent at once. @throws AppError `not_found`, `conflict`. */
+  /** Enqueues a delivery with a sample event. @throws AppError `not_found`, `conflict`. */
   async test(tenantId: string, webhookId: string, event: ChatEventType, actor: string): Promise<WebhookDelivery> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const { environment } = await this.#active(tx, webhookId);
@@ -143,7 +143,10 @@ export class Deliveries {
     return present(row);
   }
 
-  /** Has a delivery sent now, unless it is on its way or waits for the event before it. @throws AppError `not_found`, `conflict`. */
+  /**
+   * Makes a delivery due now, unless it is in progress or waits for the preceding event. @throws AppError `not_found`,
+   * `conflict`.
+   */
   async redeliver(tenantId: string, webhookId: string, id: string): Promise<WebhookDelivery> {
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       await this.#active(tx, webhookId);
@@ -160,14 +163,20 @@ export class Deliveries {
       );
       if (rows[0] === undefined) throw notFound('delivery', id);
       if (rows[0].is_erased)
-        throw new AppError('conflict', `The conversation of the delivery ${id} is erased; nothing is left to be sent.`);
+        throw new AppError(
+          'conflict',
+          `The conversation of the delivery ${id} is erased, so there is nothing to send.`,
+        );
       return rows[0];
     });
     this.#deps.wake({ tenantId, webhookIds: [webhookId] });
     return present(row);
   }
 
-  /** Has deliveries of some time sent again, oldest first, in batches of a transaction each. @throws AppError `not_found`, `conflict`. */
+  /**
+   * Enqueues the deliveries of a period again, oldest first, with one transaction per batch. @throws AppError
+   * `not_found`, `conflict`.
+   */
   async replay(
     tenantId: string,
     webhookId: string,
@@ -215,12 +224,12 @@ export class Deliveries {
   async #active(tx: Transaction, webhookId: string) {
     const webhook = await this.#assertKnown(tx, webhookId);
     if (!webhook.active)
-      throw new AppError('conflict', `The webhook ${webhookId} is off; switch it on with PATCH and active: true.`);
+      throw new AppError('conflict', `The webhook ${webhookId} is inactive. Activate it with PATCH and active: true.`);
     return webhook;
   }
 }
 
-/** The least id after one. */
+/** The smallest id greater than the given id. */
 function nextId(id: string): string {
   const hex = (BigInt(`0x${id.replaceAll('-', '')}`) + 1n).toString(16).padStart(32, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -1,13 +1,16 @@
 import type { ChatEventType } from '../../../shared/contract/chat/chat-events.ts';
 import type { Database, Transaction } from '../../platform/db/database.ts';
 
-/** Deliveries that may be under way to one address of a workspace, and how many of those may be further tries: first ones always have room. */
-export const lanesOfAddress = 4;
-const lanesOfRetries = 2;
-/** Attempts of a delivery that are kept. */
-export const keptAttempts = 50;
+/**
+ * Concurrent deliveries per address and workspace, and how many of them may be retries. The difference is reserved for
+ * first attempts.
+ */
+export const maxConcurrentPerAddress = 4;
+const maxConcurrentRetriesPerAddress = 2;
+/** Number of newest attempts that are retained per delivery. */
+export const retainedAttempts = 50;
 
-/** A delivery that this process is to attempt. */
+/** A delivery that this process leased for one attempt. */
 export interface ClaimedDelivery {
   id: string;
   webhook_id: string;
@@ -19,22 +22,21 @@ export interface ClaimedDelivery {
   sequence: number;
   url: string;
   sealed_secret: string;
-  /** What signs as well, while it still does. */
+  /** The previous secret, while it is still valid. */
   sealed_previous_secret: string | null;
   lease: string;
 }
 
-/** What came of an attempt. */
 export interface AttemptOutcome {
   startedAt: Date;
   status: 'delivered' | 'failed' | 'exhausted';
-  /** Until the next one, in seconds; null where there is none. */
+  /** Seconds until the next attempt; null when there is none. */
   retryAfterSeconds: number | null;
   responseStatus: number | null;
   responseMs: number;
   error: string | null;
   response: string;
-  /** Why the webhook is to be switched off by this answer; null where it is not. */
+  /** The reason why this response deactivates the webhook; null when it does not. */
   endsWebhook: string | null;
 }
 
@@ -62,8 +64,9 @@ const claimText = `WITH hook AS (SELECT * FROM webhooks WHERE id = $1 AND active
     CASE WHEN h.previous_until > now() THEN h.sealed_previous_secret END AS sealed_previous_secret`;
 
 /**
- * Leases what is due of a webhook, as far as its address has room; whoever else claims for that address waits meanwhile.
- * @param lease `id` tells this claim from others; `seconds` is after how long its holder counts as dead.
+ * Leases due deliveries of a webhook, within the concurrency limit of its address. Claims for the same address run one
+ * at a time.
+ * @param lease `id` identifies this claim. The lease expires after `seconds`.
  */
 export async function claimDeliveries(
   db: Database,
@@ -80,12 +83,12 @@ export async function claimDeliveries(
           'SELECT pg_advisory_xact_lock(hashtextextended(tenant_id::text || url, 0)) FROM webhooks WHERE id = $1',
           [webhookId],
         ),
-        // Its snapshot is taken once the lock is ours, so that it counts what others claimed before.
+        // The statement takes its snapshot after the lock is acquired, so that it counts earlier claims.
         tx.query<ClaimedDelivery>('claim_webhook_deliveries', claimText, [
           webhookId,
-          Math.min(atMost, lanesOfAddress),
-          lanesOfRetries,
-          lanesOfAddress,
+          Math.min(atMost, maxConcurrentPerAddress),
+          maxConcurrentRetriesPerAddress,
+          maxConcurrentPerAddress,
           lease.id,
           lease.seconds,
         ]),
@@ -97,8 +100,8 @@ export async function claimDeliveries(
   return rows;
 }
 
-/** Gives back what was leased and not recorded; it is due again after so many seconds. */
-export const giveBack = (
+/** Releases the lease of a delivery whose outcome was not recorded. The delivery is due again after `afterSeconds`. */
+export const releaseDelivery = (
   db: Database,
   tenantId: string,
   { id, lease }: { id: string; lease: string },
@@ -106,15 +109,15 @@ export const giveBack = (
 ) =>
   db.workspace(tenantId, (tx) =>
     tx.query(
-      'give_back_webhook_delivery',
+      'release_webhook_delivery',
       'UPDATE webhook_deliveries SET lease = NULL, next_attempt_at = now() + make_interval(secs => $3) WHERE id = $1 AND lease = $2',
       [id, lease, afterSeconds],
     ),
   );
 
 /**
- * Records an attempt and lets the next event of its conversation go, unless somebody else has taken the delivery over meanwhile.
- * @returns whether it was still this attempt's.
+ * Records an attempt and makes the next event of its conversation due.
+ * @returns false when the lease of this attempt has expired and another claim replaced it.
  */
 export async function recordAttempt(
   tx: Transaction,
@@ -145,12 +148,12 @@ export async function recordAttempt(
         outcome.error,
         outcome.startedAt,
         outcome.response,
-        keptAttempts,
+        retainedAttempts,
       ],
     ),
-    // A statement of its own: it sees the events that were written while the one before waited for them.
+    // A separate statement: it also sees events that were inserted while the previous statement waited for a lock.
     tx.query(
-      'advance_webhook_line',
+      'advance_webhook_queue',
       `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE next_attempt_at IS NULL AND id = (
          SELECT id FROM webhook_deliveries WHERE webhook_id = $1 AND conversation_id = $2 AND sequence > $3 AND attempts = 0 AND status = 'pending'
          ORDER BY sequence LIMIT 1
@@ -162,14 +165,14 @@ export async function recordAttempt(
 }
 
 /**
- * Records attempts that succeeded, of whichever webhooks of a workspace, as `recordAttempt` does each.
- * @returns for each whether it was still this attempt's.
+ * Records successful attempts, for any webhooks of one workspace, with the same effects as `recordAttempt`.
+ * @returns for each attempt whether its lease was still valid.
  */
 export async function recordSuccesses(
   tx: Transaction,
   attempts: readonly { delivery: ClaimedDelivery; outcome: AttemptOutcome }[],
 ): Promise<boolean[]> {
-  // By their ids, those that they let go among them: in this order whoever else locks some of them does so, too.
+  // All transactions that lock several deliveries lock them in the order of their ids, which prevents deadlocks.
   const sorted = attempts.toSorted((left, right) => (left.delivery.id < right.delivery.id ? -1 : 1));
   const of = <Value>(value: (attempt: (typeof sorted)[number]) => Value) => sorted.map(value);
   const [{ rows }] = await Promise.all([
@@ -202,12 +205,12 @@ export async function recordSuccesses(
         of(({ outcome }) => outcome.responseMs),
         of(({ outcome }) => outcome.startedAt),
         of(({ outcome }) => outcome.response),
-        keptAttempts,
+        retainedAttempts,
       ],
     ),
-    // A statement of its own: it sees the events that were written while the one before waited for them.
+    // A separate statement: it also sees events that were inserted while the previous statement waited for a lock.
     tx.query(
-      'advance_webhook_lines',
+      'advance_webhook_queues',
       `UPDATE webhook_deliveries SET next_attempt_at = now() WHERE next_attempt_at IS NULL AND id IN (
          SELECT n.id FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::int[]) AS g (id, webhook_id, conversation_id, sequence)
          JOIN webhook_deliveries d ON d.id = g.id AND d.attempts > 0
@@ -236,10 +239,11 @@ export async function recordSuccesses(
 const failingReason = 'No delivery succeeded for 5 days.';
 
 /**
- * Notes that an attempt failed, and switches the webhook off where it is told to, or when nothing has succeeded for 5 days.
- * @returns why it was switched off now; null when it was not.
+ * Counts a failed attempt. Deactivates the webhook when `endsWebhook` gives a reason, or after 5 days without a
+ * successful delivery.
+ * @returns the reason for the deactivation; null when the webhook stays active.
  */
-export async function noteFailure(
+export async function recordFailure(
   tx: Transaction,
   webhookId: string,
   endsWebhook: string | null,

@@ -1,13 +1,13 @@
 import type { Database } from '../../platform/db/database.ts';
 
-const noWebhook = '00000000-0000-0000-0000-000000000000';
-const webhooksAtOnce = 500;
+const minUuid = '00000000-0000-0000-0000-000000000000';
+const maxWebhooksPerBatch = 500;
 const nextOpen = (attempts: string, after: string) =>
   `(SELECT d.webhook_id FROM webhook_deliveries d WHERE d.attempts ${attempts} AND d.next_attempt_at IS NOT NULL AND d.webhook_id > ${after} ORDER BY d.webhook_id LIMIT 1)`;
 const hasDue = (attempts: string) =>
   `EXISTS (SELECT FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.attempts ${attempts} AND d.next_attempt_at <= now())`;
 
-// From webhook to webhook, however many deliveries each has.
+// The query jumps from webhook to webhook in the index, so that its cost does not depend on the number of deliveries.
 const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
     SELECT least(${nextOpen('= 0', '$1::uuid')}, ${nextOpen('> 0', '$1::uuid')}), 1
     UNION ALL
@@ -15,39 +15,39 @@ const dueText = `WITH RECURSIVE open (webhook_id, n) AS (
   )
   SELECT o.webhook_id, w.tenant_id, w.active AND (${hasDue('= 0')} OR ${hasDue('> 0')}) AS is_due FROM open o JOIN webhooks w ON w.id = o.webhook_id ORDER BY o.webhook_id`;
 
-/** Every webhook that has something due. */
 export async function listDueWebhooks(db: Database): Promise<{ webhookId: string; tenantId: string }[]> {
   const due: { webhookId: string; tenantId: string }[] = [];
-  for (let after = noWebhook; ;) {
+  for (let after = minUuid; ;) {
     const rows = await db.systemStatement<{ webhook_id: string; tenant_id: string; is_due: boolean }>(
       'list_due_webhooks',
       dueText,
-      [after, webhooksAtOnce],
+      [after, maxWebhooksPerBatch],
     );
     due.push(
       ...rows.filter((row) => row.is_due).map((row) => ({ webhookId: row.webhook_id, tenantId: row.tenant_id })),
     );
     const last = rows.at(-1);
-    if (rows.length < webhooksAtOnce || last === undefined) return due;
+    if (rows.length < maxWebhooksPerBatch || last === undefined) return due;
     after = last.webhook_id;
   }
 }
 
-const lineBatch = 1_000;
+const repairBatch = 1_000;
 
 /**
- * Lets the first of every line go that nobody let go: the event before it went with its retention, or with a process. Part of the sweep, in
- * bounded batches.
+ * Makes the first pending delivery of each conversation due when no process did so. This happens when retention removed
+ * the preceding event or a process died before recording it.
+ * Runs in each sweep, in bounded batches.
  */
-export async function repairLines(db: Database, stopping?: AbortSignal): Promise<void> {
+export async function repairConversationQueues(db: Database, stopping?: AbortSignal): Promise<void> {
   let after: { webhook_id: string; conversation_id: string; sequence: number } = {
-    webhook_id: noWebhook,
-    conversation_id: noWebhook,
+    webhook_id: minUuid,
+    conversation_id: minUuid,
     sequence: 0,
   };
   while (stopping?.aborted !== true) {
     const rows = await db.systemStatement<typeof after & { n: number }>(
-      'repair_webhook_lines',
+      'repair_webhook_queues',
       `WITH walked AS (
          SELECT id, webhook_id, conversation_id, sequence, next_attempt_at, created_at FROM webhook_deliveries
          WHERE attempts = 0 AND status = 'pending' AND (webhook_id, conversation_id, sequence) > ($1::uuid, $2::uuid, $3::int)
@@ -60,10 +60,10 @@ export async function repairLines(db: Database, stopping?: AbortSignal): Promise
          WHERE d.id = p.id AND NOT p.is_behind AND d.next_attempt_at IS NULL AND d.attempts = 0 AND p.created_at < now() - interval '1 minute'
        )
        SELECT webhook_id, conversation_id, sequence, (SELECT count(*)::int FROM walked) AS n FROM walked ORDER BY webhook_id DESC, conversation_id DESC, sequence DESC LIMIT 1`,
-      [after.webhook_id, after.conversation_id, after.sequence, lineBatch],
+      [after.webhook_id, after.conversation_id, after.sequence, repairBatch],
     );
     const [last] = rows;
-    if (last === undefined || last.n < lineBatch) return;
+    if (last === undefined || last.n < repairBatch) return;
     after = last;
   }
 }

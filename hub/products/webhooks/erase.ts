@@ -3,16 +3,17 @@ import type { Transaction } from '../../platform/db/database.ts';
 const batch = 500;
 
 /**
- * Takes what was told of conversations out of their deliveries, and out of what was answered to them; what is still to be sent is cancelled.
- * It waits for nobody: what others have locked is left to the next time.
- * @returns whether there may be more.
+ * Erases the content of conversations from their deliveries and from the recorded responses. Pending deliveries are
+ * cancelled.
+ * Rows that another transaction has locked are skipped until the next call.
+ * @returns whether more rows may remain.
  */
 export async function eraseDeliveries(
   tx: Transaction,
   tenantId: string,
   conversationIds: readonly string[],
 ): Promise<boolean> {
-  // An attempt under way finds its lease gone, and records nothing.
+  // An attempt in progress finds its lease removed and records nothing.
   await tx.query(
     'erase_webhook_deliveries',
     `WITH taken AS (

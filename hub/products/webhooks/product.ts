@@ -5,26 +5,25 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import type { ChatEvents } from '../chat/events/index.ts';
 import type { WorkspaceLimits } from '../core/limits/index.ts';
+import { DeactivationMails } from './deactivation-mails.ts';
 import { removeDeletedWebhooks } from './deleted-webhooks.ts';
 import { Deliveries } from './deliveries.ts';
-import { repairLines } from './due-deliveries.ts';
+import { repairConversationQueues } from './due-deliveries.ts';
+import { enqueueDeliveries } from './enqueue-deliveries.ts';
 import { eraseDeliveries } from './erase.ts';
-import { writeDeliveries } from './follow.ts';
 import { webhookRoutes } from './routes.ts';
 import { WebhookSender } from './sender.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { SwitchedOffMails } from './switched-off-mails.ts';
 import { dueTopic } from './wake.ts';
 import type { Wake } from './wake.ts';
 
-/** Outbound webhooks. */
 export interface Webhooks extends Product {
   /**
-   * Begins to send what is due; disposing it ends that.
-   * @param stopMs how long attempts under way may go on then.
-   * @param onAttempt told what came of each.
+   * Starts to send due deliveries, until the returned object is disposed.
+   * @param shutdownMs how long attempts in progress may continue after disposal starts, in milliseconds.
+   * @param onAttempt called with the status of each recorded attempt.
    */
-  startSending(stopMs: number, onAttempt: (outcome: string) => void): AsyncDisposable;
+  startSending(shutdownMs: number, onAttempt: (outcome: string) => void): AsyncDisposable;
 }
 
 export function createWebhooks(
@@ -33,7 +32,7 @@ export function createWebhooks(
   { limits, chatEvents }: { limits: WorkspaceLimits; chatEvents: ChatEvents },
 ): Webhooks {
   let sender: WebhookSender | null = null;
-  // What happens here is sent from here, if this process sends.
+  // A process that sends deliveries wakes its own sender. Other processes publish the wake-up.
   const wake: Wake = ({ tenantId, webhookIds }) => {
     if (webhookIds.length === 0) return;
     afterCommit(() => {
@@ -43,29 +42,29 @@ export function createWebhooks(
   };
   const subscriptions = new Subscriptions({ db, cursors, egress, secrets, limits, wake });
   chatEvents.subscribe(async (tx, event) => {
-    const webhookIds = await writeDeliveries(tx, event);
+    const webhookIds = await enqueueDeliveries(tx, event);
     return () => wake({ tenantId: event.tenantId, webhookIds });
   });
   chatEvents.onErase(eraseDeliveries);
-  const mails = new SwitchedOffMails({ db, mailer, logger });
+  const mails = new DeactivationMails({ db, mailer, logger });
   return {
     routes: webhookRoutes(subscriptions, new Deliveries({ db, cursors, wake })),
     tasks: [
       {
         name: 'webhook deliveries',
         everyMs: settings.webhooks.drainSeconds * 1000,
-        run: (stopping) => repairLines(db, stopping),
+        run: (stopping) => repairConversationQueues(db, stopping),
       },
       { name: 'deleted webhooks', everyMs: 5_000, run: (stopping) => removeDeletedWebhooks(db, stopping) },
       { name: 'mails of webhooks', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
     ],
     retention: webhooksRetention,
-    startSending(stopMs, onAttempt) {
-      sender = new WebhookSender({ db, egress, events, logger, secrets, onAttempt }, stopMs);
+    startSending(shutdownMs, onAttempt) {
+      sender = new WebhookSender({ db, egress, events, logger, secrets, onAttempt }, shutdownMs);
       return sender;
     },
   };
 }
 
-// With a delivery go its attempts.
+// The foreign key of attempts removes them with their delivery.
 export const webhooksRetention: RowRetention = { aged: [{ table: 'webhook_deliveries', days: deliveryDays }] };

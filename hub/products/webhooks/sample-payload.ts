@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../shared/json.ts';
 
 const idOf = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`;
 
-/** What an event could tell, marked `test: true`; its ids are nobody's. */
+/** The payload of a sample event, marked `test: true`. Its ids refer to no stored rows. */
 export function samplePayload(
   event: ChatEventType,
   { tenantId, environment, actor, at }: { tenantId: string; environment: 'live' | 'test'; actor: string; at: string },

@@ -3,7 +3,7 @@ import type { DeliveryStatus } from '../../../shared/contract/webhooks/webhooks.
 import { boolean, index, integer, pgTable, primaryKey, sql, text, uuid } from '../../platform/db/orm.ts';
 import { createdAt, hotTenantId, instant, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 
-/** Addresses that get what happens. */
+/** Webhook subscriptions. */
 export const webhooks = pgTable(
   'webhooks',
   {
@@ -16,16 +16,21 @@ export const webhooks = pgTable(
     active: boolean('active').notNull(),
     sealedSecret: text('sealed_secret').notNull(),
     secretHint: text('secret_hint').notNull(),
-    /** What signed before, while it still does. */
+    /** The previous secret, valid until `previous_until`. */
     sealedPreviousSecret: text('sealed_previous_secret'),
     previousUntil: instant('previous_until'),
     disabledReason: text('disabled_reason'),
-    /** Since when no try succeeded, and how many failed; null and 0 after one that did. */
+    /**
+     * When the current series of failed attempts began, and its length. A successful attempt resets both to null and 0.
+     */
     failingSince: instant('failing_since'),
     failures: integer('failures').notNull().default(0),
-    /** When its admins are to be told that it was switched off; null when there is nothing to tell. */
+    /** When to notify the admins of a deactivation by mail; null when no mail is due. */
     mailDueAt: instant('mail_due_at'),
-    /** Since when it counts as gone: it is off and has no secret; a task removes its deliveries, and then the row. */
+    /**
+     * When the webhook was deleted. A deleted webhook is inactive and has no secret. A task removes its deliveries and
+     * then the row.
+     */
     deletedAt: instant('deleted_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -43,9 +48,10 @@ export const webhooks = pgTable(
 );
 
 /**
- * What is sent to one of them, as the bytes that it is. `next_attempt_at` says when; while an attempt is under way it is the time at which
- * whoever makes it counts as dead, and `lease` tells its attempt from others. Null in a row that is still to be tried for the first time says
- * that the event before it of the same conversation is, too: the end of that first attempt sets it.
+ * Deliveries to webhooks, with the exact bytes of the body.
+ * `next_attempt_at` is the time of the next attempt. While `lease` is set, it is the expiry of the lease.
+ * It is null in a pending delivery that waits for the first attempt of the preceding event of the conversation, which
+ * then sets it.
  */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
@@ -55,13 +61,12 @@ export const webhookDeliveries = pgTable(
     webhookId: uuid('webhook_id')
       .notNull()
       .references(() => webhooks.id, { onDelete: 'cascade' }),
-    /** Null for a test. */
+    /** Null for a sample event. */
     conversationId: uuid('conversation_id'),
-    /** Its place among the events of the conversation. */
+    /** Position among the events of the conversation. */
     sequence: integer('sequence').notNull(),
     eventId: uuid('event_id').notNull(),
     event: text('event').$type<ChatEventType>().notNull(),
-    /** Empty once the conversation is erased. */
     body: text('body').notNull(),
     status: text('status').$type<DeliveryStatus>().notNull().default('pending'),
     attempts: integer('attempts').notNull().default(0),
@@ -76,7 +81,8 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_webhook').on(table.webhookId, table.id),
     index('webhook_deliveries_status').on(table.webhookId, table.status, table.id),
     index('webhook_deliveries_event').on(table.webhookId, table.event, table.id),
-    // First tries and others, apart: neither stands in the way of the other.
+    // First attempts and retries have separate indexes, so that many rows of one kind do not slow down queries for the
+    // other.
     index('webhook_deliveries_first')
       .on(table.webhookId, table.nextAttemptAt)
       .where(sql`${table.attempts} = 0 AND ${table.nextAttemptAt} IS NOT NULL`),
@@ -89,7 +95,7 @@ export const webhookDeliveries = pgTable(
     index('webhook_deliveries_line')
       .on(table.webhookId, table.conversationId, table.sequence)
       .where(sql`${table.attempts} = 0 AND ${table.status} = 'pending'`),
-    // What is left to erase of a conversation.
+    // Rows with content that erasure has to remove.
     index('webhook_deliveries_conversation')
       .on(table.tenantId, table.conversationId)
       .where(sql`${table.body} <> ''`),

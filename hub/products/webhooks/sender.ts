@@ -9,12 +9,12 @@ import { logRecovery } from '../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
 import type { Secrets } from '../../platform/secrets/secrets.ts';
 import { recordAudit } from '../core/audit/index.ts';
-import { attemptDelivery, attemptTimeoutMs, unmadeAttempt } from './attempt.ts';
+import { attemptDelivery, attemptTimeoutMs, failedWithoutRequest } from './attempt.ts';
 import {
   claimDeliveries,
-  giveBack,
-  lanesOfAddress,
-  noteFailure,
+  releaseDelivery,
+  maxConcurrentPerAddress,
+  recordFailure,
   recordAttempt,
   recordSuccesses,
 } from './delivery-store.ts';
@@ -22,22 +22,25 @@ import type { AttemptOutcome, ClaimedDelivery } from './delivery-store.ts';
 import { listDueWebhooks } from './due-deliveries.ts';
 import { secretPurpose } from './signature.ts';
 import { dueTopic } from './wake.ts';
-import type { Woken } from './wake.ts';
+import type { DueWebhooks } from './wake.ts';
 
 /** Concurrent delivery attempts per process. */
-const maxUnderWay = 512;
+const maxConcurrentAttempts = 512;
 /** Concurrent attempts per workspace and process, so that one slow endpoint cannot starve other workspaces. */
-const maxOfWorkspace = 32;
+const maxAttemptsPerWorkspace = 32;
 /**
- * A workspace also gets at most this part of the free slots, so that many workspaces with slow endpoints never occupy all slots.
+ * A workspace also gets at most 1/8 of the free slots, so that many workspaces with slow endpoints never occupy all
+ * slots.
  */
-const partOfFreeSlots = 8;
-/** How often a process looks for what is due, in milliseconds: retries, and what others left. */
-const lookMs = 2_000;
-/** Whoever has not recorded an attempt for so long counts as dead: two of them, with the old secret after the new one, and time to write it down. */
+const freeSlotsDivisor = 8;
+/** Poll interval for retries and for deliveries that a stopped process left behind. */
+const pollIntervalMs = 2_000;
+/** A lease covers two attempts (new secret, then old secret) plus 10 s to record the result. */
 const leaseSeconds = (2 * attemptTimeoutMs) / 1000 + 10;
-/** What could not be recorded is sent again only after so long: its address has had it, perhaps. */
-const unrecordedSeconds = 30;
+/**
+ * Delay before a delivery is retried when its result could not be recorded. The endpoint may already have received it.
+ */
+const unrecordedRetrySeconds = 30;
 
 export interface SenderDependencies {
   db: Database;
@@ -45,37 +48,37 @@ export interface SenderDependencies {
   events: Events;
   logger: Logger;
   secrets: Secrets;
-  /** Told what came of each attempt that this process recorded. */
+  /** Called with the status of each attempt that this process recorded. */
   onAttempt: (outcome: string) => void;
 }
 
 /**
- * Sends what is due, each webhook in turn, until it is disposed. It holds nothing that is not in the database: what it leased and did not
- * record is due again when its lease is over, for whichever process looks.
+ * Sends due deliveries, round-robin over webhooks, until disposed.
+ * All state is in the database: a delivery whose lease expires becomes due again for any process.
  */
 export class WebhookSender implements AsyncDisposable {
   readonly #deps: SenderDependencies;
-  readonly #stopMs: number;
-  /** Webhooks that may have something due, in their turn, with their workspaces. */
+  readonly #shutdownMs: number;
+  /** Webhooks that may have due deliveries, in round-robin order, mapped to their workspaces. */
   readonly #waiting = new Map<string, string>();
   readonly #claiming = new Set<string>();
-  readonly #underWay = new Set<Promise<void>>();
-  readonly #places = new Map<string, number>();
-  #placesTaken = 0;
+  readonly #inProgress = new Set<Promise<void>>();
+  readonly #slotsByWorkspace = new Map<string, number>();
+  #slotsInUse = 0;
   #isStopping = false;
   readonly #stop = new AbortController();
-  /** Attempts of one moment that succeeded are written down together. */
+  /** Successful attempts are recorded in batches. */
   readonly #successes: Batches<{ delivery: ClaimedDelivery; outcome: AttemptOutcome }, boolean>;
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
-  #look: Promise<void> | null = null;
-  /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
+  #poll: Promise<void> | null = null;
+  /** `wake` can be called inside a transaction context. The work it starts must not join that transaction. */
   readonly #context = new AsyncResource('WebhookSender');
 
-  /** @param stopMs how long attempts under way may go on after the process was asked to end. */
-  constructor(dependencies: SenderDependencies, stopMs: number) {
+  /** @param shutdownMs how long attempts in progress may continue after disposal starts, in milliseconds. */
+  constructor(dependencies: SenderDependencies, shutdownMs: number) {
     this.#deps = dependencies;
-    this.#stopMs = stopMs;
+    this.#shutdownMs = shutdownMs;
     this.#successes = new Batches({
       flush: (tenantId, attempts, options) =>
         dependencies.db.workspace(tenantId, (tx) => recordSuccesses(tx, attempts), { durable: false, ...options }),
@@ -85,84 +88,93 @@ export class WebhookSender implements AsyncDisposable {
       if (typeof tenantId === 'string' && Array.isArray(webhookIds))
         this.wake({ tenantId, webhookIds: webhookIds.filter((id) => typeof id === 'string') });
     });
-    this.#timer = setInterval(() => this.#lookForDue(), lookMs);
-    this.#lookForDue();
+    this.#timer = setInterval(() => this.#pollDue(), pollIntervalMs);
+    this.#pollDue();
   }
 
-  /** Takes it that these webhooks have something due. */
-  wake({ tenantId, webhookIds }: Woken): void {
+  /** Schedules webhooks that have due deliveries. */
+  wake({ tenantId, webhookIds }: DueWebhooks): void {
     for (const id of webhookIds) this.#waiting.set(id, tenantId);
     this.#context.runInAsyncScope(() => this.#pump());
   }
 
-  /** Ends attempts under way in time; those that do not end are given back, and made anew elsewhere. */
+  /**
+   * Waits for attempts in progress until the shutdown limit, then aborts them and releases their leases for other
+   * processes.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
     this.#subscription[Symbol.dispose]();
-    const late = setTimeout(() => this.#stop.abort(new Error('the hub stops')), this.#stopMs);
-    await this.#look;
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    const late = setTimeout(() => this.#stop.abort(new Error('the hub is stopping')), this.#shutdownMs);
+    await this.#poll;
+    while (this.#inProgress.size > 0) await Promise.all(this.#inProgress);
     clearTimeout(late);
   }
 
-  #lookForDue(): void {
-    this.#look ??= (async () => {
+  #pollDue(): void {
+    this.#poll ??= (async () => {
       const { db, logger } = this.#deps;
       try {
         for (const { webhookId, tenantId } of await listDueWebhooks(db)) this.#waiting.set(webhookId, tenantId);
-        logRecovery(logger, 'look for due webhooks');
+        logRecovery(logger, 'poll for due webhooks');
         this.#pump();
       } catch (error) {
-        logger.warn({ err: error, part: 'look for due webhooks' }, 'a look for due webhooks failed; it comes again');
+        logger.warn(
+          { err: error, part: 'poll for due webhooks' },
+          'due webhooks could not be listed; the next poll retries',
+        );
       } finally {
-        this.#look = null;
+        this.#poll = null;
       }
     })();
   }
 
   #pump(): void {
     for (const [webhookId, tenantId] of this.#waiting) {
-      const free = maxUnderWay - this.#placesTaken;
+      const free = maxConcurrentAttempts - this.#slotsInUse;
       if (this.#isStopping || free <= 0) return;
-      const share = Math.min(maxOfWorkspace, Math.ceil(free / partOfFreeSlots));
-      const room = Math.min(lanesOfAddress, share - (this.#places.get(tenantId) ?? 0));
-      if (room <= 0 || this.#claiming.has(webhookId)) continue;
+      const share = Math.min(maxAttemptsPerWorkspace, Math.ceil(free / freeSlotsDivisor));
+      const slotCount = Math.min(maxConcurrentPerAddress, share - (this.#slotsByWorkspace.get(tenantId) ?? 0));
+      if (slotCount <= 0 || this.#claiming.has(webhookId)) continue;
       this.#waiting.delete(webhookId);
       this.#claiming.add(webhookId);
-      this.#take(tenantId, room);
-      this.#track(this.#serve(tenantId, webhookId, room));
+      this.#countSlots(tenantId, slotCount);
+      this.#track(this.#claimAndDeliver(tenantId, webhookId, slotCount));
     }
   }
 
   #track(work: Promise<void>): void {
-    this.#underWay.add(work);
-    void work.finally(() => this.#underWay.delete(work));
+    this.#inProgress.add(work);
+    void work.finally(() => this.#inProgress.delete(work));
   }
 
-  #take(tenantId: string, count: number): void {
-    const places = (this.#places.get(tenantId) ?? 0) + count;
-    if (places === 0) this.#places.delete(tenantId);
-    else this.#places.set(tenantId, places);
-    this.#placesTaken += count;
+  #countSlots(tenantId: string, count: number): void {
+    const slots = (this.#slotsByWorkspace.get(tenantId) ?? 0) + count;
+    if (slots === 0) this.#slotsByWorkspace.delete(tenantId);
+    else this.#slotsByWorkspace.set(tenantId, slots);
+    this.#slotsInUse += count;
   }
 
-  async #serve(tenantId: string, webhookId: string, room: number): Promise<void> {
+  async #claimAndDeliver(tenantId: string, webhookId: string, slotCount: number): Promise<void> {
     const { db, logger } = this.#deps;
     let claimed: ClaimedDelivery[] = [];
     try {
-      claimed = await claimDeliveries(db, { tenantId, webhookId }, room, { id: newId(), seconds: leaseSeconds });
+      claimed = await claimDeliveries(db, { tenantId, webhookId }, slotCount, { id: newId(), seconds: leaseSeconds });
       logRecovery(logger, 'claim of webhook deliveries');
     } catch (error) {
-      // The next look finds it again.
-      logger.warn({ err: error, part: 'claim of webhook deliveries', webhookId }, 'deliveries could not be claimed');
+      // The next poll finds the deliveries again.
+      logger.warn(
+        { err: error, part: 'claim of webhook deliveries', webhookId },
+        'webhook deliveries could not be claimed',
+      );
     }
-    this.#take(tenantId, claimed.length - room);
+    this.#countSlots(tenantId, claimed.length - slotCount);
     this.#claiming.delete(webhookId);
     for (const delivery of claimed)
       this.#track(
         this.#deliver(tenantId, delivery).finally(() => {
-          this.#take(tenantId, -1);
+          this.#countSlots(tenantId, -1);
           this.#waiting.set(webhookId, tenantId);
           this.#pump();
         }),
@@ -182,20 +194,22 @@ export class WebhookSender implements AsyncDisposable {
       if (!isStop)
         logger.warn(
           { err: error, part: 'webhook deliveries', deliveryId: delivery.id },
-          'an attempt at a delivery could not be recorded; it is made again',
+          'the outcome of a webhook attempt could not be recorded; the delivery is retried',
         );
-      // Held to the end of its lease it would keep the others of its address waiting.
-      await giveBack(db, tenantId, delivery, isStop ? 0 : unrecordedSeconds).catch(() => undefined);
+      // An unreleased lease would occupy a slot of its address until the lease expires.
+      await releaseDelivery(db, tenantId, delivery, isStop ? 0 : unrecordedRetrySeconds).catch(() => undefined);
     }
   }
 
-  /** One that can't be made has failed like any other, so that it neither comes again for ever nor stays unseen. */
+  /**
+   * An attempt that cannot be made counts as a failed attempt, so that it is visible and uses up the retry schedule.
+   */
   async #attempt(delivery: ClaimedDelivery): Promise<AttemptOutcome> {
     const { egress, logger, secrets } = this.#deps;
     const { sealed_secret: sealed, sealed_previous_secret: sealedPrevious } = delivery;
-    const unmade = (err: unknown, error: string) => {
-      logger.warn({ err, deliveryId: delivery.id }, 'a delivery could not be attempted');
-      return unmadeAttempt(delivery, error);
+    const fail = (err: unknown, error: string) => {
+      logger.warn({ err, deliveryId: delivery.id }, 'a webhook delivery could not be attempted');
+      return failedWithoutRequest(delivery, error);
     };
     let opened;
     try {
@@ -204,9 +218,9 @@ export class WebhookSender implements AsyncDisposable {
         previous: sealedPrevious === null ? null : secrets.open(secretPurpose, sealedPrevious),
       };
     } catch (error) {
-      return unmade(
+      return fail(
         error,
-        "The secret of this webhook can't be read with the SECRET_KEY of this hub; put the right SECRET_KEY back, or give the webhook a new secret with rotate-secret and overlapHours: 0.",
+        "The SECRET_KEY of this hub can't decrypt the secret of this webhook. Restore the right SECRET_KEY, or create a new secret with rotate-secret and overlapHours: 0.",
       );
     }
     try {
@@ -214,11 +228,11 @@ export class WebhookSender implements AsyncDisposable {
       return await attemptDelivery(egress, { url, eventId, body, attempts, secrets: opened }, this.#stop.signal);
     } catch (error) {
       if (this.#stop.signal.aborted) throw error;
-      return unmade(error, 'The hub could not make this attempt; its log says why.');
+      return fail(error, 'The hub could not make this attempt. See the log of the hub for the cause.');
     }
   }
 
-  /** Writes down what came of an attempt; the disk is not waited for, since what a crash loses is attempted again. */
+  /** Records the outcome of an attempt without a durable commit: an outcome that a crash loses is attempted again. */
   #record(tenantId: string, delivery: ClaimedDelivery, outcome: AttemptOutcome): Promise<boolean> {
     if (outcome.status === 'delivered') return this.#successes.add(tenantId, { delivery, outcome });
     const webhookId = delivery.webhook_id;
@@ -226,7 +240,7 @@ export class WebhookSender implements AsyncDisposable {
       tenantId,
       async (tx) => {
         if (!(await recordAttempt(tx, delivery, outcome))) return false;
-        const reason = await noteFailure(tx, webhookId, outcome.endsWebhook);
+        const reason = await recordFailure(tx, webhookId, outcome.endsWebhook);
         if (reason !== null)
           await recordAudit(tx, {
             tenantId,

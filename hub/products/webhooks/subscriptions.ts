@@ -55,7 +55,7 @@ export interface SubscriptionsDependencies {
   wake: Wake;
 }
 
-/** The webhooks of workspaces, and their secrets. */
+/** Creates, updates and deletes webhooks, and rotates their secrets. */
 export class Subscriptions {
   readonly #deps: SubscriptionsDependencies;
 
@@ -63,7 +63,7 @@ export class Subscriptions {
     this.#deps = dependencies;
   }
 
-  /** @param environment the environment of the calling key; null for a user, who sees both. */
+  /** @param environment the environment of the calling API key; null for a user, who sees both environments. */
   list(tenantId: string, environment: Environment | null, query: z.output<typeof resource.listWebhooks.query>) {
     const { db, cursors } = this.#deps;
     const read = async (limit: number, before: string | undefined) =>
@@ -93,7 +93,7 @@ export class Subscriptions {
   }
 
   /**
-   * @param caller whose environment is null where it is a person, who may say.
+   * @param caller the environment is null for a user, who may choose the environment in the body.
    * @throws AppError `validation_failed`, `workspace_limit_reached`.
    */
   async create(
@@ -102,10 +102,10 @@ export class Subscriptions {
     caller: { actor: string; environment: 'live' | 'test' | null },
   ) {
     const { db, secrets, limits } = this.#deps;
-    const url = this.#checked(body.url);
+    const url = this.#normaliseUrl(body.url);
     const environment = body.environment ?? caller.environment ?? 'live';
     if (caller.environment !== null && environment !== caller.environment)
-      throw invalidBody('environment', `must be that of the key, ${caller.environment}`);
+      throw invalidBody('environment', `must match the environment of the API key, ${caller.environment}`);
     const secret = newSecret();
     const row = await db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<WebhookRow>(
@@ -141,7 +141,7 @@ export class Subscriptions {
     body: z.output<typeof resource.updateWebhook.body>,
     actor: string,
   ): Promise<Webhook> {
-    const url = body.url === undefined ? null : this.#checked(body.url);
+    const url = body.url === undefined ? null : this.#normaliseUrl(body.url);
     const row = await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<WebhookRow>(
         'update_webhook',
@@ -158,7 +158,10 @@ export class Subscriptions {
     return present(row);
   }
 
-  /** Whatever it has sent goes later, batch by batch: every event of the workspace waits for its row. @throws AppError `not_found`. */
+  /**
+   * Marks the webhook as deleted. A task removes its deliveries in batches, because a long lock on the row would block
+   * every event of the workspace. @throws AppError `not_found`.
+   */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<WebhookRow>(
@@ -172,7 +175,7 @@ export class Subscriptions {
     return { id, deleted: true };
   }
 
-  /** Makes a new secret; the one before signs as well for so many hours. @throws AppError `not_found`. */
+  /** Creates a new secret. The previous secret continues to sign for `overlapHours`. @throws AppError `not_found`. */
   async rotateSecret(tenantId: string, id: string, overlapHours: number, actor: string) {
     const { db, secrets } = this.#deps;
     const secret = newSecret();
@@ -189,13 +192,13 @@ export class Subscriptions {
     return { ...present(row), secret };
   }
 
-  /** An address as it is kept. @throws AppError `validation_failed`. */
-  #checked(address: string): string {
+  /** Validates and normalises a URL. @throws AppError `validation_failed`. */
+  #normaliseUrl(address: string): string {
     const url = URL.parse(address);
     if (url === null || !['https:', 'http:'].includes(url.protocol))
       throw invalidBody('url', 'must be an https address, such as https://example.com/hooks');
     if (url.username !== '' || url.password !== '')
-      throw invalidBody('url', 'must hold no user name and no password; the signature proves who sends');
+      throw invalidBody('url', 'must contain no user name or password; verify the signature instead');
     if (url.protocol === 'http:' && !isLoopback(url.hostname)) throw invalidBody('url', 'must begin with https://');
     try {
       this.#deps.egress.check(url.href);

@@ -1,11 +1,10 @@
-/** Topic under which every process that sends is told that webhooks have something due. */
+/** Topic that notifies sending processes of webhooks with due deliveries. */
 export const dueTopic = 'webhooks-due';
 
-/** Webhooks of a workspace that have something due. */
-export interface Woken {
+export interface DueWebhooks {
   tenantId: string;
   webhookIds: string[];
 }
 
-/** Told, after the commit, of what is due. */
-export type Wake = (woken: Woken) => void;
+/** Called after the commit. */
+export type Wake = (due: DueWebhooks) => void;

@@ -19,7 +19,7 @@ type CreateBody = z.output<typeof resource.createAutomationAgent.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationAgent.body>;
 type ListQuery = z.output<typeof resource.listAutomationAgents.query>;
 
-/** Agents: their prompts, models and who they answer. */
+/** AI agents of workflows: prompts, models and message routing. */
 export class Agents {
   readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
 
@@ -122,7 +122,7 @@ export class Agents {
   }
 }
 
-/** The fields of an agent that shape what it does, and for whom. */
+/** The fields that determine the behaviour and the routing of an agent. */
 const contentOf = ({ systemPrompt, toolProfileId, model, routeKeys }: UpdateBody) => ({
   systemPrompt,
   toolProfileId,
@@ -131,8 +131,8 @@ const contentOf = ({ systemPrompt, toolProfileId, model, routeKeys }: UpdateBody
 });
 
 /**
- * Who last changed an agent, a tool profile and the standing orders of the workspace, which reach every agent: each field has an author of
- * its own, besides the last author of the agent.
+ * The last authors of an agent, its tool profile and the standing orders of the workspace, which apply to every agent.
+ * Each field has its own author, besides the last author of the agent.
  */
 export async function readAuthors(
   tx: Transaction,
@@ -161,7 +161,7 @@ export async function findAgent(tx: Transaction, tenantId: string, id: string): 
   return row === undefined ? null : presentAgent(row);
 }
 
-/** Where an inbound message came from, as route keys see it. */
+/** The origin of an inbound message, as route keys see it. */
 export interface MessageRoute {
   channelId: string;
   provider: string;
@@ -170,7 +170,7 @@ export interface MessageRoute {
   text: string;
 }
 
-/** The agent that answers a message: that with the most exact route key; of several, the oldest. */
+/** The agent that answers a message: the agent with the most specific matching route key, then the oldest agent. */
 export async function routeToAgent(
   tx: Transaction,
   tenantId: string,
@@ -203,7 +203,7 @@ async function assertAgentReferences(
   body: { toolProfileId?: string | null | undefined; model?: string | null | undefined },
 ): Promise<void> {
   if (typeof body.toolProfileId === 'string' && (await findToolProfile(tx, tenantId, body.toolProfileId)) === null)
-    throw invalidBody('toolProfileId', 'is no tool profile of this workspace');
+    throw invalidBody('toolProfileId', 'is not a tool profile of this workspace');
   if (typeof body.model === 'string') {
     const [row] = await tx
       .select({ models: modelConfigs.models })

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => database[Symbol.asyncDispose]());
 
-test('the migration names the last author of a resource as the author of each of its fields', async () => {
+test('the migration sets the last author of a resource as the author of each of its fields', async () => {
   await migrateAnew(database, 145);
   await database.query(`
     INSERT INTO tenants (id, name, entitlements) VALUES (md5('t')::uuid, 't', '{}');

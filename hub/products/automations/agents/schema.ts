@@ -10,7 +10,7 @@ export const toolProfiles = pgTable(
     name: text('name').notNull(),
     allow: text('allow').array().notNull(),
     deny: text('deny').array().notNull(),
-    /** Who last changed each field that can carry a command. */
+    /** Last author of each field that can contain a command. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -28,9 +28,9 @@ export const agents = pgTable(
     toolProfileId: uuid('tool_profile_id').references(() => toolProfiles.id, { onDelete: 'restrict' }),
     routeKeys: text('route_keys').array().notNull(),
     model: text('model'),
-    /** Who last changed it, as the audit log names them. */
+    /** Last author, as the audit log names actors. */
     changedBy: text('changed_by'),
-    /** Who last changed each field that can carry a command. */
+    /** Last author of each field that can contain a command. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -23,7 +23,7 @@ export interface ToolProfilesDependencies {
   isKnownSkill: (pattern: string) => boolean;
 }
 
-/** The profiles that say which skills agents may call. */
+/** Tool profiles: which skills agents may call. */
 export class ToolProfiles {
   readonly #deps: ToolProfilesDependencies;
 
@@ -46,11 +46,14 @@ export class ToolProfiles {
     return readPage(this.#deps.cursors, `tool-profiles:${tenantId}`, query, read, presentProfile);
   }
 
-  /** Creates a profile, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed` for a pattern of no skill, `workspace_limit_reached`. */
+  /**
+   * Creates a profile, or updates the profile with the given `id`. @throws AppError `not_found`, `validation_failed`
+   * for a pattern that matches no skill, `workspace_limit_reached`.
+   */
   put(tenantId: string, body: PutBody, actor: string): Promise<ToolProfile> {
     const { id, ...values } = body;
     const unknown = values.allow.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
-    if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+    if (unknown !== -1) throw invalidBody(`allow[${unknown}]`, 'matches no skill of this hub');
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const { allow, deny } = values;
       const [before] =
@@ -95,7 +98,7 @@ export class ToolProfiles {
     return found;
   }
 
-  /** Changes what is named of a profile. @throws AppError `not_found`, `validation_failed`. */
+  /** Updates the given fields of a profile. @throws AppError `not_found`, `validation_failed`. */
   async patch(
     tenantId: string,
     id: string,
@@ -119,7 +122,10 @@ export class ToolProfiles {
         .where(and(eq(agents.tenantId, tenantId), eq(agents.toolProfileId, id)))
         .limit(1);
       if (user !== undefined)
-        throw new AppError('conflict', `The agent ${user.id} uses this tool profile; give it another one first.`);
+        throw new AppError(
+          'conflict',
+          `The agent ${user.id} uses this tool profile. Assign another one to the agent first.`,
+        );
       const rows = await tx
         .delete(toolProfiles)
         .where(and(eq(toolProfiles.tenantId, tenantId), eq(toolProfiles.id, id)))

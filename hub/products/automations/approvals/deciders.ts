@@ -11,7 +11,10 @@ import { membersAmong, readPolicy } from '../policies/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
 import type { ApprovalRow } from './store.ts';
 
-/** Who decides: an API key, a signed-in user, or a named approver by a mailed link, which counts as the user it was mailed to. */
+/**
+ * The caller that decides: an API key, a signed-in user, or a named approver with a mailed link. The approver counts as
+ * the user with that address.
+ */
 export type Decider =
   | { kind: 'token'; actor: string; tokenId: string; environment: 'live' | 'test'; mayDecideExplicitly: boolean }
   | { kind: 'user'; actor: string; userId: string; email: string }
@@ -20,12 +23,12 @@ export type Decider =
 export const actorOfDecider = (decider: Decider): string =>
   decider.kind === 'link' ? `email:${decider.email}` : decider.actor;
 
-/** Who may decide now: the named approvers and, once it is escalated, those it is escalated to. */
+/** The addresses that may decide now: the named approvers and, after the escalation, the escalation addresses. */
 export function eligibleApprovers(row: ApprovalRow, now: Date): string[] {
   return [...new Set([...row.approvers, ...(row.escalateAt !== null && row.escalateAt <= now ? row.escalateTo : [])])];
 }
 
-/** How a decision names its decider to readers; kept with the decision, because keys and users can be removed later. */
+/** The name of a decider for readers. It is stored with the decision, because keys and users can be removed later. */
 export async function describeDecider(tx: Transaction, tenantId: string, decider: Decider): Promise<ApprovalDecider> {
   if (decider.kind === 'link') return { kind: 'mail_link', id: decider.email, name: decider.email };
   if (decider.kind === 'user') return { kind: 'user', id: decider.userId, name: decider.email };
@@ -36,23 +39,25 @@ export async function describeDecider(tx: Transaction, tenantId: string, decider
   return { kind: 'key', id: decider.tokenId, name: key?.name ?? decider.tokenId };
 }
 
-/** The approvers who may decide now. Those whom the policy named must still be members of the workspace. */
+/** The approvers who may decide now. Default approvers of the policy must still be members of the workspace. */
 export async function readApprovers(tx: Transaction, row: ApprovalRow): Promise<string[]> {
   const named = eligibleApprovers(row, new Date());
-  // Only the policy names approvers of `system.run`.
+  // For `system.run`, only the policy names approvers.
   if (!row.usesDefaultApprovers && row.kind !== 'system.run') return named;
   const members = await membersAmong(tx, row.tenantId, named);
   return named.filter((email) => members.has(email));
 }
 
 /**
- * Checks that a caller may decide an approval; answers the name under which the vote counts.
- * - With named approvers: only they.
- * - Of any other step: every caller with the permission, unless the policy demands a person.
- * - Without named approvers, `system.run` and where the policy demands a person: a user, or a key that carries `approvals:decide` itself.
- *
- * The account of `outrigger link` decides none of the last ones beside an admin with a password. A caller who counts for the run, as `readCounted` says, decides none of these except as the only member of the workspace.
- * A key of environment `test` decides approvals of test runs only.
+ * Asserts that a caller may decide an approval.
+ * - With named approvers: only they may decide.
+ * - Other steps: every caller with the permission, unless the policy requires a person.
+ * - Without named approvers, for `system.run` and where the policy requires a person: a user, or a key with the
+ * explicit permission `approvals:decide`. The account of `outrigger link` is excluded while an admin with a password
+ * exists.
+ * A caller in `readCounted` of the run may decide none of these, except as the only member of the workspace. A key of
+ * environment `test` may decide approvals of test runs only.
+ * @returns the name under which the vote counts.
  * @throws AppError `approver_required`, `approval_needs_person`, `test_key_not_allowed`.
  */
 export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider: Decider): Promise<string> {
@@ -66,14 +71,14 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
     if (decider.kind === 'token' || !(await readApprovers(tx, row)).includes(decider.email))
       throw new AppError(
         'approver_required',
-        'Only the people whom this approval names may decide it: by their own link, or signed in. Default approvers must be members of the workspace; an admin changes them in the policy.',
+        'Only the approvers that this approval names may decide it, with their own link or signed in. Default approvers must be members of the workspace. An admin can change them in the policy.',
       );
   } else {
     if (!isStrict(row, policy)) return actorOfDecider(decider);
     if (decider.kind === 'token' && !decider.mayDecideExplicitly)
       throw new AppError(
         'approval_needs_person',
-        'This key may not decide this approval: a signed-in user does, or a key that carries approvals:decide itself.',
+        'This key may not decide this approval. Sign in, or use a key with the explicit approvals:decide permission.',
       );
     if (decider.kind === 'user') await assertIsMember(tx, row.tenantId, decider.userId);
   }
@@ -82,7 +87,7 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
     if (decider.kind === 'token')
       throw new AppError(
         'approval_needs_person',
-        'This key started the run or wrote what it does; a signed-in user decides, or another key that carries approvals:decide.',
+        'This key started the run or wrote part of what it does. A signed-in user or another key with the approvals:decide permission must decide.',
       );
     const isExempt = decider.kind === 'user' && isStrict(row, policy) && (await isOnlyMember(tx, row.tenantId, policy));
     if (!isExempt) throw ownRun(row, policy);
@@ -91,7 +96,7 @@ export async function assertMayDecide(tx: Transaction, row: ApprovalRow, decider
 }
 
 /**
- * Checks that a signed-in user may see the links of an approval's approvers, by which any reader decides in their names.
+ * Asserts that a signed-in user may see the links of the approvers, with which any reader can decide in their names.
  * @throws AppError `approver_required` for a user who counts for the run, except the only member of the workspace.
  */
 export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, actor: string): Promise<void> {
@@ -101,7 +106,10 @@ export async function assertMayMakeLinks(tx: Transaction, row: ApprovalRow, acto
   if (!(await isOnlyMember(tx, row.tenantId, policy))) throw ownRun(row, policy);
 }
 
-/** Whether the authors of what a run does count as well as its starters: for `system.run`, and where the policy demands the same of a step. */
+/**
+ * Whether the authors of the actions of a run are excluded as well as its starters. This applies to `system.run`, and
+ * to steps where the policy requires it.
+ */
 const isStrict = ({ kind, approvers }: ApprovalRow, { stepApprovalsNeedPerson }: Policy) =>
   kind === 'system.run' || (approvers.length === 0 && stepApprovalsNeedPerson);
 
@@ -109,8 +117,8 @@ function ownRun(row: ApprovalRow, policy: Policy): AppError {
   return new AppError(
     'approver_required',
     isStrict(row, policy)
-      ? 'You started this run or wrote part of what it does, so another person decides. Starters are the users and keys of this run and of the runs that led to it. Authors are those who last changed the workflow, or the agent, tool profile, standing orders or models that the run used. The creator of a key counts with the key. Where there is nobody else, an admin adds a member.'
-      : 'You started this run, or one that led to it, so another person decides. The creator of a key counts with the key, and those who last changed or activated the workflow of a hook, schedule, event or channel count as starters.',
+      ? 'You started this run or wrote part of what it does, so another person must decide. Starters are the users and keys of this run and of the runs that led to it. Authors are those who last changed the workflow, or the agent, tool profile, standing orders or models that the run used. The creator of a key counts with the key. If there is no other person, ask an admin to add a member.'
+      : 'You started this run, or one that led to it, so another person must decide. The creator of a key counts with the key, and those who last changed or activated the workflow of a hook, schedule, event or channel count as starters.',
   );
 }
 
@@ -121,8 +129,8 @@ interface Counted {
 }
 
 /**
- * The users and keys that do not decide an approval: the starters of its run and, where it is strict, the authors of what the run does; also the
- * creators of these keys. A member who was removed still counts by the address of then.
+ * The users and keys that must not decide an approval: the starters of its run and the creators of their keys. Strict
+ * mode adds the authors of its actions. A removed member is identified by the last address.
  */
 async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): Promise<Counted> {
   const { tenantId, runId } = row;
@@ -146,7 +154,7 @@ async function readCounted(tx: Transaction, row: ApprovalRow, policy: Policy): P
   };
 }
 
-/** The addresses of users, in lower case; of those who were removed, the last one. */
+/** The addresses of users, in lower case. For removed users, the last address. */
 async function emailsOf(tx: Transaction, tenantId: string, userIds: readonly string[]): Promise<Set<string>> {
   if (userIds.length === 0) return new Set();
   const { rows } = await tx.query<{ email: string | null }>(
@@ -163,7 +171,7 @@ const idsOf = (actors: readonly string[], prefix: string) =>
     actor.startsWith(prefix) && isUuid(actor.slice(prefix.length)) ? [actor.slice(prefix.length)] : [],
   );
 
-/** Whether a workspace has one member, so that no other could decide, and its policy lets this member decide. */
+/** Whether the workspace has a single member and its policy lets this member decide. */
 async function isOnlyMember(
   tx: Transaction,
   tenantId: string,
@@ -179,8 +187,8 @@ async function isOnlyMember(
 }
 
 /**
- * The members of a workspace. The account without a password that the hub makes with a workspace, and that `outrigger link` signs in, stands for
- * nobody in particular: beside an admin with a password it is no member, and decides for nobody.
+ * The members of a workspace. The hub creates an account without a password for `outrigger link` with each workspace.
+ * It identifies no individual person: while an admin with a password exists, it is not a member and cannot decide.
  */
 const membersWithLinkAccount = `SELECT password_hash = '' AND bool_or(role = 'admin' AND password_hash <> '') OVER () AS is_link_account
   FROM users WHERE tenant_id = $1`;
@@ -202,6 +210,6 @@ async function assertIsMember(tx: Transaction, tenantId: string, userId?: string
   if (admins.rowCount !== 0)
     throw new AppError(
       'approver_required',
-      `The account ${account.email} of "outrigger link" does not decide this beside an admin with a password. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
+      `The account ${account.email} of "outrigger link" can't decide this while an admin with a password exists. Sign in as a member. To remove the account: ${commandLines.hub} user remove --email ${account.email}`,
     );
 }

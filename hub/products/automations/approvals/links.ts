@@ -22,36 +22,41 @@ export interface ApprovalLinksDependencies {
   email: Email;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Where people reach this hub; null when only the request itself tells. */
+  /** Base URL under which people reach this hub; null when it must be taken from the request. */
   publicUrl: string | null;
 }
 
-/** What a link shows before it decides. */
+/** The content of a link before the decision. */
 export interface LinkedApproval {
   approver: string;
   approval: ApprovalRow;
-  /** `open` while the link can decide, `voted` once it did and others still have to, `over` when nobody can any more. */
+  /**
+   * `open` while the link can decide; `voted` after its vote while other votes are missing; `over` when no decision is
+   * possible.
+   */
   state: 'open' | 'voted' | 'approved' | 'rejected' | 'over';
 }
 
-/** What of an approval a mail needs. */
+/** The columns that a mail needs. */
 const mailedColumns = (({ id, tenantId, title, message }) => ({ id, tenantId, title, message }))(approvals);
 type MailedApproval = Pick<ApprovalRow, keyof typeof mailedColumns>;
 
 const mailDeadlineMs = 30_000;
-/** A mail that is on its way for so long was in the hands of a process that died, in seconds. */
+/** Time after which a mail in progress is considered abandoned by a dead process, in seconds. */
 const abandonedSeconds = 120;
-/** A mail that could not be sent is tried again after so long, in seconds. */
+/** Delay before the retry of a mail, in seconds. */
 const retrySeconds = 60;
-/** Approvals whose mails one pass sends. */
-const maxApprovalsAtOnce = 50;
+/** Maximum approvals per pass for which mails are sent. */
+const maxApprovalsPerPass = 50;
 
 const after = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest();
 const newToken = () => `apl_${randomBytes(32).toString('base64url')}`;
 
-/** Links that let named people decide without signing in: each for one person and one approval, good for one decision. */
+/**
+ * Links with which named people decide without signing in. Each link is for one person, one approval and one decision.
+ */
 export class ApprovalLinks {
   readonly #deps: ApprovalLinksDependencies;
 
@@ -60,8 +65,8 @@ export class ApprovalLinks {
   }
 
   /**
-   * Makes new links for everybody who may decide and has not; those made before stop working.
-   * @throws AppError `not_found`, `approval_already_decided`, or `approver_required` when it names nobody.
+   * Creates new links for all approvers who have not voted. Earlier links stop working. @throws AppError `not_found`,
+   * `approval_already_decided`, or `approver_required` when the approval names no approvers.
    */
   create(
     tenantId: string,
@@ -77,13 +82,10 @@ export class ApprovalLinks {
         .for('update');
       if (row === undefined) throw notFound('approval', id);
       if (row.status !== 'pending')
-        throw new AppError(
-          'approval_already_decided',
-          `This approval is ${row.status}; there is nothing left to decide.`,
-        );
+        throw new AppError('approval_already_decided', `This approval is ${row.status} and can't be decided any more.`);
       const approvers = await this.#undecided(tx, row);
       if (eligibleApprovers(row, new Date()).length === 0)
-        throw new AppError('approver_required', 'This approval names no approvers; give its step "approvers".');
+        throw new AppError('approver_required', 'This approval names no approvers. Add "approvers" to its step.');
       await assertMayMakeLinks(tx, row, actor);
       await tx.delete(approvalLinks).where(and(eq(approvalLinks.approvalId, id), isNull(approvalLinks.usedAt)));
       const links: { approver: string; url: string }[] = [];
@@ -100,7 +102,7 @@ export class ApprovalLinks {
     });
   }
 
-  /** What a link is for; null when there is no such link. */
+  /** The content of a link; null for an unknown token. */
   async read(token: string): Promise<LinkedApproval | null> {
     return this.#deps.db.system(async (tx) => {
       const [row] = await tx
@@ -117,13 +119,16 @@ export class ApprovalLinks {
     });
   }
 
-  /** Decides by a link, which is used up by it. @throws AppError `not_found`, `approval_already_decided`, `approver_required`. */
+  /**
+   * Decides with a link and invalidates it. @throws AppError `not_found`, `approval_already_decided`,
+   * `approver_required`.
+   */
   async decide(token: string, decision: 'approved' | 'rejected', note: string | undefined): Promise<LinkedApproval> {
     const found = await this.read(token);
-    if (found === null) throw new AppError('not_found', 'There is no such link, or a newer one took its place.');
+    if (found === null) throw new AppError('not_found', 'This link is unknown, or a newer link replaced it.');
     const { tenantId, id, runId } = found.approval;
     const job = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // In the order in which everybody does: the run, its approval, the links to that.
+      // All transactions lock in the same order: the run, its approval, its links.
       await lockRuns(tx, [runId]);
       await tx.select({ id: approvals.id }).from(approvals).where(eq(approvals.id, id)).for('update');
       const used = await tx
@@ -131,7 +136,7 @@ export class ApprovalLinks {
         .set({ usedAt: sql`now()` })
         .where(and(eq(approvalLinks.tokenHash, hashOf(token)), isNull(approvalLinks.usedAt)))
         .returning({ approver: approvalLinks.approver });
-      if (used.length === 0) throw new AppError('approval_already_decided', 'This link was used already.');
+      if (used.length === 0) throw new AppError('approval_already_decided', 'This link has already been used.');
       return (
         await this.#deps.approvals.decideWithin(
           tx,
@@ -148,7 +153,9 @@ export class ApprovalLinks {
     return decided;
   }
 
-  /** Mails a link to whoever may decide and has none yet; part of the sweep. Nothing without an SMTP server and a public address. */
+  /**
+   * Mails links to approvers who have none; part of the sweep. Does nothing without an SMTP server and a public URL.
+   */
   async mailNew(): Promise<void> {
     const { db, email, publicUrl } = this.#deps;
     if (!email.isConfigured || publicUrl === null) return;
@@ -159,7 +166,7 @@ export class ApprovalLinks {
           .from(approvals)
           .where(and(eq(approvals.status, 'pending'), lte(approvals.mailDueAt, sql`now()`)))
           .orderBy(approvals.mailDueAt)
-          .limit(maxApprovalsAtOnce),
+          .limit(maxApprovalsPerPass),
       { durable: false },
     );
     for (const row of due) await this.#mailLinks(row, publicUrl);
@@ -179,7 +186,7 @@ export class ApprovalLinks {
           {
             to: approver,
             subject: `To approve: ${visibleLine(row.title)}`.slice(0, 200),
-            text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nLook at it and decide, once, here:\n${url}\n`,
+            text: `${visibleLine(withPlainHosts(row.title))}\n\n${visibleText(withPlainHosts(row.message))}\n\nReview the request and decide here (the link works once):\n${url}\n`,
           },
           AbortSignal.timeout(mailDeadlineMs),
         );
@@ -189,16 +196,13 @@ export class ApprovalLinks {
         if (error instanceof MailError && !error.retryable) {
           logger.warn(
             { err: error, approvalId: row.id },
-            'an approval link can not be mailed; an admin can make another',
+            'an approval link cannot be mailed; an admin can create another one',
           );
           await this.#settleMail(row, approver);
           continue;
         }
         later.push(approver);
-        logger.warn(
-          { err: error, part: 'mail', approvalId: row.id },
-          'an approval link could not be mailed; it is tried again',
-        );
+        logger.warn({ err: error, part: 'mail', approvalId: row.id }, 'an approval link could not be mailed; retrying');
         await this.#deps.db.workspace(row.tenantId, (tx) =>
           tx
             .delete(approvalLinks)
@@ -215,8 +219,8 @@ export class ApprovalLinks {
   }
 
   /**
-   * Makes the link of the next one to be mailed, or notes when to look again.
-   * @param later whose mail failed just now, and is tried again after a while.
+   * Creates the link of the next mail, or stores when to check again. @param later the address whose mail failed in
+   * this pass and is retried after a delay.
    */
   #beginMail(
     { id, tenantId }: MailedApproval,
@@ -231,7 +235,7 @@ export class ApprovalLinks {
         .for('update');
       if (row === undefined) return null;
       const ofThis = eq(approvalLinks.approvalId, id);
-      // Their tokens went with the process that made them: nobody has such a link, so another takes its place.
+      // Tokens of unsent mails are lost with their process, so new links replace them.
       await tx
         .delete(approvalLinks)
         .where(and(ofThis, lt(approvalLinks.mailingUntil, sql`now()`), isNull(approvalLinks.usedAt)));

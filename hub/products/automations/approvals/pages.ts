@@ -5,10 +5,10 @@ import { linkHeaders } from '../../../platform/http/pages/page.ts';
 import type { Page } from '../../../platform/http/pages/page.ts';
 import type { ApprovalLinks, LinkedApproval } from './links.ts';
 
-/** A text where its every character counts: where it begins and ends can be seen, and that it is empty too. */
+/** Renders a text with visible start, end and whitespace; an empty text is rendered as "empty". */
 const renderExact = (text: string) => (text === '' ? '<b class="mark">empty</b>' : `<code>${shownText(text)}</code>`);
 
-/** The fields of what would be done, each as a person reads it: a list of texts item by item; what is neither text nor that stands as JSON. */
+/** Renders the fields of the request: texts and lists of texts as readable items, all other values as JSON. */
 function renderFields(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
     const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
@@ -24,14 +24,14 @@ const isObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const requestTitles: Record<LinkedApproval['state'], string> = {
-  open: 'If you approve, this is done, exactly:',
-  voted: 'If enough approve, this is done, exactly:',
-  approved: 'This was approved, exactly:',
-  rejected: 'This was asked for:',
-  over: 'This was asked for:',
+  open: 'If you approve, exactly this is done:',
+  voted: 'If enough people approve, exactly this is done:',
+  approved: 'Exactly this was approved:',
+  rejected: 'This was requested:',
+  over: 'This was requested:',
 };
 
-/** What an approval sets going: the skill and its input, byte for byte; nothing for one that binds nothing. */
+/** Renders the skill and the exact input that an approval starts; empty for approvals without a request. */
 function renderRequest({ approval: { kind, request }, state }: LinkedApproval): string {
   const call =
     kind === 'system.run'
@@ -47,36 +47,36 @@ function renderRequest({ approval: { kind, request }, state }: LinkedApproval): 
 const forPeople = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
 
 const stateTitles: Record<Exclude<LinkedApproval['state'], 'open'>, string> = {
-  voted: 'Thank you. Others still have to decide.',
+  voted: 'Thank you. Other people still have to decide.',
   approved: 'This is approved.',
   rejected: 'This is rejected.',
-  over: 'Nobody can decide this any more: its time is over, or its run has ended.',
+  over: 'This cannot be decided any more: it has expired, or its run has ended.',
 };
 
-/** What is to be approved, exactly, and the two buttons; or what became of it. */
+/** Renders the exact request with both buttons, or the outcome. */
 function renderApprovalPage(linked: LinkedApproval): string {
   const { approver, approval, state } = linked;
   const silence = approval.onTimeout === 'approve' ? 'approved' : 'rejected';
   const until =
     approval.expiresAt === null || state !== 'open'
       ? ''
-      : `<p>Until ${forPeople.format(approval.expiresAt)} UTC; if too few decide by then, it is ${silence}.</p>`;
+      : `<p>Until ${forPeople.format(approval.expiresAt)} UTC. If too few people decide by then, it is ${silence}.</p>`;
   const became =
     state === 'open'
       ? ''
       : `<p><span class="state${state === 'approved' || state === 'voted' ? '' : ' down'}">${stateTitles[state]}</span></p>`;
   const form =
     state === 'open'
-      ? `<form method="post"><h2><label for="note">A note, if you like</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
+      ? `<form method="post"><h2><label for="note">Note (optional)</label></h2><textarea id="note" name="note" rows="2" maxlength="2000"></textarea>
 <nav><button name="decision" value="approved">Approve</button><button class="quiet" name="decision" value="rejected">Reject</button></nav></form>`
       : '';
   return pageOf(
     approval.title,
-    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} alone; good for one decision.</p>`,
+    `<h1>${shownLine(approval.title)}</h1>${became}<p class="said">${shownText(approval.message)}</p>${until}${renderRequest(linked)}${form}<p class="small">For ${shownLine(approver)} only. This link works for one decision.</p>`,
   );
 }
 
-/** The page that a link in a mail opens, for a named approver. */
+/** The page of a mailed approval link. */
 export const approvalPages = (links: ApprovalLinks): Page[] => [
   {
     method: 'GET',
@@ -88,12 +88,12 @@ export const approvalPages = (links: ApprovalLinks): Page[] => [
         ? {
             status: 404,
             headers: linkHeaders,
-            html: renderNotice('This link does not work', 'It was replaced by a newer one, or never was one.'),
+            html: renderNotice('This link does not work', 'A newer link replaced it, or the link is wrong.'),
           }
         : { headers: linkHeaders, html: renderApprovalPage(found) };
     },
   },
-  // Only a form decides: programs that look into mails open every link in them.
+  // Only a form submission decides, because mail scanners open every link of a mail.
   {
     method: 'POST',
     path: '/approve/:token',

@@ -5,7 +5,9 @@ import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Decider } from './deciders.ts';
 import type { Approvals } from './service.ts';
 
-/** Who decides: a user, or an API key. `automations:manage` lets a key decide, but only `approvals:decide` itself does so explicitly. */
+/**
+ * The decider of a request. `automations:manage` allows a key to decide; only `approvals:decide` counts as explicit.
+ */
 const deciderOf = (principal: Extract<Principal, { kind: 'token' | 'session' }>): Decider =>
   principal.kind === 'session'
     ? { kind: 'user', actor: actorOf(principal), userId: principal.user.id, email: principal.user.email }

@@ -14,39 +14,39 @@ export const approvals = pgTable(
       .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
-    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    /** Index of the tool call of an agent; 0 for the step itself. */
     call: integer('call').notNull().default(0),
     kind: text('kind').$type<'step' | 'system.run'>().notNull(),
     title: text('title').notNull(),
     message: text('message').notNull(),
-    /** The request as the approver sees it; what runs is read from here. */
+    /** The request as the approver sees it. The run executes exactly this stored request. */
     request: jsonb('request').$type<JsonObject>().notNull(),
-    /** SHA-256 of the canonical text of the request. */
+    /** SHA-256 of the canonical JSON of the request. */
     requestHash: text('request_hash').notNull(),
     status: text('status').$type<'pending' | 'approved' | 'rejected' | 'expired'>().notNull(),
     onTimeout: text('on_timeout').$type<'reject' | 'approve'>().notNull(),
     expiresAt: instant('expires_at'),
     decidedBy: text('decided_by'),
-    /** Who decided, for readers; null for decisions that are older than this column. */
+    /** Name of the decider for readers; null for decisions that are older than this column. */
     decider: jsonb('decider').$type<ApprovalDecider>(),
     decidedAt: instant('decided_at'),
     note: text('note'),
-    /** Email addresses of those who alone may decide; empty when whoever may manage automations does. */
+    /** Email addresses of the only people who may decide; empty when every caller with the permission may. */
     approvers: text('approvers')
       .array()
       .notNull()
       .default(sql`'{}'`),
-    /** Whether the policy named them: these must be members of the workspace when they decide. */
+    /** Whether the policy named the approvers. These must be members of the workspace when they decide. */
     usesDefaultApprovers: boolean('uses_default_approvers').notNull().default(false),
-    /** How many of them must agree. */
+    /** Number of required approvals. */
     required: integer('required').notNull().default(1),
-    /** From when on those in `escalateTo` may decide as well. */
+    /** When the addresses in `escalateTo` may decide as well. */
     escalateAt: instant('escalate_at'),
     escalateTo: text('escalate_to')
       .array()
       .notNull()
       .default(sql`'{}'`),
-    /** When to see whether somebody is to be mailed a link; null when nobody is, as far as is known. */
+    /** When to check for approvers without a mailed link; null when no mail is pending. */
     mailDueAt: instant('mail_due_at').defaultNow(),
     createdAt: createdAt(),
   },
@@ -65,7 +65,7 @@ export const approvals = pgTable(
   ],
 );
 
-/** Who decided on an approval that needs several. */
+/** Votes for an approval that needs several. */
 export const approvalVotes = pgTable(
   'approval_votes',
   {
@@ -86,7 +86,7 @@ export const approvalVotes = pgTable(
   ],
 );
 
-/** A link that lets one named person decide one approval, once, without signing in. */
+/** A link with which one named person decides one approval once, without signing in. */
 export const approvalLinks = pgTable(
   'approval_links',
   {
@@ -97,7 +97,7 @@ export const approvalLinks = pgTable(
     approver: text('approver').notNull(),
     tenantId: tenantId(),
     usedAt: instant('used_at'),
-    /** While the mail that carries it is on its way; past that time whoever was sending it died. */
+    /** Deadline of a mail in progress. After it, the sending process is considered dead. */
     mailingUntil: instant('mailing_until'),
     createdAt: createdAt(),
   },

@@ -16,16 +16,16 @@ import { actorOfDecider, assertMayDecide, describeDecider, eligibleApprovers } f
 import type { Decider } from './deciders.ts';
 import { approvalVotes } from './schema.ts';
 import { approvals } from './schema.ts';
-import { closeApproval, lockPending, measureApprovals, settleExpired, whyOver } from './store.ts';
+import { closeApproval, lockPending, measureApprovals, settleExpired, settledReason } from './store.ts';
 import type { ApprovalRow } from './store.ts';
 
 export interface ApprovalsDependencies {
   db: Database;
   cursors: Cursors;
-  /** Memory for answers that show large requests. */
+  /** Memory budget for responses with large requests. */
   answerMemory: MemoryBudget;
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Resolves once a run has ended or waits for an approval, or after a while. */
+  /** Resolves when a run has ended or waits for an approval, or after a time limit. */
   untilSettled: (tenantId: string, runId: string) => Promise<unknown>;
 }
 
@@ -33,7 +33,7 @@ type ListQuery = z.output<typeof resource.listAutomationApprovals.query>;
 type DecideBody = z.output<typeof resource.decideAutomationApproval.body>;
 export type VoteRow = typeof approvalVotes.$inferSelect;
 
-/** Human gates: each is decided once, and its run goes on in the same transaction. */
+/** Approvals of runs. Each approval is decided once, and its run continues in the same transaction. */
 export class Approvals {
   readonly #deps: ApprovalsDependencies;
 
@@ -80,7 +80,10 @@ export class Approvals {
     return row?.count ?? 0;
   }
 
-  /** @throws AppError `not_found`, `approval_already_decided`, or `approver_required` or `approval_needs_person` for a caller who may not decide it. */
+  /**
+   * @throws AppError `not_found`, `approval_already_decided`; `approver_required` or `approval_needs_person` for a
+   * caller who may not decide.
+   */
   async decide(tenantId: string, id: string, body: DecideBody, decider: Decider): Promise<Approval> {
     const decided = await this.#deps.db.workspace(tenantId, (tx) => this.decideWithin(tx, tenantId, id, body, decider));
     if (decided.job !== null) this.#deps.dispatch([decided.job]);
@@ -88,13 +91,15 @@ export class Approvals {
     return decided.approval;
   }
 
-  /** Lets a rejected run end before its caller is answered, so that the run reads as failed and can be retried; for a moment at most. */
+  /** Waits briefly for a rejected run to end, so that the caller then reads it as failed and can retry it. */
   async afterDecision(tenantId: string, { status, runId }: Pick<Approval, 'status' | 'runId'>): Promise<void> {
-    // Within another transaction nothing is committed yet that a worker could see.
+    // Inside another transaction nothing is committed yet that a worker could see.
     if (status === 'rejected' && !this.#deps.db.isJoined) await this.#deps.untilSettled(tenantId, runId);
   }
 
-  /** Decides in the caller's transaction; dispatch `job` after the commit. @throws AppError as `decide` does. */
+  /**
+   * Decides in the transaction of the caller, who dispatches `job` after the commit. @throws AppError as `decide` does.
+   */
   async decideWithin(
     tx: Transaction,
     tenantId: string,
@@ -110,7 +115,7 @@ export class Approvals {
     await lockRuns(tx, [existing.runId]);
     const row = await lockPending(tx, id);
     if (row === null) {
-      const state = await whyOver(tx, id);
+      const state = await settledReason(tx, id);
       if (state === null) throw notFound('approval', id);
       throw new AppError('approval_already_decided', `This approval is ${state} and can't be decided any more.`);
     }
@@ -123,7 +128,10 @@ export class Approvals {
       .onConflictDoNothing()
       .returning();
     if (inserted.length === 0)
-      throw new AppError('approval_already_decided', 'You have decided this approval already; others still have to.');
+      throw new AppError(
+        'approval_already_decided',
+        'You have already decided this approval. Other people still have to decide.',
+      );
     const votes = await listVotes(tx, [id]);
     const agreed = votes.filter((vote) => vote.decision === 'approved').length;
     const actor = actorOfDecider(decider);
@@ -141,7 +149,10 @@ export class Approvals {
     return { approval: present(closed, votes), job: await wakeRun(tx, row.runId) };
   }
 
-  /** Settles approvals that have expired, in batches, until none is left or the turn is over. Returns how many runs continue. */
+  /**
+   * Settles expired approvals in batches, until none is left or the time limit is reached. @returns the number of runs
+   * that continue.
+   */
   settleExpired(stopping?: AbortSignal): Promise<number> {
     return inBatches(newTurn(stopping), 1, async () => {
       const { settled, jobs } = await this.#deps.db.system(async (tx) => {

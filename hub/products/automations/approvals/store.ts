@@ -13,10 +13,10 @@ import { approvals } from './schema.ts';
 
 export type ApprovalRow = typeof approvals.$inferSelect;
 
-const byTimeOut: ApprovalDecider = { kind: 'time_out', id: null, name: 'Time-out' };
-const byRunEnd: ApprovalDecider = { kind: 'run_end', id: null, name: 'End of the run' };
+const timeoutActor: ApprovalDecider = { kind: 'time_out', id: null, name: 'Time-out' };
+const runEndActor: ApprovalDecider = { kind: 'run_end', id: null, name: 'End of the run' };
 
-/** Writes the approval that a step waits for, once for each try of the step. */
+/** Inserts the approval of a step, once per attempt of the step. */
 async function createApproval(tx: Transaction, approval: NewApproval): Promise<string> {
   const { expiresInSeconds, escalateAfterSeconds, requestHash, ...given } = approval;
   const usesDefaultApprovers = given.approvers.length === 0;
@@ -42,7 +42,7 @@ async function createApproval(tx: Transaction, approval: NewApproval): Promise<s
   return (row as { id: string }).id;
 }
 
-/** The approval of one try of a step, or of one call in it, if it was asked for. */
+/** The approval of one attempt of a step, or of one call in it; null when none was requested. */
 async function findApproval(
   tx: Transaction,
   runId: string,
@@ -64,7 +64,7 @@ async function findApproval(
   return row ?? null;
 }
 
-/** Whether a run got an approval for exactly this request at an earlier try of the same call. */
+/** Whether an earlier attempt of the same call got an approval for exactly this request. */
 async function findApprovedRequest(
   tx: Transaction,
   runId: string,
@@ -88,7 +88,7 @@ async function findApprovedRequest(
   return row ?? null;
 }
 
-/** Ids of approvals, newest first, and the sizes of their requests. */
+/** Ids of approvals, newest first, with the size of their requests. */
 export async function measureApprovals(
   tx: Transaction,
   tenantId: string,
@@ -111,7 +111,10 @@ export async function measureApprovals(
     .limit(limit);
 }
 
-/** Locks an approval that can still be decided; null when there is none, it is over, or what its run is about was erased. */
+/**
+ * Locks an approval that can still be decided; null when it is unknown or settled, or when the subject of its run was
+ * erased.
+ */
 export async function lockPending(tx: Transaction, id: string): Promise<ApprovalRow | null> {
   const [row] = await tx
     .select()
@@ -128,8 +131,8 @@ export async function lockPending(tx: Transaction, id: string): Promise<Approval
   return row ?? null;
 }
 
-/** Why an approval can't be decided; null for one that is about to go, or gone. */
-export async function whyOver(tx: Transaction, id: string): Promise<string | null> {
+/** Why an approval can't be decided; null for an approval that is removed or about to be removed. */
+export async function settledReason(tx: Transaction, id: string): Promise<string | null> {
   const [row] = await tx
     .select({ status: approvals.status, isPast: sql<boolean>`coalesce(${approvals.expiresAt} <= now(), false)` })
     .from(approvals)
@@ -139,7 +142,7 @@ export async function whyOver(tx: Transaction, id: string): Promise<string | nul
   return row.isPast ? 'past its time' : null;
 }
 
-/** Ends a pending approval. Only for one that is locked. */
+/** Settles a pending approval. The caller must have locked it. */
 export async function closeApproval(
   tx: Transaction,
   id: string,
@@ -154,15 +157,18 @@ export async function closeApproval(
   return row as ApprovalRow;
 }
 
-/** Closes what is still pending of runs that ended. */
+/** Settles the pending approvals of ended runs. */
 export async function expireRunApprovals(tx: Transaction, runIds: readonly string[]): Promise<void> {
   await tx
     .update(approvals)
-    .set({ status: 'expired', decidedBy: 'run ended', decider: byRunEnd, decidedAt: sql`now()` })
+    .set({ status: 'expired', decidedBy: 'run ended', decider: runEndActor, decidedAt: sql`now()` })
     .where(and(inArray(approvals.runId, [...runIds]), eq(approvals.status, 'pending')));
 }
 
-/** Settles approvals whose time is over, as each one's `onTimeout` says, and leaves those whose run somebody else has now; answers their runs. */
+/**
+ * Settles expired approvals according to their `onTimeout`. It skips approvals whose run another transaction has
+ * locked. @returns the ids of their runs.
+ */
 export async function settleExpired(tx: Transaction, limit: number): Promise<string[]> {
   const isDue = and(eq(approvals.status, 'pending'), lt(approvals.expiresAt, sql`now()`));
   const due = await tx
@@ -182,17 +188,17 @@ export async function settleExpired(tx: Transaction, limit: number): Promise<str
     .set({
       status: sql`case on_timeout when 'approve' then 'approved' else 'expired' end`,
       decidedBy: 'time-out',
-      decider: byTimeOut,
+      decider: timeoutActor,
       decidedAt: sql`now()`,
     })
     .where(and(isDue, inArray(approvals.runId, free)))
     .returning({ runId: approvals.runId });
-  // In the order in which they were locked.
+  // The set keeps the order in which the runs were locked.
   const runIds = new Set(settled.map((row) => row.runId));
   return free.filter((runId) => runIds.has(runId));
 }
 
-/** How the run engine asks for approvals. */
+/** The approval port of the run engine. */
 export const approvalPort: ApprovalPort = {
   create: createApproval,
   find: findApproval,

@@ -13,7 +13,7 @@ export interface StoredConfig {
   sealedSecrets: string;
 }
 
-/** The configuration of a channel with its secrets. */
+/** The configuration of a channel with its decrypted secrets. */
 export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfig {
   return {
     ...(stored.config as ChannelConfig),
@@ -22,9 +22,9 @@ export function openConfig(secrets: Secrets, stored: StoredConfig): ChannelConfi
 }
 
 /**
- * Checks what a caller sent for a provider, and splits it into what may be read back and what is sealed. A secret that is left
- * out keeps the value that it had, and so does the provider's address; but one that goes to an address is kept for that address alone.
- * @param at where the configuration stands in the request.
+ * Validates a configuration and splits it into readable fields and encrypted secrets. An omitted secret or address
+ * keeps its stored value. A secret that is sent to an address is only kept for that address.
+ * @param at path of the configuration in the request.
  * @throws AppError `validation_failed` with the path of each problem.
  */
 export function sealConfig(
@@ -49,7 +49,7 @@ export function sealConfig(
   if (!parsed.success) {
     const missing = (name: string) =>
       moved.has(name) && Object.hasOwn(known, name)
-        ? `is required with another ${moved.get(name)}: a secret goes only to the address that it was set for`
+        ? `is required with another ${moved.get(name)}: a secret is only sent to the address that it was set for`
         : 'is required';
     const details = parsed.error.issues.map((issue) => ({
       path: fieldPath([at, ...issue.path]),
@@ -76,7 +76,7 @@ export function sealConfig(
   };
 }
 
-/** Which secrets of a channel are set. */
+/** The names of the stored secrets of a channel. */
 export function secretsSet(secrets: Secrets, stored: StoredConfig): string[] {
   const config = openConfig(secrets, stored);
   return channelSecrets.filter((name) => config[name] !== undefined);

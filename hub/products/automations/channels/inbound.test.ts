@@ -20,7 +20,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('what a try that was rolled back has started is told to nobody', async () => {
+test('a rolled-back attempt to receive a message dispatches no jobs and sends no notifications', async () => {
   const [tenantId, channelId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'channels', '{}')`, [tenantId]);
   await database.query(

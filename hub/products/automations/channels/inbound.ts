@@ -21,17 +21,17 @@ export interface Received {
   duplicate?: true;
 }
 
-/** How long a provider may send the same message again, in hours. */
-const rememberedHours = 72;
+/** How long duplicate messages of a provider are detected, in hours. */
+const duplicateWindowHours = 72;
 
-/** A key that fits: one that is too long ends in its hash, so that two that begin alike stay two. */
-function bounded(key: string, most: number): string {
-  if (key.length <= most) return key;
+/** A key of limited length. A longer key ends in its hash, so that keys with the same prefix stay distinct. */
+function bounded(key: string, maxLength: number): string {
+  if (key.length <= maxLength) return key;
   const hash = createHash('sha256').update(key).digest('hex');
-  return `${key.slice(0, most - hash.length - 1)}~${hash}`;
+  return `${key.slice(0, maxLength - hash.length - 1)}~${hash}`;
 }
 
-/** Enters a message; answers the runs that it started before when it is not new. */
+/** Records a message. @returns the runs that a duplicate message started earlier; null for a new message. */
 async function claim(tx: Transaction, channel: ChannelRow, messageId: string): Promise<string[] | null> {
   const own = and(eq(channelReceipts.channelId, channel.id), eq(channelReceipts.messageId, messageId));
   await tx.delete(channelReceipts).where(and(own, lte(channelReceipts.expiresAt, sql`now()`)));
@@ -42,7 +42,7 @@ async function claim(tx: Transaction, channel: ChannelRow, messageId: string): P
       messageId,
       tenantId: channel.tenantId,
       runIds: [],
-      expiresAt: sql`now() + make_interval(hours => ${rememberedHours})`,
+      expiresAt: sql`now() + make_interval(hours => ${duplicateWindowHours})`,
     })
     .onConflictDoNothing()
     .returning({ messageId: channelReceipts.messageId });
@@ -54,7 +54,10 @@ async function claim(tx: Transaction, channel: ChannelRow, messageId: string): P
   return first?.runIds ?? [];
 }
 
-/** Whether a run of this workspace sent a message: a relay that echoes it must not make it a message of a visitor. */
+/**
+ * Whether a run of this workspace sent a message. A relay may echo such a message, and it must not count as a message
+ * of a visitor.
+ */
 async function isOwnReply(tx: Transaction, tenantId: string, messageId: string | null): Promise<boolean> {
   const runId = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+-[0-9]+(?:-[0-9]+)?$/.exec(messageId ?? '')?.[1];
   if (runId === undefined) return false;
@@ -65,7 +68,7 @@ async function isOwnReply(tx: Transaction, tenantId: string, messageId: string |
   return rowCount !== 0;
 }
 
-/** What an agent does with a message: it answers, and the answer goes back where the message came from. */
+/** The steps of an agent that answers a message and sends the answer to the sender. */
 function answerSteps(channel: ChannelRow, agentId: string, canAnswer: boolean): Step[] {
   const answer: Step = {
     type: 'agent',
@@ -89,8 +92,8 @@ function answerSteps(channel: ChannelRow, agentId: string, canAnswer: boolean): 
 }
 
 /**
- * Takes messages of one call in: each goes into its session and starts the workflows that its channel starts or, where there are
- * none, the agent that its route chooses. All of it is done in one transaction, so that a call which fails can be sent again.
+ * Receives the messages of one call. Each message is added to its session and starts the workflows of its channel, or
+ * else the agent of its route. One transaction covers all messages, so that a failed call can be sent again.
  */
 export async function receiveMessages(
   deps: ChannelsDependencies,
@@ -101,7 +104,7 @@ export async function receiveMessages(
   canAnswer: boolean,
 ): Promise<Received> {
   const { tenantId } = channel;
-  // Whoever last changed the channel knows its secret, and so can write messages in the name of others.
+  // The last author of a channel knows its secret and can send messages in the name of other senders.
   const starters = [...starterOf(caller), ...starterOf(channel.changedBy)];
   const done = await deps.db.workspace(tenantId, async (tx) => {
     const jobs: PromisedJob[] = [];
@@ -111,7 +114,7 @@ export async function receiveMessages(
     let duplicates = 0;
     for (const message of messages) {
       const text = toStorableText(message.text).slice(0, 50_000);
-      // A test call must not stand for the message of a live one: its runs send nothing.
+      // A test call must not count as the duplicate of a live message: its runs send nothing.
       const scope = environment === 'test' ? 'test ' : '';
       const messageId = message.messageId === null ? null : bounded(`${scope}${message.messageId}`, 500);
       if (channel.conversations && (await isOwnReply(tx, tenantId, message.messageId))) {
@@ -125,7 +128,7 @@ export async function receiveMessages(
         continue;
       }
       if (channel.conversations && text !== '') {
-        // Before any run starts: Live Chat locks a conversation before it starts runs, too.
+        // This precedes all run starts, because Live Chat also locks a conversation before it starts runs.
         const told = await deps.conversations.receive(tx, tenantId, {
           channelId: channel.id,
           source: channel.name,
@@ -169,7 +172,7 @@ export async function receiveMessages(
         of: { workflowId: id },
         start: () => deps.workflows.startWithin(tx, tenantId, id, request),
       }));
-      // In a conversation, users and the AI agent of Live Chat answer; an agent of automations would answer a second time.
+      // Users and the AI agent of Live Chat answer conversations. An agent of Automations would answer a second time.
       if (starts.length === 0 && !channel.conversations) {
         const agent = await routeToAgent(tx, tenantId, {
           channelId: channel.id,
@@ -201,10 +204,11 @@ export async function receiveMessages(
           jobs.push(run.job);
           after.push(run.committed);
         } catch (error) {
-          // A workflow that is full, or can't run as it is, must not make the provider send the message again and again, with whatever comes after it.
+          // A workflow that is full or invalid must not make the provider send the message and all later messages
+          // again.
           if (
             !(error instanceof AppError) ||
-            // A workflow beyond the limit of the workspace was written by then: all of it is undone.
+            // A workflow beyond the limit of the workspace is already inserted, so the transaction must be rolled back.
             error.code === 'workspace_limit_reached' ||
             (errorCodes[error.code].retryable && error.code !== 'workflow_limit_reached')
           )
@@ -232,7 +236,7 @@ export async function receiveMessages(
     };
     return { received, jobs, after };
   });
-  done.after.forEach((tell) => tell());
+  done.after.forEach((afterCommit) => afterCommit());
   deps.runs.dispatch(done.jobs);
   return done.received;
 }

@@ -16,39 +16,45 @@ import type { ChannelConfig, OutboundMessage } from './providers/provider.ts';
 import { channels } from './schema.ts';
 import { findChannel } from './store.ts';
 
-/** A message to be sent: through the channel that is named, or the only active one of a provider. */
+/** An outbound message, for the given channel or for the only active channel of a provider. */
 export interface DeliverRequest extends OutboundMessage {
   channelId?: string | undefined;
   provider?: ChannelProvider | undefined;
   subject?: string | undefined;
 }
 
-/** A channel as a message goes out through it, its secrets opened. */
-export interface PickedChannel {
+/** A channel with its decrypted secrets. */
+export interface OpenedChannel {
   id: string;
   provider: ChannelProvider;
   config: ChannelConfig;
 }
 
-/** The channel that a message goes through. @throws AppError `not_found`, `validation_failed`, `channel_inactive`, `product_not_entitled`. */
-export async function pickOpened(
+/**
+ * The channel for a message. @throws AppError `not_found`, `validation_failed`, `channel_inactive`,
+ * `product_not_entitled`.
+ */
+export async function openChannel(
   deps: ChannelsDependencies,
   request: DeliverRequest,
   tenantId: string,
-): Promise<PickedChannel> {
+): Promise<OpenedChannel> {
   const channel = await deps.db.read(tenantId, async (tx) => {
     const picked = await pickChannel(tx, tenantId, request);
     if (picked.provider === 'email' && !(await readEntitlements(tx, tenantId)).business_email)
-      throw new AppError('product_not_entitled', 'A channel of email needs the entitlement business_email.');
+      throw new AppError('product_not_entitled', 'An email channel requires the business_email entitlement.');
     return picked;
   });
   return { id: channel.id, provider: channel.provider, config: openConfig(deps.secrets, channel) };
 }
 
-/** Sends a message through a channel; in the test environment it only records what it would have sent. @throws AppError what the provider's answer amounts to. */
+/**
+ * Sends a message through a channel. In the test environment it only records the message. @throws AppError for a
+ * failure that the provider reports.
+ */
 export async function deliver(
   deps: ChannelsDependencies,
-  channel: PickedChannel,
+  channel: OpenedChannel,
   request: DeliverRequest,
   context: EmailContext,
 ): Promise<EmailOutcome> {
@@ -116,11 +122,14 @@ async function pickChannel(
     const channel = await findChannel(tx, tenantId, channelId);
     if (channel === null) throw notFound('channel', channelId);
     if (provider !== undefined && channel.provider !== provider)
-      throw new AppError('validation_failed', `The channel ${channelId} is of ${channel.provider}, not ${provider}.`);
-    if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is switched off.`);
+      throw new AppError(
+        'validation_failed',
+        `The channel ${channelId} has the provider ${channel.provider}, not ${provider}.`,
+      );
+    if (!channel.active) throw new AppError('channel_inactive', `The channel ${channel.name} is inactive.`);
     return channel;
   }
-  if (provider === undefined) throw new AppError('validation_failed', 'Name a channelId or a provider.');
+  if (provider === undefined) throw new AppError('validation_failed', 'Give a channelId or a provider.');
   const found = await tx
     .select()
     .from(channels)
@@ -130,9 +139,9 @@ async function pickChannel(
   if (only === undefined)
     throw new AppError(
       'not_found',
-      `This workspace has no active channel of ${provider}; create one with POST /v1/automations/channels.`,
+      `This workspace has no active channel of ${provider}. Create one with POST /v1/automations/channels.`,
     );
   if (another !== undefined)
-    throw new AppError('validation_failed', `This workspace has several channels of ${provider}; name the channelId.`);
+    throw new AppError('validation_failed', `This workspace has several channels of ${provider}. Give the channelId.`);
   return only;
 }

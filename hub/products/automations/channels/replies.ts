@@ -5,7 +5,10 @@ import type { ChatEvent } from '../../chat/events/index.ts';
 import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
-/** Replies of workflows and the AI that one visitor of a channel is sent in an hour. Ends a loop with a program that answers each message. */
+/**
+ * Maximum automatic replies (workflows and AI) per visitor of a channel and hour. The limit ends loops with programs
+ * that answer each message.
+ */
 const maxAutomaticReplies = 60;
 
 const steps: Step[] = [
@@ -23,7 +26,7 @@ const steps: Step[] = [
     input: {
       channelId: '{{payload.conversationId}}',
       private: true,
-      content: `Not sent through the channel: ${maxAutomaticReplies} automatic replies in an hour is the limit.`,
+      content: `Not sent through the channel: ${maxAutomaticReplies} automatic replies per hour is the limit.`,
     },
     when: '{{payload.isOverLimit}}',
     continueOnError: true,
@@ -48,8 +51,8 @@ interface Payload {
 }
 
 /**
- * Starts a run that sends a reply through the channel of its visitor, in the transaction that stores the reply: a stored reply is sent once.
- * @throws AppError when the run cannot start; then the reply is not stored either.
+ * Starts a run that sends a reply through the channel of its visitor, in the transaction that stores the reply. A
+ * stored reply is sent once. @throws AppError when the run cannot start; then the reply is not stored.
  */
 export async function sendReply(
   tx: Transaction,
@@ -68,7 +71,7 @@ export async function sendReply(
   const started = await deps.workflows.startDerived(
     tx,
     tenantId,
-    // Hidden among workflows, as those of single skill calls are.
+    // Lists of workflows hide this workflow, like the workflows of single skill calls.
     {
       origin: { kind: 'skill', id: 'channel-replies' },
       name: 'Replies through channels',

@@ -10,14 +10,14 @@ export const channels = pgTable(
     tenantId: tenantId(),
     provider: text('provider').$type<ChannelProvider>().notNull(),
     name: text('name').notNull(),
-    /** What may be read back. */
+    /** The readable part of the configuration. */
     config: jsonb('config').$type<JsonObject>().notNull(),
-    /** The rest of the configuration, sealed as one JSON text. */
+    /** The secret part of the configuration, encrypted as one JSON text. */
     sealedSecrets: text('sealed_secrets').notNull(),
     active: boolean('active').notNull(),
     /** Whether inbound messages open Live Chat conversations. */
     conversations: boolean('conversations').notNull().default(false),
-    /** Who last changed it, as the audit log names them. */
+    /** Last author, as the audit log names actors. */
     changedBy: text('changed_by'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -25,7 +25,7 @@ export const channels = pgTable(
   (table) => [index('channels_tenant').on(table.tenantId, table.id), ...policies()],
 );
 
-/** Messages of a provider that came in, for as long as it may send them again. */
+/** Received messages of a provider, kept while the provider may send them again. */
 export const channelReceipts = pgTable(
   'channel_receipts',
   {

@@ -17,8 +17,8 @@ import { openConfig, sealConfig, secretsSet } from './config.ts';
 import type { ChannelRow, ChannelsDependencies } from './dependencies.ts';
 import { receiveMessages } from './inbound.ts';
 import type { Received } from './inbound.ts';
-import { deliver, pickOpened } from './outbound.ts';
-import type { DeliverRequest, PickedChannel } from './outbound.ts';
+import { deliver, openChannel } from './outbound.ts';
+import type { DeliverRequest, OpenedChannel } from './outbound.ts';
 import { adapters } from './providers/adapters.ts';
 import { equalSecrets, header } from './providers/provider.ts';
 import type { InboundCall, SignedCall } from './providers/provider.ts';
@@ -33,7 +33,7 @@ type VerifyQuery = z.output<typeof resource.verifyAutomationChannel.query>;
 
 const secretHeader = 'x-service-automation-token';
 
-/** Where people write to automations, and automations to them. */
+/** Channels through which people exchange messages with automations. */
 export class Channels {
   readonly #deps: ChannelsDependencies;
 
@@ -67,7 +67,10 @@ export class Channels {
     return this.#present(row);
   }
 
-  /** Creates a channel, or changes the one that `id` names. @throws AppError `not_found`, `validation_failed`, `workspace_limit_reached`. */
+  /**
+   * Creates a channel, or updates the channel with the given `id`. @throws AppError `not_found`, `validation_failed`,
+   * `workspace_limit_reached`.
+   */
   put(tenantId: string, body: PutBody, actor: string): Promise<Channel> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const before = body.id === undefined ? null : await findChannel(tx, tenantId, body.id);
@@ -75,7 +78,7 @@ export class Channels {
       if (before !== null && before.provider !== body.provider) {
         throw new AppError(
           'validation_failed',
-          `body.provider can't be changed: this channel is of ${before.provider}; make a new one.`,
+          `body.provider can't be changed: this channel has the provider ${before.provider}. Create a new channel.`,
           { details: [{ path: 'body.provider', message: `must be ${before.provider}` }] },
         );
       }
@@ -83,7 +86,7 @@ export class Channels {
       if (body.conversations === true && !(await readEntitlements(tx, tenantId)).conversations_suite)
         throw new AppError(
           'product_not_entitled',
-          'body.conversations needs the entitlement conversations_suite; leave it out, or ask the operator for the entitlement.',
+          'body.conversations requires the conversations_suite entitlement. Omit it, or ask the operator for the entitlement.',
         );
       const at = body.config_json === undefined ? 'config' : 'config_json';
       const sealed = sealConfig(
@@ -126,7 +129,7 @@ export class Channels {
     });
   }
 
-  /** Changes what is named of a channel and keeps the rest. @throws AppError `not_found`, `validation_failed`. */
+  /** Updates the given fields of a channel. @throws AppError `not_found`, `validation_failed`. */
   async patch(
     tenantId: string,
     id: string,
@@ -175,8 +178,8 @@ export class Channels {
   }
 
   /**
-   * Takes a message in. `caller` is the workspace of an API key, or null for whoever else calls: then the channel's inbound secret
-   * or its provider's signature must be right.
+   * Receives a message. `caller` is the workspace of an API key. Without an API key it is null, and the inbound secret
+   * of the channel or the signature of its provider must be valid.
    * @throws AppError `not_found`, `channel_secret_invalid`, `channel_inactive`.
    */
   async receive(
@@ -193,7 +196,7 @@ export class Channels {
     if (caller === null) this.#assertSigned(channel, call);
     const challenge = adapter?.challenge?.(call.body) ?? null;
     if (challenge !== null) return { challenge };
-    if (!channel.active) throw new AppError('channel_inactive', 'This channel is switched off.');
+    if (!channel.active) throw new AppError('channel_inactive', 'This channel is inactive.');
     const { automations, conversations_suite: hasChat } = await this.#deps.db.read(channel.tenantId, (tx) =>
       readEntitlements(tx, channel.tenantId),
     );
@@ -210,9 +213,9 @@ export class Channels {
   }
 
   /**
-   * Checks a call of a provider.
-   * @param rawBody null before the body is read: then a signature, which is over the body, is not checked.
-   * @returns the workspace of the channel; undefined while the call is not proven.
+   * Authenticates a call of a provider.
+   * @param rawBody null before the body is read; then the signature, which covers the body, is not checked.
+   * @returns the workspace of the channel; undefined while the call is not authenticated.
    * @throws AppError `channel_secret_invalid`.
    */
   async assertSigned(id: string, headers: IncomingHttpHeaders, rawBody: Buffer | null): Promise<string | undefined> {
@@ -230,7 +233,7 @@ export class Channels {
     if (!knowsSecret && adapter?.isSigned(config, call) !== true) throw secretInvalid();
   }
 
-  /** Answers WhatsApp's check of a new webhook. @throws AppError `channel_secret_invalid`. */
+  /** Answers the verification request of WhatsApp for a new webhook. @throws AppError `channel_secret_invalid`. */
   async verify(id: string, query: VerifyQuery): Promise<string> {
     const channel = await this.#findAnywhere(id);
     const token = channel?.provider === 'whatsapp' ? openConfig(this.#deps.secrets, channel)['verifyToken'] : undefined;
@@ -238,17 +241,26 @@ export class Channels {
     return query['hub.challenge'];
   }
 
-  /** The channel that a message goes through. @throws AppError `not_found`, `validation_failed`, `channel_inactive`, `product_not_entitled`. */
-  pick(request: DeliverRequest, tenantId: string): Promise<PickedChannel> {
-    return pickOpened(this.#deps, request, tenantId);
+  /**
+   * The channel for a message. @throws AppError `not_found`, `validation_failed`, `channel_inactive`,
+   * `product_not_entitled`.
+   */
+  pick(request: DeliverRequest, tenantId: string): Promise<OpenedChannel> {
+    return openChannel(this.#deps, request, tenantId);
   }
 
-  /** Sends a message through a channel; in the test environment it only records what it would have sent. @throws AppError what the provider's answer amounts to. */
-  deliver(channel: PickedChannel, request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
+  /**
+   * Sends a message through a channel. In the test environment it only records the message. @throws AppError for a
+   * failure that the provider reports.
+   */
+  deliver(channel: OpenedChannel, request: DeliverRequest, context: EmailContext): Promise<EmailOutcome> {
     return deliver(this.#deps, channel, request, context);
   }
 
-  /** Sends replies of conversations through the channels of their visitors. @throws AppError when a reply cannot be queued. */
+  /**
+   * Sends replies of conversations through the channels of their visitors. @throws AppError when a reply cannot be
+   * queued.
+   */
   follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
     return sendReply(tx, this.#deps, event);
   }

@@ -17,15 +17,17 @@ export const channelSkills = (channels: Channels): DirectSkill[] => [
     retry: outgoingRetry,
     input: z
       .strictObject({
-        to: text(1, 2000).describe('As the provider names people: a chat id, a channel id, a phone number, an address'),
+        to: text(1, 2000).describe(
+          'The recipient in the format of the provider: a chat id, a channel id, a phone number or an address',
+        ),
         text: text(1, 20_000),
         channelId: id.optional(),
         provider: z
           .enum(channelProviders, `must be one of ${channelProviders.join(', ')}`)
           .optional()
-          .describe('Its only active channel'),
+          .describe('The only active channel of this provider is used'),
         subject: text(1, 500).optional().describe('For mail'),
-        mediaUrl: text(1, 4000).optional().describe('Address of a picture that the provider fetches'),
+        mediaUrl: text(1, 4000).optional().describe('URL of an image that the provider fetches'),
       })
       .refine((input) => input.channelId !== undefined || input.provider !== undefined, {
         message: 'give channelId or provider',

@@ -22,22 +22,22 @@ export interface DeliveryContext {
   workflowId: string;
   runId: string;
   stepIndex: number;
-  /** How many runs, each started by the one before, led to this delivery. */
+  /** Length of the chain of runs that led to this delivery. */
   depth: number;
   environment: 'live' | 'test';
   idempotencyKey: string;
   signal: AbortSignal;
 }
 
-/** Tells another workflow of this hub how many runs led to the call, so that a loop over its inbound hook ends. */
+/** Passes the length of the chain of runs to inbound hooks of this hub, so that a loop over hooks ends. */
 export const depthHeader = 'x-outrigger-depth';
-/** Names the run that calls, so that what it starts over the inbound hook of its own workspace knows who led to it. */
+/** Names the calling run, so that a run which the hook of the same workspace starts inherits its authors. */
 export const runHeader = 'x-outrigger-run';
 
 const timeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
 
-/** Headers that belong to the delivery itself; a workflow can't set them. */
+/** Headers that the delivery sets. A workflow can't set them. */
 const reservedHeaders = new Set([
   'host',
   'content-length',
@@ -63,7 +63,7 @@ function parseBody(text: string, contentType: string): JsonValue {
   }
 }
 
-/** What leaves the hub as a call to somebody's web address. */
+/** Calls web addresses for workflows. */
 export class Deliveries {
   readonly #deps: { db: Database; egress: Egress };
 
@@ -72,8 +72,9 @@ export class Deliveries {
   }
 
   /**
-   * POSTs JSON through the egress guard, within 15 s; in the test environment it only records what it would have sent.
-   * @throws AppError `egress_refused`, or `skill_failed` when the other side can't be reached or does not answer 2xx.
+   * POSTs JSON through the egress guard with a time limit of 15 s. In the test environment it only records the request.
+   * @throws AppError `egress_refused`, or `skill_failed` when the address can't be reached or does not respond with
+   * 2xx.
    */
   async deliver(
     request: DeliveryRequest,
@@ -83,10 +84,7 @@ export class Deliveries {
     const { url, body, headers = {} } = request;
     const reserved = Object.keys(headers).find((name) => reservedHeaders.has(name.toLowerCase()));
     if (reserved !== undefined)
-      throw new AppError(
-        'validation_failed',
-        `input.headers can't set ${reserved}: it belongs to the delivery itself.`,
-      );
+      throw new AppError('validation_failed', `input.headers can't set ${reserved}: the hub sets this header.`);
 
     const { tenantId, workflowId, runId, stepIndex } = context;
     const record = (status: MessageRecord['status'], summary: JsonObject): MessageRecord => ({
@@ -108,7 +106,7 @@ export class Deliveries {
         rows: [sunk(messageRecords, record('simulated', { bytes: Buffer.byteLength(JSON.stringify(body ?? null)) }))],
       };
     }
-    // A workflow may speak for another trace.
+    // A workflow may set its own trace context.
     const traceParent = Object.keys(headers).some((name) => name.toLowerCase() === 'traceparent')
       ? null
       : currentTraceParent();

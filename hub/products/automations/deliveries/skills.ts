@@ -13,7 +13,7 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
       id: 'webhook.deliver',
       title: 'Call a web address',
       summary:
-        'POSTs JSON to an https address. All tries of a step in one run carry the same Idempotency-Key; a retry of the run carries a new one.',
+        'POSTs JSON to an https address. All attempts of a step in one run send the same Idempotency-Key. A retry of the run sends a new key.',
       requires: ['automations'],
       effect: 'keyed',
       waitsForThirdParty: true,
@@ -29,7 +29,10 @@ export function webhookSkills(deliveries: Deliveries): DirectSkill[] {
       }),
       output: z.union([
         z.object({ simulated: z.literal(true), url: z.string() }),
-        z.object({ status: z.int(), body: jsonValue.describe('JSON where the answer is JSON, else its text') }),
+        z.object({
+          status: z.int(),
+          body: jsonValue.describe('Parsed JSON when the response is JSON, otherwise its text'),
+        }),
       ]),
       execute: (input, context) => deliveries.deliver(input, context),
     }),

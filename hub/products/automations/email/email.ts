@@ -15,7 +15,7 @@ export interface EmailRequest {
   subject: string;
   text?: string | undefined;
   html?: string | undefined;
-  /** What readers see as the sender; its address is the hub's. */
+  /** Display name of the sender. The address is the address of the hub. */
   fromName?: string | undefined;
   replyTo?: string | undefined;
 }
@@ -36,16 +36,16 @@ export interface EmailOutcome {
   rows: SunkRow[];
 }
 
-/** What became of a mail: what `EmailOutcome.output` is. */
+/** The outcome of a mail, as in `EmailOutcome.output`. */
 export const emailOutput = z.union([
   z.object({
-    simulated: z.literal(true).describe('In the environment test, where nothing leaves'),
+    simulated: z.literal(true).describe('In the test environment, which sends nothing'),
     to: z.array(z.string()),
   }),
   z.object({ messageId: z.string(), accepted: z.array(z.string()), rejected: z.array(z.string()) }),
 ]);
 
-/** Mail of workflows, through the SMTP server of the hub. */
+/** Sends mails of workflows through the SMTP server of the hub. */
 export class Email {
   readonly #deps: { db: Database; mailer: Mailer | null };
 
@@ -53,14 +53,15 @@ export class Email {
     this.#deps = dependencies;
   }
 
-  /** Whether mail can be sent at all. */
+  /** Whether this hub can send mail. */
   get isConfigured(): boolean {
     return this.#deps.mailer !== null;
   }
 
   /**
-   * Sends a mail; in the test environment it only records what it would have sent.
-   * @throws AppError `not_available` without an SMTP server, `skill_failed` when that did not take the mail for now, `delivery_refused` when it never will, `outcome_unknown` when nobody knows.
+   * Sends a mail. In the test environment it only records the mail.
+   * @throws AppError `not_available` without an SMTP server, `skill_failed` for a temporary refusal, `delivery_refused`
+   * for a permanent refusal, `outcome_unknown` when the outcome is unknown.
    */
   async send(request: EmailRequest, context: EmailContext, channel = 'email'): Promise<EmailOutcome> {
     const { tenantId, workflowId, runId, stepIndex } = context;
@@ -83,7 +84,7 @@ export class Email {
       };
     }
     if (this.#deps.mailer === null)
-      throw new AppError('not_available', 'This hub sends no mail: its operator sets SMTP_URL and MAIL_FROM.');
+      throw new AppError('not_available', 'This hub cannot send mail. Its operator must set SMTP_URL and MAIL_FROM.');
     try {
       const messageId = `<${context.idempotencyKey}@outrigger>`;
       const sent = await this.#deps.mailer.send({ ...request, messageId }, context.signal);
@@ -108,7 +109,7 @@ export class Email {
     }
   }
 
-  /** Sends a mail of the hub's own, such as an approval link; nothing when there is no SMTP server. @throws MailError. */
+  /** Sends a mail of the hub itself, for example an approval link. Does nothing without an SMTP server. @throws MailError. */
   async notify(mail: { to: string; subject: string; text: string }, signal: AbortSignal): Promise<boolean> {
     if (this.#deps.mailer === null) return false;
     await this.#deps.mailer.send({ to: [mail.to], subject: mail.subject, text: mail.text }, signal);

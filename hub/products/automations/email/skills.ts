@@ -20,7 +20,7 @@ export const emailSkills = (email: Email): DirectSkill[] => [
         subject: text(1, 500),
         html: text(1, 500_000).optional(),
         text: text(1, 100_000).optional(),
-        body: text(1, 100_000).optional().describe('The same as text'),
+        body: text(1, 100_000).optional().describe('Alias of text'),
       })
       .refine((input) => input.html !== undefined || input.text !== undefined || input.body !== undefined, {
         message: 'give html, text or body',

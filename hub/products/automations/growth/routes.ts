@@ -54,16 +54,16 @@ const forMembers: readonly ResourceName[] = ['workflows', 'sequences', 'agents']
 
 function assertRole(resource: ResourceName, role: Role): void {
   if (role !== 'admin' && !forMembers.includes(resource))
-    throw new AppError('role_required', `Changing ${resource} needs the role admin.`);
+    throw new AppError('role_required', `Changing ${resource} requires the admin role.`);
 }
 
 const recentRows = 10;
 
-/** @param routes those of the operations that paths here are other names of. */
+/** @param routes the routes of the operations that the growth paths are aliases of. */
 export const growthRoutes = (services: GrowthServices, routes: readonly Route[]) => {
   const { runs, agents, toolProfiles, approvals, approvalLinks, sessions, channels, nodes, insight } = services;
 
-  /** Has the operation of a resource answer for it. */
+  /** Delegates a request to the operation of the resource. */
   const forward = (id: string): ((request: unknown) => Promise<never>) => {
     const { operation, handle } = routeOf(routes, id);
     return (given) => {

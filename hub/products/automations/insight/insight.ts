@@ -18,9 +18,9 @@ type Onboarding = z.input<typeof resource.getAutomationOnboarding.response>;
 
 export interface InsightDependencies {
   db: Database;
-  /** After three missed ones a node is offline, in seconds. */
+  /** Heartbeat interval of nodes, in seconds. A node is offline after three missed heartbeats. */
   heartbeatSeconds: number;
-  /** Whether the hub has a model of its own. */
+  /** Whether the hub provides its own model. */
   hasOwnModel: boolean;
 }
 
@@ -30,7 +30,7 @@ const latencies = (histogram: Histogram) => ({
   p99: quantile(histogram, 0.99),
 });
 
-/** How a workspace does, and what it lacks. */
+/** Success rates and onboarding state of a workspace. */
 export class Insight {
   readonly #deps: InsightDependencies;
 
@@ -38,7 +38,7 @@ export class Insight {
     this.#deps = dependencies;
   }
 
-  /** From sums of five minutes and, for what is younger, from the index of ends. */
+  /** Combines five-minute sums with the index of ended runs for the most recent period. */
   slo(tenantId: string, window: SloWindow): Promise<Slo> {
     return this.#deps.db.read(tenantId, (tx) => this.sloWithin(tx, tenantId, window));
   }
@@ -47,7 +47,7 @@ export class Insight {
     const to = new Date();
     const from = new Date(to.getTime() - sloWindows[window] * 1000);
     const firstSlice = new Date(Math.ceil(from.getTime() / (sliceSeconds * 1000)) * sliceSeconds * 1000);
-    const [{ slices, through }, begun, nodesNow, commands, sent, models] = await Promise.all([
+    const [{ slices, through }, startedCounts, nodesNow, commands, sent, models] = await Promise.all([
       readSlices(tx, tenantId, firstSlice, to),
       summarisePeriod(tx, tenantId, from, firstSlice),
       this.#nodeCounts(tx, tenantId),
@@ -66,7 +66,11 @@ export class Insight {
       readModelHealth(tx, tenantId, from),
     ]);
     const summedUntil = through !== null && through > firstSlice ? through : firstSlice;
-    const parts = [...slices, begun, await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000))];
+    const parts = [
+      ...slices,
+      startedCounts,
+      await summarisePeriod(tx, tenantId, summedUntil, new Date(to.getTime() + 1000)),
+    ];
     const queue: Histogram = {};
     const run: Histogram = {};
     const counts = { succeeded: 0, failed: 0, cancelled: 0 };
@@ -104,7 +108,7 @@ export class Insight {
     };
   }
 
-  /** What the workspace has, what it lacks, and the request that does the next thing. */
+  /** The onboarding steps, which of them are done, and the API request for the next one. */
   onboarding(tenantId: string): Promise<Onboarding> {
     return this.#deps.db.read(tenantId, async (tx) => {
       const count = async (table: typeof agents | typeof channels | typeof packInstalls) => {
@@ -155,14 +159,14 @@ export class Insight {
           id: 'node',
           title: 'Pair a machine',
           done: counts.nodes > 0,
-          why: 'Workflows work on real machines through the companion.',
+          why: 'Workflows run commands on real machines through the companion.',
           request: post('/v1/automations/nodes', { name: 'My laptop' }),
         },
         {
           id: 'pack',
           title: 'Install a pack',
           done: counts.packs > 0,
-          why: 'Packs are workflows that work at once.',
+          why: 'Packs are ready-made workflows.',
           request: post('/v1/automations/skills/install', { packId: 'weekly-run-digest' }),
         },
         {
@@ -182,14 +186,14 @@ export class Insight {
           id: 'run',
           title: 'Run it',
           done: counts.runsSucceeded,
-          why: 'A run shows what each step brought.',
+          why: 'A run shows the result of each step.',
           request: post(`/v1/automations/workflows/${first?.id ?? '{id}'}/run`, {}),
         },
         {
           id: 'model',
           title: 'Set a model',
           done: counts.models > 0 || this.#deps.hasOwnModel,
-          why: 'Agents and ai.invoke ask it.',
+          why: 'Agents and ai.invoke use it.',
           request: {
             method: 'PUT',
             path: '/v1/automations/models',

@@ -11,8 +11,8 @@ export function insightSkills(insight: Insight): Skill[] {
   return [
     defineReadingSkill({
       id: 'runs.summary',
-      title: 'Sum up runs',
-      summary: 'Says how the runs of this workspace went within a window.',
+      title: 'Summarise runs',
+      summary: 'Summarises the runs of this workspace within a time window.',
       requires: ['automations'],
       scope: [],
       input: z.strictObject({ window: z.enum(windows, `must be one of ${windows.join(', ')}`).default('24h') }),
@@ -23,7 +23,7 @@ export function insightSkills(insight: Insight): Skill[] {
         const rate =
           successRate === null
             ? ''
-            : ` (${Math.round(successRate * 1000) / 10} % of those that ended by themselves succeeded)`;
+            : ` (${Math.round(successRate * 1000) / 10} % of the runs that were not cancelled succeeded)`;
         const latency =
           found.latencyMs.run.p50 === null
             ? ''

@@ -15,10 +15,10 @@ export interface MessageRecord {
   summary: JsonObject;
 }
 
-/** The topic under which it is told live that messages were recorded. */
+/** Topic of notifications about recorded messages. */
 export const messagesTopic = (tenantId: string) => `messages:${tenantId}`;
 
-/** Keeps what left the platform, or would have. */
+/** Records outbound messages, simulated ones included. */
 export const messageRecords: RowSink<MessageRecord> = {
   async insert(tx, records) {
     const [first] = records;
@@ -43,10 +43,10 @@ export interface LogLine {
   message: string;
 }
 
-/** The topic under which it is told live that lines were written. */
+/** Topic of notifications about new log lines. */
 export const logsTopic = (tenantId: string) => `logs:${tenantId}`;
 
-/** Adds lines to the logs of runs of one workspace. */
+/** Appends lines to the logs of runs of one workspace. */
 export const logLines: RowSink<LogLine> = {
   async insert(tx, lines) {
     const [first] = lines;

@@ -3,7 +3,7 @@ import { runs } from '../../../engine/schema.ts';
 import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, hotTenantId, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** What runs said. The table lies by month, by its id. */
+/** Log lines of runs, partitioned by month of the id. */
 export const runLogs = pgTable(
   'run_logs',
   {
@@ -28,7 +28,7 @@ export const runLogs = pgTable(
   ],
 );
 
-/** What left the platform, or would have: `simulated` in the test environment. */
+/** Outbound messages. Messages of the test environment have the status `simulated`. */
 export const messages = pgTable(
   'messages',
   {

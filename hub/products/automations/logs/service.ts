@@ -17,7 +17,7 @@ export type LogFilter = z.output<typeof resource.streamAutomationLogs.query>;
 export type MessageFilter = z.output<typeof resource.streamAutomationMessages.query>;
 type MessageRow = typeof messages.$inferSelect;
 
-/** A period as a range of ids and of times: the first finds it in the index, the second cuts it off exactly. */
+/** A period as a range of ids and of times: the ids select the range in the index, the times limit it exactly. */
 function within({ from, to }: Period) {
   const start = from === undefined ? undefined : new Date(from);
   const end = to === undefined ? undefined : new Date(to);
@@ -56,7 +56,7 @@ export function presentLog(row: LogRow) {
   };
 }
 
-/** What runs said, and what they sent. */
+/** Log lines and outbound messages of runs. */
 export class Logs {
   readonly #deps: { db: Database; cursors: Cursors; live: LiveTopics };
 
@@ -90,12 +90,12 @@ export class Logs {
     return readPage(this.#deps.cursors, `logs:${tenantId}`, query, read, presentLog);
   }
 
-  /** Follows the log lines of a workspace as they are committed. */
+  /** Streams the log lines of a workspace as they are committed. */
   followLogs(tenantId: string): Follower {
     return this.#deps.live.follow(logsTopic(tenantId));
   }
 
-  /** Follows its messages. */
+  /** Streams the outbound messages of a workspace as they are committed. */
   followMessages(tenantId: string): Follower {
     return this.#deps.live.follow(messagesTopic(tenantId));
   }

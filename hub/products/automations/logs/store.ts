@@ -15,12 +15,15 @@ export interface LogFilter {
   level?: LogRow['level'] | undefined;
 }
 
-/** Ids follow the time of their making; the clocks of two processes may differ by so much, in milliseconds. */
+/**
+ * Tolerance between the time in an id and the stored time, in milliseconds, because the clocks of two processes may
+ * differ.
+ */
 export const clockSlackMs = 60_000;
 
 const columns = `id, tenant_id AS "tenantId", run_id AS "runId", step_index AS "stepIndex", workflow_id AS "workflowId", level, message, created_at AS "createdAt"`;
 
-/** Lines of a workspace, newest first from the one before an id, or oldest first from the one after it. */
+/** Lines of a workspace, newest first before an id, or oldest first after it. */
 export async function findLogs(
   tx: Transaction,
   tenantId: string,
@@ -39,7 +42,7 @@ export async function findLogs(
   if (runId !== undefined) and('run', (one) => `run_id = ${one}`, runId);
   if (workflowId !== undefined) and('workflow', (one) => `workflow_id = ${one}`, workflowId);
   if (level !== undefined) and('level', (one) => `level = ${one}`, level);
-  // The range of ids finds a period in the index, that of times cuts it off exactly.
+  // The range of ids selects a period in the index; the range of times limits it exactly.
   const idNear = (at: string, slackMs: number) => idBefore(new Date(Date.parse(at) + slackMs));
   if (from !== undefined)
     and('from', (at, id) => `created_at >= ${at} AND id > ${id}`, new Date(from), idNear(from, -clockSlackMs));

@@ -40,7 +40,7 @@ function present(row: Row) {
   };
 }
 
-/** What workflows remember between runs, for each workspace and, within it, each session. */
+/** Key-value memory of workflows between runs, per workspace and optionally per session. */
 export class Memory {
   readonly #deps: { db: Database; cursors: Cursors; answerMemory: MemoryBudget };
 
@@ -77,7 +77,7 @@ export class Memory {
     return readLargePage(this.#deps, tenantId, `memory:${tenantId}`, query, { measure, read, present });
   }
 
-  /** @throws AppError `not_found` for a session that there is not, `memory_full`. */
+  /** @throws AppError `not_found` for an unknown session, `memory_full`. */
   async put(tenantId: string, body: PutBody): Promise<z.input<typeof resource.putAutomationMemory.response>> {
     const row = await this.#deps.db.workspace(tenantId, (tx) => writeEntry(tx, tenantId, body));
     if (row !== null) return present(row);
@@ -85,7 +85,7 @@ export class Memory {
     return { key, value: null, sessionId, expiresAt: null, updatedAt: new Date().toISOString() };
   }
 
-  /** What was remembered and has not expired, or null. */
+  /** The unexpired value of a key; null when there is none. */
   read(tenantId: string, { key, sessionId }: MemoryKey): Promise<JsonValue> {
     return this.#deps.db.read(tenantId, async (tx) => {
       const rows = await tx
@@ -96,7 +96,7 @@ export class Memory {
     });
   }
 
-  /** Remembers a value; null forgets it. @throws AppError `not_found`, `memory_full`. */
+  /** Stores a value; null deletes it. @throws AppError `not_found`, `memory_full`. */
   async write(tx: Transaction, tenantId: string, entry: NewEntry): Promise<void> {
     await writeEntry(tx, tenantId, entry);
   }
@@ -130,7 +130,7 @@ async function writeEntry(
     if (session === undefined)
       throw new AppError(
         'not_found',
-        `There is no session ${sessionId} in this workspace; make it with POST /v1/automations/sessions.`,
+        `There is no session ${sessionId} in this workspace. Create it with POST /v1/automations/sessions.`,
       );
   }
   const expiresAt = ttlSeconds === undefined ? null : sql`now() + make_interval(secs => ${ttlSeconds})`;
@@ -143,7 +143,7 @@ async function writeEntry(
     })
     .returning();
   const written = row as Row;
-  // Only an entry that is new can make it too many.
+  // Only a new entry can exceed the limit.
   if (written.createdAt.getTime() === written.updatedAt.getTime()) {
     const [count] = await tx
       .select({ count: sql<number>`count(*)::int` })
@@ -153,7 +153,7 @@ async function writeEntry(
     if (excess > 0 && (await deleteExpired(tx, tenantId)) < excess)
       throw new AppError(
         'memory_full',
-        `This workspace remembers ${maxMemoryEntries} entries already; forget some by writing null, or give them a ttlSeconds.`,
+        `This workspace has ${maxMemoryEntries} memory entries, which is the limit. Delete some by writing null, or set ttlSeconds.`,
       );
   }
   return written;

@@ -8,14 +8,14 @@ import type { DirectSkill } from '../../../engine/skill.ts';
 import type { Memory } from './memory.ts';
 
 const key = text(1, 200);
-const sessionId = id.optional().describe("A memory of its own for one session; the workspace's when left out");
+const sessionId = id.optional().describe('Uses the memory of this session; the memory of the workspace when omitted');
 
 export function memorySkills(memory: Memory): DirectSkill[] {
   return [
     defineReadingSkill({
       id: 'memory.read',
       title: 'Read memory',
-      summary: 'Reads what was remembered under a key; null when nothing was.',
+      summary: 'Reads the stored value of a key; null when there is none.',
       requires: ['automations'],
       scope: ['key', 'sessionId'],
       input: z.strictObject({ key, sessionId }),
@@ -28,7 +28,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
     defineSkill({
       id: 'memory.write',
       title: 'Write memory',
-      summary: 'Remembers a value under a key; null, or no value, forgets it.',
+      summary: 'Stores a value under a key; null, or no value, deletes it.',
       requires: ['automations'],
       effect: 'pure',
       input: z.strictObject({
@@ -40,7 +40,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
           .min(1)
           .max(366 * 86_400)
           .optional()
-          .describe('Forgotten after so many seconds'),
+          .describe('Expires after this number of seconds'),
       }),
       output: z.object({ key: z.string(), value: jsonValue }),
       async execute(input, context) {
@@ -54,19 +54,19 @@ export function memorySkills(memory: Memory): DirectSkill[] {
     defineSkill({
       id: 'memory.diff',
       title: 'Find what is new in a list',
-      summary: 'Compares a list with the one of the last time, by a field, and remembers it for the next.',
+      summary: 'Compares a list by a field with the list of the previous call, and stores it for the next call.',
       requires: ['automations'],
       effect: 'pure',
       input: z.strictObject({
         key,
         items: z.array(jsonObject).max(5_000, 'must have at most 5000 items'),
-        by: text(1, 100).describe('The field that tells items apart'),
+        by: text(1, 100).describe('The field that identifies items'),
         sessionId,
       }),
       output: z.object({
         added: z.array(jsonObject),
-        removed: z.array(z.string()).describe('By their field'),
-        first: z.boolean().describe('Whether there was nothing to compare with'),
+        removed: z.array(z.string()).describe('Items that are missing compared with the previous call, by their field'),
+        first: z.boolean().describe('Whether this is the first call, without a list to compare with'),
       }),
       async execute({ key: name, items, by, sessionId: session }, context) {
         const idOf = (item: JsonObject) => (typeof item[by] === 'string' ? item[by] : JSON.stringify(item[by] ?? null));
@@ -74,7 +74,7 @@ export function memorySkills(memory: Memory): DirectSkill[] {
         const before = await memory.read(context.tenantId, entry);
         const known = new Set(Array.isArray(before) ? before.map(String) : []);
         const ids = [...new Set(items.map(idOf))];
-        // The first look only learns what there is.
+        // The first call only stores the list, so that it reports no new items.
         const added = before === null ? [] : items.filter((item) => !known.has(idOf(item)));
         const removed = before === null ? [] : [...known].filter((item) => !ids.includes(item));
         return {

@@ -15,7 +15,7 @@ import { addressesOf, hostOf, normalHost } from '../../../engine/index.ts';
 import type { WorkflowGrants } from '../../../engine/index.ts';
 import { fillInputs, inputsIn, sampleInputs, withoutCondition } from './inputs.ts';
 
-/** What packs need to know of the skills of this hub. */
+/** The properties of a skill that packs need. */
 export interface PackSkill {
   id: string;
   title: string;
@@ -31,7 +31,7 @@ export interface PackRules {
   callOf: (step: Extract<Step, { type: 'skill' | 'log' | 'deliver' }>) => { skillId: string; input: JsonObject };
 }
 
-/** Skills that no pack may use: they start other workflows, mail campaigns, or reach from a page whatever a script likes. */
+/** Skills that packs must not use: they start other workflows, mail campaigns, or run arbitrary scripts in a page. */
 const forbidden = new Set(['subagent.spawn', 'marketing.campaign_send', 'browser.evaluate']);
 export const isAllowedInPacks = (skillId: string) => !forbidden.has(skillId);
 
@@ -57,7 +57,7 @@ export interface CheckedPack {
   grants: PackGrants | null;
 }
 
-/** Everything that is wrong with a pack, each with its path; what it may do when nothing is. */
+/** Checks a pack. @returns every problem with its path and, without problems, what the pack may do. */
 export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   const parsed = packManifest.safeParse(value);
   if (!parsed.success) {
@@ -80,7 +80,7 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
   }
   if (problems.length > 0) return { problems, manifest, grants: null };
   const used = rules.skills().filter(({ id }) => manifest.skills.includes(id));
-  const asks =
+  const requiresApproval =
     used.some(({ needsApproval }) => needsApproval) || manifest.graph.steps.some((step) => step['type'] === 'approval');
   return {
     problems,
@@ -90,7 +90,7 @@ export function checkPack(value: unknown, rules: PackRules): CheckedPack {
       hosts: manifest.hosts,
       secrets: manifest.secrets,
       nodePowers: manifest.nodePowers,
-      approvals: asks,
+      approvals: requiresApproval,
     },
   };
 }
@@ -100,15 +100,15 @@ type Add = (path: string, message: string) => void;
 function checkInputs({ inputsSchema, secrets, hosts, graph }: PackManifest, add: Add): void {
   const known = Object.keys(inputsSchema.properties);
   inputsSchema.required.forEach(
-    (name, index) => known.includes(name) || add(`inputsSchema.required[${index}]`, `"${name}" is no input`),
+    (name, index) => known.includes(name) || add(`inputsSchema.required[${index}]`, `"${name}" is not an input`),
   );
-  secrets.forEach((name, index) => known.includes(name) || add(`secrets[${index}]`, `"${name}" is no input`));
+  secrets.forEach((name, index) => known.includes(name) || add(`secrets[${index}]`, `"${name}" is not an input`));
   hosts.forEach((host, index) => {
     const input = host.startsWith('inputs.') ? host.slice('inputs.'.length) : null;
     if (input !== null && inputsSchema.properties[input]?.format !== 'uri')
-      add(`hosts[${index}]`, `"${input}" is no input of format uri`);
+      add(`hosts[${index}]`, `"${input}" is not an input with format uri`);
     if (input === null && normalHost(host) === null)
-      add(`hosts[${index}]`, 'must be a host, with its port unless that is the usual one, or inputs.<name>');
+      add(`hosts[${index}]`, 'must be a host (with its port unless that is the default port) or inputs.<name>');
   });
   graph.steps.forEach(
     ({ ifInput }, index) =>
@@ -120,7 +120,7 @@ function checkInputs({ inputsSchema, secrets, hosts, graph }: PackManifest, add:
     if (!known.includes(name)) add(path, `{{inputs.${name}}} is no input`);
 }
 
-/** Parses the graph with samples in place of its inputs; null when it can't be. */
+/** Parses the graph with sample values for its inputs; null when that is impossible. */
 function checkGraph({ graph }: PackManifest, inputs: JsonObject, rules: PackRules, add: Add): Step[] | null {
   let filled: { trigger: JsonValue; steps: JsonValue[] };
   try {
@@ -151,12 +151,12 @@ function checkGraph({ graph }: PackManifest, inputs: JsonObject, rules: PackRule
   return steps.data;
 }
 
-/** What of a graph must be written out, so that whoever reads the pack knows what it is. */
+/** Checks the parts of a graph that must be literal, so that readers can review the pack. */
 function checkWritten({ graph }: PackManifest, add: Add): void {
   graph.steps.forEach((step, index) => {
     for (const field of ['type', 'skillId'])
       if (typeof step[field] === 'string' && step[field].includes('{{'))
-        add(`graph.steps[${index}].${field}`, 'must be written out: what a pack does is no matter of its inputs');
+        add(`graph.steps[${index}].${field}`, 'must be a literal value: inputs must not change what a pack does');
     const { input } = step;
     const addresses = [
       ...(typeof input === 'object' && input !== null && !Array.isArray(input)
@@ -165,11 +165,12 @@ function checkWritten({ graph }: PackManifest, add: Add): void {
       ...addressesOf(step),
     ];
     for (const { field, address } of addresses) {
-      // An input that is the whole address brings its host with it; one that is a part of it could change that.
+      // An input that is the whole address declares its host. An input that is only a part of the address could change
+      // the host.
       if (!wholeInput.test(address) && hostOf(address) === null)
         add(
           `graph.steps[${index}].${field}`,
-          'must begin with a host that is written out, or be an input of format uri and nothing else',
+          'must begin with a literal host, or be exactly one input with format uri',
         );
     }
   });
@@ -177,15 +178,12 @@ function checkWritten({ graph }: PackManifest, add: Add): void {
   const token =
     typeof webhook === 'object' && webhook !== null && !Array.isArray(webhook) ? webhook['token'] : undefined;
   if (typeof token === 'string' && !wholeInput.test(token))
-    add(
-      'graph.trigger.webhook.token',
-      'must be an input: one that is written out is known to everybody who reads the pack',
-    );
+    add('graph.trigger.webhook.token', 'must be an input, because every reader of the pack can see a literal value');
 }
 
 const wholeInput = /^\{\{\s*inputs\.[A-Za-z0-9_]+\s*\}\}$/;
 
-/** The hosts that a pack declares, with those of its inputs. */
+/** The declared hosts of a pack, with the hosts of its inputs. */
 function hostsWith({ hosts }: PackManifest, inputs: JsonObject): string[] {
   return hosts.flatMap((host) => {
     const value = host.startsWith('inputs.') ? inputs[host.slice('inputs.'.length)] : undefined;
@@ -194,7 +192,7 @@ function hostsWith({ hosts }: PackManifest, inputs: JsonObject): string[] {
   });
 }
 
-/** What a graph with its inputs filled in does, step by step, is what the pack declares: skills, hosts and powers over nodes. */
+/** Checks that a graph with filled inputs uses only the skills, hosts and node powers that the pack declares. */
 function checkPowers(
   manifest: PackManifest,
   steps: readonly Step[],
@@ -204,7 +202,7 @@ function checkPowers(
 ): void {
   steps.forEach((step, index) => {
     const at = `graph.steps[${index}]`;
-    // An agent of the workspace brings tools that the pack does not declare.
+    // An agent of the workspace has tools that the pack does not declare.
     if (step.type === 'agent' && step.agentId !== undefined) add(`${at}.agentId`, "can't be set in a pack");
     if (step.type === 'agent' && step.toolProfileId !== undefined) add(`${at}.toolProfileId`, "can't be set in a pack");
     const skillId = skillOf(step, rules);
@@ -217,34 +215,33 @@ function checkPowers(
     for (const { field, address } of addressesOf(rules.callOf(step).input)) {
       const host = hostOf(address);
       const path = `${at}.${step.type === 'skill' ? 'input.' : ''}${field}`;
-      if (host === null)
-        add(path, 'must begin with a host that is written out, or be an input of format uri and nothing else');
+      if (host === null) add(path, 'must begin with a literal host, or be exactly one input with format uri');
       else if (!hosts.includes(host)) add(path, `needs "${host}" in hosts`);
     }
   });
 }
 
-/** A pack declares no more than it needs, and nothing that packs may not do. */
+/** Checks that a pack declares only powers that its graph uses and that packs may use. */
 function checkDeclared(manifest: PackManifest, steps: readonly Step[], rules: PackRules, add: Add): void {
   const usedSkills = new Set(steps.map((step) => skillOf(step, rules)));
   const usedPowers = new Set([...usedSkills].map((skillId) => (skillId === null ? null : powerOf(skillId))));
   manifest.skills.forEach((skillId, index) => {
     if (!isAllowedInPacks(skillId)) add(`skills[${index}]`, `${skillId} is not allowed in packs`);
     else if (!usedSkills.has(skillId))
-      add(`skills[${index}]`, `${skillId} is not used by the graph; a pack declares no more than it needs`);
+      add(`skills[${index}]`, `${skillId} is not used by the graph; declare only what the graph uses`);
   });
   manifest.nodePowers.forEach(
     (power, index) => usedPowers.has(power) || add(`nodePowers[${index}]`, `${power} is not used by the graph`),
   );
 }
 
-/** The skill that a step uses; null for an approval, which uses none. */
+/** The skill of a step; null for an approval, which uses none. */
 function skillOf(step: Step, rules: PackRules): string | null {
   if (step.type === 'approval') return null;
   return step.type === 'agent' ? 'ai.invoke' : rules.callOf(step).skillId;
 }
 
-/** What is wrong with a pack's graph once it has the inputs of a workspace, and what the workflow of it may do. */
+/** Checks the graph of a pack with the inputs of a workspace. @returns its problems, and what its workflow may do. */
 export function checkFilled(
   manifest: PackManifest,
   inputs: JsonObject,

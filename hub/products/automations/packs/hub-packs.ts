@@ -16,10 +16,10 @@ import { manifestBytes } from './known-packs.ts';
 import { hubPacks } from './schema.ts';
 import { shippedPacks } from './shipped.ts';
 
-/** Versions that one hub holds, withdrawn ones included: every workspace reads all of them to list its packs. */
+/** Maximum versions per hub, withdrawn ones included. Listing packs reads all of them. */
 const maxVersions = 500;
 
-/** In whose name the operator of the hub reserves memory for answers: no workspace's. */
+/** Key under which the operator of the hub reserves memory for responses. */
 const operator = 'operator';
 
 /** Packs that the operator of the hub publishes for all workspaces. */
@@ -72,7 +72,7 @@ export class HubPacks {
       });
     }
     if (shippedPacks.some(({ id }) => id === manifest.id))
-      throw new AppError('conflict', `${manifest.id} is the id of a shipped pack; choose another id.`);
+      throw new AppError('conflict', `${manifest.id} is the id of a shipped pack. Choose another id.`);
     const row = await this.#db.system(async (tx) => {
       const [inserted] = await tx
         .insert(hubPacks)
@@ -82,14 +82,11 @@ export class HubPacks {
       if (inserted === undefined)
         throw new AppError(
           'conflict',
-          `${manifest.id} ${manifest.version} was published before, and a version never changes; raise the version.`,
+          `${manifest.id} ${manifest.version} is already published, and published versions never change. Raise the version.`,
         );
-      const [held] = await tx.select({ versions: sql<number>`count(*)::int` }).from(hubPacks);
-      if ((held?.versions ?? 0) > maxVersions)
-        throw new AppError(
-          'conflict',
-          `This hub holds ${maxVersions} versions of packs, and no more can be published.`,
-        );
+      const [counted] = await tx.select({ versions: sql<number>`count(*)::int` }).from(hubPacks);
+      if ((counted?.versions ?? 0) > maxVersions)
+        throw new AppError('conflict', `This hub holds ${maxVersions} versions of packs, which is the limit.`);
       return inserted;
     });
     return { pack: present(row), grants };
@@ -105,7 +102,10 @@ export class HubPacks {
         .returning(),
     );
     if (row === undefined)
-      throw new AppError('not_found', `No pack ${packId} ${version} was published; GET /platform/packs lists them.`);
+      throw new AppError(
+        'not_found',
+        `No pack ${packId} ${version} is published. GET /platform/packs lists all packs.`,
+      );
     return present(row);
   }
 }

@@ -13,7 +13,7 @@ type Property = InputsSchema['properties'][string];
 
 const reference = /\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}/g;
 const wholeReference = /^\{\{\s*inputs\.([A-Za-z0-9_]+)\s*\}\}$/;
-/** Every input that a graph refers to, with the path where it does. */
+/** Every input reference of a graph, with its path. */
 export function inputsIn(value: JsonValue, path: string): { name: string; path: string }[] {
   if (typeof value === 'string')
     return [...value.matchAll(reference)].map((match) => ({ name: match[1] as string, path }));
@@ -23,10 +23,10 @@ export function inputsIn(value: JsonValue, path: string): { name: string; path: 
   return [];
 }
 
-/** The most characters that a graph may have once its inputs are filled in. */
+/** Maximum length of a graph after its inputs are filled in, in characters. */
 const maxFilledLength = 1024 * 1024;
 
-/** What stands between {{ and }} in a text, in order; of one that is not closed, all that follows. */
+/** The contents of `{{…}}` in a text, in order. An unclosed template extends to the end of the text. */
 function templatesIn(text: string): string[] {
   const found: string[] = [];
   for (let open = text.indexOf('{{'); open !== -1;) {
@@ -45,19 +45,19 @@ function fillText(text: string, inputs: JsonObject, budget: RenderBudget): strin
     budget.spend(shown.length, text);
     return shown;
   });
-  // With any other input the templates around it would be the same.
+  // Any input value must leave the surrounding templates unchanged.
   const expected = templatesIn(text.replaceAll(reference, '_'));
   const templates = templatesIn(filled);
   if (templates.length !== expected.length || templates.some((template, index) => template !== expected[index])) {
-    throw new TemplateError('an input would become part of a template here; leave braces out of it', text.slice(0, 80));
+    throw new TemplateError('an input would become part of a template here; remove its braces', text.slice(0, 80));
   }
   return filled;
 }
 
 /**
- * Puts inputs in the place of their references: a string that is one whole reference keeps the type of the input. Templates of
- * workflows stay as they are; what an input brings is never read as one.
- * @throws TemplateError for an input that would become one, or inputs that are too long.
+ * Replaces references by inputs. A string that is one whole reference keeps the type of the input. Workflow templates
+ * stay unchanged, and the value of an input is never interpreted as a template.
+ * @throws TemplateError for an input that would become a template, or inputs that exceed the length limit.
  */
 export function fillInputs(
   value: JsonValue,
@@ -92,8 +92,8 @@ function problemOf(property: Property, value: JsonValue): string | null {
   if (typeof value === 'number' && minimum !== undefined && value < minimum) return `must be at least ${minimum}`;
   if (typeof value === 'number' && maximum !== undefined && value > maximum) return `must be at most ${maximum}`;
   if (Array.isArray(value) && items !== undefined && !value.every((item) => typeof item === items.type))
-    return `must hold only values of type ${items.type}`;
-  // A template in an input would be carried out as part of the workflow.
+    return `must only contain values of type ${items.type}`;
+  // A template in an input would be executed as part of the workflow.
   if (JSON.stringify(value).includes('{{')) return 'must not contain {{';
   if (typeof value !== 'string' || value === '') return null;
   switch (format) {
@@ -115,7 +115,7 @@ function problemOf(property: Property, value: JsonValue): string | null {
   }
 }
 
-/** The inputs of a new workflow with their defaults, or what is wrong with them. */
+/** The inputs of a new workflow with their defaults, or their problems. */
 export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: JsonObject; problems: ErrorDetail[] } {
   const problems: ErrorDetail[] = [];
   const inputs: JsonObject = {};
@@ -123,7 +123,7 @@ export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: 
     if (!Object.hasOwn(schema.properties, name))
       problems.push({
         path: `body.inputs.${name}`,
-        message: `is no input of this pack; known are ${Object.keys(schema.properties).join(', ')}`,
+        message: `is not an input of this pack; its inputs are ${Object.keys(schema.properties).join(', ')}`,
       });
   for (const [name, property] of Object.entries(schema.properties)) {
     const value = Object.hasOwn(given, name) ? given[name] : property.default;
@@ -139,7 +139,7 @@ export function checkInputs(schema: InputsSchema, given: JsonObject): { inputs: 
   return { inputs, problems };
 }
 
-/** Values that stand for inputs while a graph is checked. */
+/** Sample inputs for checking a graph. */
 export function sampleInputs(schema: InputsSchema): JsonObject {
   const sample = (name: string, { type, format, minimum, default: value, enum: choices }: Property): JsonValue => {
     if (value !== undefined && value !== '') return value as JsonValue;
@@ -162,7 +162,7 @@ export function sampleInputs(schema: InputsSchema): JsonObject {
   );
 }
 
-/** Whether an input was left out, or as good as. */
+/** Whether an input is missing, null or empty. */
 export function isEmpty(value: JsonValue | undefined): boolean {
   return (
     value === undefined ||
@@ -173,7 +173,7 @@ export function isEmpty(value: JsonValue | undefined): boolean {
   );
 }
 
-/** A step of a pack as the step of a workflow. */
+/** Removes the pack-only condition from a step. */
 export function withoutCondition({ ifInput: _condition, ...step }: JsonObject): JsonObject {
   return step;
 }

@@ -10,11 +10,11 @@ export interface KnownPack {
   packId: string;
   version: string;
   source: Pack['source'];
-  /** Withdrawn by the operator: only workspaces that have installed it can use it. */
+  /** Withdrawn by the operator: only workspaces that have installed the pack can use it. */
   isWithdrawn: boolean;
-  /** Who published it in the workspace; null for the packs of the hub, and where that is unknown. */
+  /** The publisher in the workspace; null for packs of the hub and for unknown publishers. */
   publishedBy: string | null;
-  /** Size of its manifest, in bytes. */
+  /** Size of the manifest, in bytes. */
   bytes: number;
 }
 
@@ -26,7 +26,7 @@ const newerFirst = (left: string, right: string) => {
   return (b[0] ?? 0) - (a[0] ?? 0) || (b[1] ?? 0) - (a[1] ?? 0) || (b[2] ?? 0) - (a[2] ?? 0);
 };
 
-/** Size of a manifest, as SQL, in bytes. */
+/** SQL expression for the size of a manifest, in bytes. */
 export const manifestBytes = sql<number>`${sql.raw(memorySize('manifest', '{}'))}`;
 
 /** Every pack that the workspace can see, newest version first. */
@@ -56,7 +56,7 @@ export async function readKnownPacks(tx: Transaction, tenantId: string): Promise
       publishedBy: null,
       bytes: 0,
     })),
-    // A pack that the workspace published first stays its own: the operator cannot replace what it installed.
+    // A pack id that the workspace published first stays its own: the operator cannot replace an installed pack.
     ...ofHub
       .filter((pack) => !own.has(pack.packId))
       .map(({ withdrawnAt, ...pack }): KnownPack => ({

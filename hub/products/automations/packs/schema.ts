@@ -12,7 +12,7 @@ import {
   updatedAt,
 } from '../../../platform/db/tenancy.ts';
 
-/** Packs that a workspace published; the shipped ones are part of the program. */
+/** Packs that a workspace published. Shipped packs are part of the program. */
 export const publishedPacks = pgTable(
   'published_packs',
   {
@@ -21,21 +21,21 @@ export const publishedPacks = pgTable(
     packId: text('pack_id').notNull(),
     version: text('version').notNull(),
     manifest: jsonb('manifest').$type<PackManifest>().notNull(),
-    /** Actor that published it; null for a version that is older than this column. */
+    /** The publisher; null for versions that are older than this column. */
     publishedBy: text('published_by'),
     createdAt: createdAt(),
   },
   (table) => [unique('published_packs_version').on(table.tenantId, table.packId, table.version), ...policies()],
 );
 
-/** Packs that a workspace installed, in the version whose demands somebody accepted. */
+/** Installed packs, in the version whose grants a user accepted. */
 export const packInstalls = pgTable(
   'pack_installs',
   {
     tenantId: tenantId(),
     packId: text('pack_id').notNull(),
     version: text('version').notNull(),
-    /** What the pack may do, as it was shown and accepted. */
+    /** What the pack may do, as the user saw and accepted it. */
     grants: jsonb('grants').$type<JsonObject>().notNull(),
     installedBy: text('installed_by').notNull(),
     createdAt: createdAt(),

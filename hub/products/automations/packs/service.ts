@@ -31,10 +31,9 @@ type WorkflowBody = z.output<typeof resource.createAutomationSkillWorkflow.body>
 type SdkBody = z.output<typeof resource.postAutomationSkillSdk.body>;
 type SdkAnswer = z.input<typeof resource.postAutomationSkillSdk.response>;
 
-/** A skill as the SDK shows it. */
 export interface PacksDependencies {
   db: Database;
-  /** Memory for answers that show large manifests. */
+  /** Memory budget for responses with large manifests. */
   answerMemory: MemoryBudget;
   workflows: Workflows;
   limits: WorkspaceLimits;
@@ -42,7 +41,7 @@ export interface PacksDependencies {
   sdkSkills: () => SdkSkill[];
 }
 
-/** Packs: ready-made workflows that declare what they may do and can do nothing else. */
+/** Packs: ready-made workflows that declare their powers and are limited to them. */
 export class Packs {
   readonly #deps: PacksDependencies;
 
@@ -60,13 +59,13 @@ export class Packs {
     const newest = new Map<string, KnownPack>();
     for (const pack of known) if (!pack.isWithdrawn && !newest.has(pack.packId)) newest.set(pack.packId, pack);
     const all = [...newest.values()].toSorted((left, right) => (left.packId < right.packId ? -1 : 1));
-    // The cursor is a pack's id: there are few, and they are not rows of a table.
+    // The cursor is the id of a pack, because the list is short and merged from several sources.
     const after = query.cursor === undefined ? undefined : Buffer.from(query.cursor, 'base64url').toString();
     if (after !== undefined && !newest.has(after))
       throw new AppError(
         'invalid_cursor',
-        'cursor is not one of this list; use meta.nextCursor of the page before, or leave it out.',
-        { details: [{ path: 'query.cursor', message: 'is not a cursor of this list' }] },
+        'cursor is not valid for this list. Use meta.nextCursor of the previous page, or omit it.',
+        { details: [{ path: 'query.cursor', message: 'is not valid for this list' }] },
       );
     const rest = after === undefined ? all : all.filter(({ packId }) => packId > after);
     const page = fitting(rest.slice(0, query.limit));
@@ -83,7 +82,7 @@ export class Packs {
     };
   }
 
-  /** @throws AppError `not_found`, or `pack_invalid` when its graph does more than it declares. */
+  /** @throws AppError `not_found`, or `pack_invalid` when the graph does more than the pack declares. */
   install(
     tenantId: string,
     body: InstallBody,
@@ -114,7 +113,10 @@ export class Packs {
     });
   }
 
-  /** Makes a workflow of the version that is installed. @throws AppError `not_found`, `pack_not_installed`, `validation_failed`, and what a workflow's creation answers. */
+  /**
+   * Creates a workflow of the installed version. @throws AppError `not_found`, `pack_not_installed`,
+   * `validation_failed`, and the errors of creating a workflow.
+   */
   async createWorkflow(tenantId: string, packId: string, body: WorkflowBody, caller: RunCaller): Promise<Workflow> {
     const pack = await this.#deps.db.read(tenantId, async (tx) => {
       const version = (await readInstalls(tx, tenantId)).get(packId);
@@ -122,7 +124,7 @@ export class Packs {
       await this.#find(tx, tenantId, packId, undefined);
       throw new AppError(
         'pack_not_installed',
-        `The pack ${packId} is not installed; POST /v1/automations/skills/install {"packId": "${packId}"} first.`,
+        `The pack ${packId} is not installed. Call POST /v1/automations/skills/install {"packId": "${packId}"} first.`,
       );
     });
     const { manifest } = this.#checked(pack.manifest);
@@ -149,7 +151,7 @@ export class Packs {
       }));
       throw new AppError(
         'workflow_invalid',
-        `With these inputs the pack makes no workflow: ${details[0]?.path} ${details[0]?.message}.`,
+        `The pack can't create a workflow with these inputs: ${details[0]?.path} ${details[0]?.message}.`,
         { details },
       );
     }
@@ -181,7 +183,10 @@ export class Packs {
     };
   }
 
-  /** Lists what is wrong with a pack, or publishes it. @throws AppError `pack_invalid`, `workspace_limit_reached`, or `conflict` for a version that was published. */
+  /**
+   * Lists the problems of a pack, or publishes it. @throws AppError `pack_invalid`, `workspace_limit_reached`, or
+   * `conflict` for a published version.
+   */
   async check(tenantId: string, body: SdkBody, actor: string): Promise<SdkAnswer> {
     assertDefinitionSize({ manifest: body.manifest });
     const { problems, manifest, grants } = checkPack(body.manifest, this.#deps.rules);
@@ -193,11 +198,11 @@ export class Packs {
       });
     }
     if (shippedPacks.some(({ id }) => id === manifest.id))
-      throw new AppError('conflict', `${manifest.id} is the name of a pack of this hub; choose another.`);
+      throw new AppError('conflict', `${manifest.id} is the name of a pack of this hub. Choose another name.`);
     const id = newId();
     await this.#deps.db.workspace(tenantId, async (tx) => {
       if ((await readKnownPacks(tx, tenantId)).some(({ packId, source }) => source === 'hub' && packId === manifest.id))
-        throw new AppError('conflict', `${manifest.id} is the id of a pack of this hub; choose another id.`);
+        throw new AppError('conflict', `${manifest.id} is the id of a pack of this hub. Choose another id.`);
       const rows = await tx
         .insert(publishedPacks)
         .values({ id, tenantId, packId: manifest.id, version: manifest.version, manifest, publishedBy: actor })
@@ -206,7 +211,7 @@ export class Packs {
       if (rows.length === 0)
         throw new AppError(
           'conflict',
-          `${manifest.id} ${manifest.version} was published already, and a version never changes; raise the version.`,
+          `${manifest.id} ${manifest.version} is already published, and published versions never change. Raise the version.`,
         );
       await this.#deps.limits.assertWithin(tx, tenantId, 'pack');
       await recordAudit(tx, {
@@ -248,13 +253,13 @@ export class Packs {
     if (found === undefined)
       throw new AppError(
         'not_found',
-        `There is no pack ${packId}${version === undefined ? '' : ` ${version}`}; GET /v1/automations/skills lists them.`,
+        `There is no pack ${packId}${version === undefined ? '' : ` ${version}`}. GET /v1/automations/skills lists all packs.`,
       );
     return found;
   }
 }
 
-/** @throws AppError `validation_failed` for inputs that would become more than values. */
+/** @throws AppError `validation_failed` for inputs that would be interpreted as templates. */
 function fill(graph: JsonValue, inputs: JsonObject): { trigger: JsonValue; steps: JsonObject[] } {
   try {
     return fillInputs(graph, inputs) as { trigger: JsonValue; steps: JsonObject[] };

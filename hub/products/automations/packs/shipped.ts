@@ -1,19 +1,17 @@
 import { packManifest } from '../../../../shared/contract/automations/packs.ts';
 import type { PackManifest } from '../../../../shared/contract/automations/packs.ts';
 
-/**
- * The packs of this hub. They are checked like any other when they are installed.
- */
+/** The shipped packs. They are checked on installation like all other packs. */
 
 const publisher = 'Outrigger';
 
-const node = { type: 'string', format: 'node', title: 'Node', description: 'Which companion does it' } as const;
+const node = { type: 'string', format: 'node', title: 'Node', description: 'The companion that runs it' } as const;
 const timezone = { type: 'string', format: 'timezone', title: 'Time zone', default: 'UTC' } as const;
 const email = {
   type: 'string',
   format: 'email',
   title: 'Mail to',
-  description: 'Nobody when left out',
+  description: 'No mail is sent when omitted',
   default: '',
 } as const;
 const cron = (value: string) =>
@@ -25,7 +23,7 @@ const cron = (value: string) =>
     default: value,
   }) as const;
 const everySeconds = (value: number) =>
-  ({ type: 'integer', title: 'Every so many seconds', default: value, minimum: 10, maximum: 86_400 }) as const;
+  ({ type: 'integer', title: 'Interval in seconds', default: value, minimum: 10, maximum: 86_400 }) as const;
 
 const byCron = (type: 'schedule' | 'heartbeat') => ({
   type,
@@ -42,7 +40,7 @@ const dailyScreenReport = {
   version: '1.0.0',
   publisher,
   summary:
-    "Takes a picture of a machine's screen at a time of day, and logs where it lies. The machine's owner allows it with: outrigger-companion allow screen",
+    'Takes a screenshot of a machine at a time of day and logs its address. The owner of the machine must allow it with: outrigger-companion allow screen',
   inputsSchema: {
     type: 'object',
     properties: { nodeId: node, cron: cron('0 9 * * *'), timezone, email },
@@ -85,7 +83,7 @@ const dailyScreenReport = {
         input: {
           to: ['{{inputs.email}}'],
           subject: 'Screen report',
-          text: 'The picture of today lies at /v1/automations/artifacts/{{steps.screen.output.artifactId}} of your hub.',
+          text: 'The screenshot of today is at /v1/automations/artifacts/{{steps.screen.output.artifactId}} of your hub.',
         },
       },
     ],
@@ -98,7 +96,7 @@ const siteUptimeWatch = {
   version: '1.0.0',
   publisher,
   summary:
-    "Opens a page in a machine's browser every few minutes, takes a picture of it, and says when it can't be opened.",
+    'Opens a page in the browser of a machine every few minutes, takes a screenshot, and reports when the page cannot be opened.',
   inputsSchema: {
     type: 'object',
     properties: {
@@ -160,7 +158,7 @@ const inboundMessageTriage = {
   version: '1.0.0',
   publisher,
   summary:
-    'Has a model say what a message of a channel is about and how urgent it is, logs that, and answers the sender.',
+    'A model classifies the topic and the urgency of each message of a channel. The workflow logs the result and answers the sender.',
   inputsSchema: {
     type: 'object',
     properties: {
@@ -173,7 +171,7 @@ const inboundMessageTriage = {
       answer: {
         type: 'string',
         title: 'Answer to the sender',
-        default: 'Thank you. We have read your message and come back to you.',
+        default: 'Thank you. We have received your message and will get back to you.',
       },
     },
     required: ['channelId', 'provider'],
@@ -214,14 +212,14 @@ const liveChatTriage = {
   version: '1.0.0',
   publisher,
   summary:
-    'Has a model say what a message is about that the agents find unread, and how urgent it is, and leaves that to them as a private note.',
+    'A model classifies the topic and the urgency of each unread message. The workflow adds the result as a private note for the agents.',
   inputsSchema: {
     type: 'object',
     properties: {
       greeting: {
         type: 'string',
         title: 'Answer to the visitor',
-        description: 'None when left out',
+        description: 'No answer when omitted',
         default: '',
       },
     },
@@ -231,7 +229,7 @@ const liveChatTriage = {
   graph: {
     trigger: {
       type: 'event',
-      // Only what visitors write: a note or an answer of this workflow starts it no more.
+      // Only messages of visitors match: notes and answers of this workflow must not start it again.
       event: { type: 'message.created', filter: { 'message.senderType': 'visitor', 'conversation.unreadCount': 1 } },
     },
     steps: [
@@ -271,8 +269,7 @@ const maintenanceCommand = {
   name: 'Approval-gated maintenance command',
   version: '1.0.0',
   publisher,
-  summary:
-    'Runs a command on a machine at a time of its own, each time only after somebody approved exactly that command.',
+  summary: 'Runs a command on a machine on a schedule, each time only after a person approved exactly this command.',
   inputsSchema: {
     type: 'object',
     properties: {
@@ -280,7 +277,7 @@ const maintenanceCommand = {
       argv: {
         type: 'array',
         title: 'Command',
-        description: 'Program and arguments; no shell',
+        description: 'Program and arguments, without a shell',
         items: { type: 'string' },
       },
       cron: cron('0 6 * * SUN'),
@@ -311,7 +308,7 @@ const fileDropWatcher = {
   name: 'File drop watcher',
   version: '1.0.0',
   publisher,
-  summary: 'Looks into a shared folder of a machine and says which files are new since the last look.',
+  summary: 'Checks a shared folder of a machine and reports files that are new since the last check.',
   inputsSchema: {
     type: 'object',
     properties: {
@@ -365,7 +362,7 @@ const weeklyRunDigest = {
   name: 'Weekly run digest',
   version: '1.0.0',
   publisher,
-  summary: 'Sums up once a week how the runs of this workspace went.',
+  summary: 'Summarises the runs of this workspace once a week.',
   inputsSchema: { type: 'object', properties: { cron: cron('0 8 * * MON'), timezone, email }, required: [] },
   skills: ['runs.summary', 'log.write', 'memory.write', 'email.send'],
   graph: {

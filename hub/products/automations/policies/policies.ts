@@ -27,7 +27,7 @@ interface PolicyRow {
   updated_at: Date;
 }
 
-/** The policy of a workspace in a transaction of its own; the defaults when none was set. */
+/** The policy of a workspace; the defaults when none is stored. */
 export async function readPolicy(tx: Transaction, tenantId: string): Promise<Policy> {
   const { rows } = await tx.query<PolicyRow>(
     'read_policy',
@@ -55,11 +55,11 @@ export async function readPolicy(tx: Transaction, tenantId: string): Promise<Pol
 export interface PoliciesDependencies {
   db: Database;
   isKnownSkill: (pattern: string) => boolean;
-  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  /** Enqueues committed jobs. It is called after the commit and never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
 }
 
-/** Standing orders and limits: one record a workspace. */
+/** The policy of a workspace: standing orders and limits. Each workspace has one. */
 export class Policies {
   readonly #deps: PoliciesDependencies;
 
@@ -71,13 +71,15 @@ export class Policies {
     return this.#deps.db.read(tenantId, (tx) => readPolicy(tx, tenantId));
   }
 
-  /** @throws AppError `validation_failed` for a skill that there is not, an error workflow that the workspace does not have, or a default approver who is no member. */
+  /**
+   * @throws AppError `validation_failed` for an unknown skill, an unknown error workflow, or a default approver who is
+   * not a member.
+   */
   async put(tenantId: string, body: PutBody, { actor, isUser }: { actor: string; isUser: boolean }): Promise<Policy> {
     const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
       await (isUser ? assertMembers(tx, tenantId, body.defaultApprovers) : assertSameDeciders(tx, tenantId, body));
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
-      if (unknown !== -1)
-        throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'is no skill of this hub, and no pattern of one');
+      if (unknown !== -1) throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'matches no skill of this hub');
       if (body.errorWorkflowId !== null) {
         const [row] = await tx
           .select({ id: workflows.id })
@@ -85,7 +87,7 @@ export class Policies {
           .where(
             and(eq(workflows.tenantId, tenantId), eq(workflows.id, body.errorWorkflowId), isNull(workflows.deletedAt)),
           );
-        if (row === undefined) throw invalidBody('errorWorkflowId', 'is no workflow of this workspace');
+        if (row === undefined) throw invalidBody('errorWorkflowId', 'is not a workflow of this workspace');
       }
       const [before] = await tx
         .select()
@@ -107,7 +109,7 @@ export class Policies {
         targetId: tenantId,
         details: { ...body },
       });
-      // Runs that the old policy holds back may begin by the new one.
+      // The new policy may allow runs that the old policy delayed.
       return { policy: await readPolicy(tx, tenantId), jobs: await reopenLines(tx, tenantId, null) };
     });
     this.#deps.dispatch(jobs);
@@ -115,21 +117,21 @@ export class Policies {
   }
 }
 
-/** Fields that say who may decide approvals. A key that could change them could approve its own commands. */
+/** Fields that determine who may decide approvals. A key that could change them could approve its own commands. */
 const deciderFields = ['defaultApprovers', 'stepApprovalsNeedPerson', 'soleMemberMayDecideOwnRuns'] as const;
 
-/** @throws AppError `validation_failed` that names the first address that is of no member of the workspace. */
+/** @throws AppError `validation_failed` with the first address that belongs to no member of the workspace. */
 async function assertMembers(tx: Transaction, tenantId: string, approvers: readonly string[]): Promise<void> {
   const members = await membersAmong(tx, tenantId, approvers);
   const other = approvers.findIndex((email) => !members.has(email));
   if (other !== -1)
     throw invalidBody(
       `defaultApprovers[${other}]`,
-      'is not the address of a member of this workspace; add the member first, or remove the address',
+      'is not the address of a member of this workspace; add the member first or remove the address',
     );
 }
 
-/** Those of some addresses, in lower case, that are of members of a workspace. */
+/** The addresses, in lower case, that belong to members of a workspace. */
 export async function membersAmong(tx: Transaction, tenantId: string, emails: readonly string[]): Promise<Set<string>> {
   if (emails.length === 0) return new Set();
   const rows = await tx
@@ -139,7 +141,7 @@ export async function membersAmong(tx: Transaction, tenantId: string, emails: re
   return new Set(rows.map(({ email }) => email));
 }
 
-/** Who last set the error workflow of a workspace; null when that is unknown. */
+/** The last author of the error workflow setting of a workspace; null when unknown. */
 export async function readErrorWorkflowAuthor(tx: Transaction, tenantId: string): Promise<string | null> {
   const [row] = await tx
     .select({ authors: automationPolicies.authors })
@@ -148,14 +150,14 @@ export async function readErrorWorkflowAuthor(tx: Transaction, tenantId: string)
   return row?.authors['errorWorkflowId'] ?? null;
 }
 
-/** @throws AppError `approval_needs_person` when a key would change who may decide. */
+/** @throws AppError `approval_needs_person` when an API key would change who may decide. */
 async function assertSameDeciders(tx: Transaction, tenantId: string, body: PutBody): Promise<void> {
   const present = await readPolicy(tx, tenantId);
   const changed = deciderFields.find((field) => JSON.stringify(present[field]) !== JSON.stringify(body[field]));
   if (changed !== undefined)
     throw new AppError(
       'approval_needs_person',
-      `Only a signed-in admin changes ${changed}; send its present value, or sign in.`,
-      { details: [{ path: `body.${changed}`, message: 'can be changed by a signed-in admin only' }] },
+      `Only a signed-in admin can change ${changed}. Send its current value, or sign in.`,
+      { details: [{ path: `body.${changed}`, message: 'can only be changed by a signed-in admin' }] },
     );
 }

@@ -3,7 +3,7 @@ import { boolean, integer, pgTable, sql, text, uuid } from '../../../platform/db
 import { jsonb, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
-/** The one policy of a workspace. */
+/** One row per workspace. */
 export const automationPolicies = pgTable(
   'automation_policies',
   {
@@ -20,7 +20,7 @@ export const automationPolicies = pgTable(
     stepApprovalsNeedPerson: boolean('step_approvals_need_person').notNull().default(false),
     soleMemberMayDecideOwnRuns: boolean('sole_member_may_decide_own_runs').notNull().default(true),
     retention: jsonb('retention').$type<Retention>(),
-    /** Who last changed the error workflow and the standing orders. */
+    /** Last authors of the error workflow setting and the standing orders. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     updatedAt: updatedAt(),
   },

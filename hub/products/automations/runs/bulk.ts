@@ -9,25 +9,29 @@ type BulkBody =
   | z.output<typeof resource.cancelAutomationRuns.body>
   | z.output<typeof resource.retryAutomationRuns.body>;
 
-/** Runs that a bulk operation takes on. */
-export interface ChosenRuns {
+/** The runs of a bulk operation. */
+export interface SelectedRuns {
   ids: string[];
-  /** Whether a filter found them; then a run that it could not mean is left out of the answer. */
+  /** Whether a filter selected the runs. Then runs that the filter no longer matches are omitted from the response. */
   byFilter: boolean;
-  /** The last of them, when the filter means more that are older. */
+  /** The id of the last selected run when the filter matches older runs; otherwise null. */
   next: string | null;
 }
 
-/** The runs that are named, each once, or the newest that a filter means, of states in which something can be done with them. */
-export async function chooseRuns(
+/**
+ * The runs with the given ids, without duplicates, or the newest runs that a filter matches, in states that the
+ * operation allows.
+ */
+export async function selectRuns(
   tx: Transaction,
   tenantId: string,
   { ids, filter, limit }: BulkBody,
   statuses: readonly RunStatus[],
-): Promise<ChosenRuns> {
+): Promise<SelectedRuns> {
   if (ids !== undefined) return { ids: [...new Set(ids.map((id) => id.toLowerCase()))], byFilter: false, next: null };
   const found: string[] = [];
-  // Each state by its own range of the index: of several at once every run of the workspace would be looked at.
+  // One query per state, each with its own index range. A query for several states would read every run of the
+  // workspace.
   for (const status of filter?.status === undefined ? statuses : [filter.status]) {
     const rows = await listRunIds(
       tx,

@@ -8,17 +8,20 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import { recordAudits } from '../../core/audit/index.ts';
 import { liveRunsAmong, testKeyNotAllowed } from '../test-keys/index.ts';
-import { isFinal } from './again.ts';
+import { isFinal } from './rerun.ts';
 
 interface CancelDependencies {
   events: Events;
-  /** Null when nothing is traced. */
+  /** Null when tracing is disabled. */
   tracing: Tracing | null;
   dispatch: (jobs: PromisedJob[]) => void;
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
 }
 
-/** Cancels runs in the caller's transaction and records it; answers why those that it could not were refused. */
+/**
+ * Cancels runs in the transaction of the caller and records it in the audit log. @returns the refusals of runs that
+ * can't be cancelled.
+ */
 export async function cancelAudited(
   tx: Transaction,
   deps: CancelDependencies,
@@ -55,8 +58,8 @@ export async function cancelAudited(
 }
 
 /**
- * Cancels runs, and the runs that they wait for, in the caller's transaction. Answers the state before of those that there are;
- * call `committed` after the commit.
+ * Cancels runs and their child runs in the transaction of the caller.
+ * @returns the previous states of the existing runs, and `committed`, which must be called after the commit.
  */
 export async function cancelWithin(
   tx: Transaction,
@@ -64,17 +67,17 @@ export async function cancelWithin(
   tenantId: string,
   runIds: readonly string[],
 ): Promise<{ before: Map<string, RunStatus>; committed: () => void }> {
-  const asked = new Set(runIds);
+  const requestedIds = new Set(runIds);
   const locked = await lockRunTrees(tx, tenantId, runIds);
-  if (locked.some((run) => run.in_tree && asked.has(run.id) && isFinal(run.status)))
-    throw new TransactionConflict('a run ended while it was to be cancelled');
+  if (locked.some((run) => run.in_tree && requestedIds.has(run.id) && isFinal(run.status)))
+    throw new TransactionConflict('a run ended while it was being cancelled');
   const open = locked.filter((run) => run.in_tree && !isFinal(run.status));
-  const before = new Map(locked.flatMap((run) => (asked.has(run.id) ? [[run.id, run.status]] : [])));
+  const before = new Map(locked.flatMap((run) => (requestedIds.has(run.id) ? [[run.id, run.status]] : [])));
   if (open.length === 0) return { before, committed: () => undefined };
   const ids = open.map((run) => run.id);
   await markCancelled(tx, tenantId, ids);
-  const tell = await deps.onCancel(tx, tenantId, ids);
-  // One that is cancelled with those that it waits for wants no worker.
+  const afterCommit = await deps.onCancel(tx, tenantId, ids);
+  // A parent run that is cancelled together with its child run needs no wake-up.
   const cancelled = new Set(ids);
   const parents = open.flatMap(({ parent_run_id: parentId }) =>
     parentId === null || cancelled.has(parentId) ? [] : [parentId],
@@ -88,7 +91,7 @@ export async function cancelWithin(
     )),
   ];
   const committed = () => {
-    tell();
+    afterCommit();
     for (const id of ids) void deps.events.publish(runTopic(id), { status: 'cancelled' });
     const { tracing } = deps;
     if (tracing !== null) for (const run of open) new RunTrace(tracing, run).ended('cancelled');

@@ -5,16 +5,16 @@ import { FlowSubjects } from './flow-subjects.ts';
 import { removeEndedRuns } from './retention.ts';
 import type { Runs } from './service.ts';
 
-/** Runs that are cancelled in one transaction at most. */
-const batch = 100;
-/** A batch that has more behind it, as `inBatches` counts. */
+/** Maximum runs that one transaction cancels. */
+const cancelBatch = 100;
+/** Return value for a cancelBatch with further rows, as `inBatches` counts. */
 const full = 1;
-/** How long a sweep finds out at most what runs are about before it erases any, in milliseconds. */
-const fillMs = 10_000;
-/** Erased conversations without runs that are forgotten at once. */
-const forgottenAtOnce = 1_000;
+/** Time limit per sweep for completing the subjects of runs before the erasure, in milliseconds. */
+const subjectsTimeLimitMs = 10_000;
+/** Maximum erased conversations without runs whose records one statement deletes. */
+const maxForgottenPerBatch = 1_000;
 
-/** Notes conversations whose runs are to go, with the transaction that erases them. */
+/** Records conversations whose runs must be erased, in the transaction that erases the conversations. */
 export async function noteErased(tx: Transaction, tenantId: string, subjectIds: readonly string[]): Promise<boolean> {
   await tx.query(
     'note_erased_subjects',
@@ -24,7 +24,10 @@ export async function noteErased(tx: Transaction, tenantId: string, subjectIds: 
   return false;
 }
 
-/** Ends and removes the runs that are about what was erased, with those that they led to and all that belongs to them; part of the sweep. */
+/**
+ * Ends and removes the runs about erased subjects, with the runs that they started and all related data; part of the
+ * sweep.
+ */
 export class RunErasure {
   readonly #deps: { db: Database; blobs: Blobs; runs: Runs };
   readonly #subjects: FlowSubjects;
@@ -37,7 +40,7 @@ export class RunErasure {
   async sweep(stopping: AbortSignal): Promise<void> {
     const { db } = this.#deps;
     const turn = newTurn(stopping);
-    const isKnownOfAll = await this.#subjects.complete({ ...turn, deadline: performance.now() + fillMs });
+    const isKnownOfAll = await this.#subjects.complete({ ...turn, deadline: performance.now() + subjectsTimeLimitMs });
     const erased = await db.systemStatement<{ subject_id: string; tenant_id: string }>(
       'list_erased_subjects',
       `SELECT subject_id, tenant_id FROM erased_subjects e WHERE EXISTS (SELECT FROM flows f WHERE f.subject_id = e.subject_id)
@@ -48,8 +51,8 @@ export class RunErasure {
       if (stopping.aborted || performance.now() > turn.deadline) return;
       await inBatches(turn, full, async () => ((await this.#eraseSome(tenantId, subjectId)) ? full : 0));
     }
-    // A run of which it is not known yet what it is about may still be found.
-    if (isKnownOfAll) await inBatches(turn, forgottenAtOnce, () => this.#forgetSome());
+    // A run whose subject is not stored yet may still belong to an erased conversation.
+    if (isKnownOfAll) await inBatches(turn, maxForgottenPerBatch, () => this.#forgetSome());
   }
 
   async #forgetSome(): Promise<number> {
@@ -59,14 +62,14 @@ export class RunErasure {
           'forget_erased_subjects',
           `DELETE FROM erased_subjects WHERE subject_id = ANY(ARRAY(
              SELECT subject_id FROM erased_subjects e WHERE NOT EXISTS (SELECT FROM flows f WHERE f.subject_id = e.subject_id) LIMIT $1))`,
-          [forgottenAtOnce],
+          [maxForgottenPerBatch],
         ),
       { durable: false },
     );
     return rowCount ?? 0;
   }
 
-  /** Whether there is more of it that can go now. */
+  /** Erases a cancelBatch. @returns whether more can be erased now. */
   async #eraseSome(tenantId: string, subjectId: string): Promise<boolean> {
     const { db, runs } = this.#deps;
     const { rows: open } = await db.read(tenantId, (tx) =>
@@ -74,7 +77,7 @@ export class RunErasure {
         'list_runs_of_subject',
         `SELECT r.id FROM flows f JOIN runs r ON r.flow_id = f.id
          WHERE f.tenant_id = $1 AND f.subject_id = $2 AND r.finished_at IS NULL ORDER BY r.id LIMIT $3`,
-        [tenantId, subjectId, batch],
+        [tenantId, subjectId, cancelBatch],
       ),
     );
     if (open.length > 0) {
@@ -91,7 +94,7 @@ export class RunErasure {
       withThem: (tx, runIds) =>
         tx.query('prune_session_messages', 'DELETE FROM session_messages WHERE run_id = ANY($1)', [runIds]),
     });
-    // A run that somebody has locked now, or that is run again, is left to the next time.
+    // A run that is locked or run again is left to the next sweep.
     return removed > 0;
   }
 }

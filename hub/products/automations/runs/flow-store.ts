@@ -14,7 +14,7 @@ export interface FlowRow {
   updatedAt: Date;
 }
 
-/** A page of flows with the state of each one's latest run, or the one flow that is named. */
+/** A page of flows with the state of their latest runs, or the flow with the given id. */
 export async function listFlows(
   tx: Transaction,
   tenantId: string,

@@ -5,16 +5,16 @@ import type { Turn } from '../../../platform/db/row-retention.ts';
 import { idBefore } from '../../../platform/ids.ts';
 
 const key = 'flow_subjects';
-/** Flows that are looked at in one transaction. */
+/** Flows per transaction. */
 const batch = 500;
 
-/** What is asked of a run. It is found by an index, whatever the plan for the whole would like. */
+/** A lookup of a run by an index. The form of the query leaves the planner no other choice. */
 const run = (condition: string) =>
   `SELECT trigger, parent_run_id, payload->'conversation'->>'id' AS subject FROM runs WHERE ${condition} OFFSET 0`;
 
 /**
- * Notes what the runs of events are about where the hub that accepted them did not: before an update, and as long as some of its processes are of before.
- * How far it came is kept, so that each flow is looked at once; after a day it is over for good.
+ * Completes the subjects of event runs that an earlier version of the hub accepted without them, as long as processes
+ * of this version may run. The progress is stored, so that each flow is checked once. It ends after a day.
  */
 export class FlowSubjects {
   readonly #db: Database;
@@ -23,14 +23,14 @@ export class FlowSubjects {
     this.#db = db;
   }
 
-  /** Goes on for a turn. Answers whether nothing is left, now and later. */
+  /** Continues for one turn. @returns whether all subjects are complete, now and later. */
   async complete(turn: Turn): Promise<boolean> {
     const mark = await this.#mark();
     if (mark?.after === null) return true;
     if (mark === undefined)
       await this.#db.systemStatement(
         'begin_flow_subjects',
-        // Without flows there is no hub of before.
+        // A database without flows has had no earlier version of the hub.
         `INSERT INTO hub_settings (key, value) SELECT $1, jsonb_build_object('after', $2::text,
            'until', now() + CASE WHEN (SELECT id FROM flows ORDER BY id LIMIT 1) IS NOT NULL THEN interval '1 day' ELSE interval '0' END) ON CONFLICT DO NOTHING`,
         [key, idBefore(new Date(0))],
@@ -51,7 +51,7 @@ export class FlowSubjects {
   async #fillSome(tx: Transaction): Promise<number> {
     const { rows: marks } = await tx.query<{ after: string | null; is_over: boolean; before: Date }>(
       'hold_flow_subjects',
-      // Ids of transactions that are under way still come among the newest.
+      // Transactions in progress may still insert flows with ids near the newest.
       `SELECT value->>'after' AS after, (value->>'until')::timestamptz <= now() AS is_over, now() - interval '5 minutes' AS before
        FROM hub_settings WHERE key = $1 FOR UPDATE`,
       [key],
@@ -60,7 +60,7 @@ export class FlowSubjects {
     if (mark === undefined || mark.after === null) return 0;
     const { rows } = await tx.query<{ count: number; last: string | null }>(
       'fill_flow_subjects',
-      // What a run of an event led to is about the same.
+      // A run has the same subject as the run of an event that led to it.
       `WITH RECURSIVE looked AS MATERIALIZED (
          SELECT id, subject_id FROM flows WHERE id > $1 AND id < $2 ORDER BY id LIMIT $3
        ), led AS (

@@ -14,8 +14,8 @@ import { Database } from '../../../platform/db/database.ts';
 import { Months, monthStart } from '../../../platform/db/months.ts';
 import { removeAged } from '../../../platform/db/row-retention.ts';
 import { idBefore, newId } from '../../../platform/ids.ts';
-import { asReplay, asRetry, runAgain } from './again.ts';
 import { MonthRetention } from './month-retention.ts';
+import { asReplay, asRetry, rerunRuns } from './rerun.ts';
 import { RunRetention } from './retention.ts';
 
 const logger = pino({ level: 'silent' });
@@ -28,7 +28,7 @@ let database: TestDatabase;
 let db: Database;
 let months: Months;
 let folder: string;
-/** Months with parts of their own, of which nothing is younger than 60 days. */
+/** Months with their own partitions, all of them older than 60 days. */
 let old: Date[];
 beforeEach(async () => {
   database = await acquireDatabase();
@@ -61,7 +61,7 @@ afterEach(async () => {
 
 interface Made {
   tenantId?: string;
-  /** When it ended; at once unless said, never when null. */
+  /** When the run ended: immediately when omitted, never when null. */
   endedAt?: Date | null;
   parentId?: string;
 }
@@ -96,7 +96,7 @@ const stepsOf = async (runId: string) =>
   (await database.query('select 1 from run_steps where run_id = $1', [runId])).length;
 const parts = async () => (await months.partsBefore('run_steps', 'ffffffff')).map(({ from }) => from);
 
-test('the steps of a month of which no run is kept go as a whole, then its runs; those of other months stay', async () => {
+test('the step partition of a month without kept runs is dropped, then its runs are removed; other months stay', async () => {
   await makeRun(old[0]);
   await makeRun(old[1]);
   const kept = await makeRun(monthStart(new Date(), 0), { endedAt: new Date() });
@@ -114,19 +114,22 @@ test.each<[string, (month: Date | undefined) => Promise<unknown>]>([
     'is waited for by an open one',
     async (month) => makeRun(month, { parentId: await makeRun(monthStart(new Date()), { endedAt: null }) }),
   ],
-])('of a month in which a run %s no part is dropped, and all but that goes run by run', async (_what, makeKept) => {
-  const gone = await makeRun(old[0]);
-  await makeKept(old[0]);
-  await makeRun(old[1]);
-  const kept = (await runIds()).filter((id) => id !== gone);
-  expect(await prune(60)).toBe(2);
-  const left = await runIds();
-  expect(left).toEqual(kept.filter((id) => left.includes(id)));
-  expect([await parts(), await stepsOf(gone)]).toEqual([[idBefore(old[0] as Date)], 0]);
-  for (const id of left) expect(await stepsOf(id)).toBe(1);
-});
+])(
+  'a month in which a run %s keeps its partition, and its other runs are removed one by one',
+  async (_what, makeKept) => {
+    const gone = await makeRun(old[0]);
+    await makeKept(old[0]);
+    await makeRun(old[1]);
+    const kept = (await runIds()).filter((id) => id !== gone);
+    expect(await prune(60)).toBe(2);
+    const left = await runIds();
+    expect(left).toEqual(kept.filter((id) => left.includes(id)));
+    expect([await parts(), await stepsOf(gone)]).toEqual([[idBefore(old[0] as Date)], 0]);
+    for (const id of left) expect(await stepsOf(id)).toBe(1);
+  },
+);
 
-test('a month waits for runs that ended after it, and after a week goes run by run', async () => {
+test('a month waits a week for runs that ended after it, then its runs are removed one by one', async () => {
   const until = old.at(-1) as Date;
   const days = Math.floor((Date.now() - until.getTime()) / dayMs) - 2;
   const [early, late] = [
@@ -139,9 +142,9 @@ test('a month waits for runs that ended after it, and after a week goes run by r
   expect([await runIds(), await stepsOf(late)]).toEqual([[late], 1]);
 });
 
-test('a month too large for one look is looked at bit by bit, each going on where the one before ended', async () => {
+test('a month too large for one scan is scanned in parts, each continuing where the previous one ended', async () => {
   for (let runs = 0; runs < 4; runs += 1) await makeRun(old[1]);
-  const retention = new MonthRetention({ db, months, logger, days: 60, look: { runs: 2, ms: 0 } });
+  const retention = new MonthRetention({ db, months, logger, days: 60, scan: { runs: 2, ms: 0 } });
   for (let looks = 0; looks < 3; looks += 1) {
     expect(await retention.settle()).toEqual(old[1]);
     expect(await parts()).toEqual([old[1], old[2]].map((month) => idBefore(month as Date)));
@@ -150,17 +153,17 @@ test('a month too large for one look is looked at bit by bit, each going on wher
   expect(await parts()).toEqual([]);
 });
 
-test('a run that ended late is seen wherever in a large month it lies', async () => {
+test('the scan of a large month finds a run that ended late at any position', async () => {
   const until = old.at(-1) as Date;
   const days = Math.floor((Date.now() - until.getTime()) / dayMs) - 2;
   for (const endedAt of [undefined, undefined, new Date(until.getTime() + 12 * dayMs)])
     await makeRun(old[1], endedAt === undefined ? {} : { endedAt });
-  const retention = new MonthRetention({ db, months, logger, days, look: { runs: 2, ms: 60_000 } });
+  const retention = new MonthRetention({ db, months, logger, days, scan: { runs: 2, ms: 60_000 } });
   expect(await retention.settle()).toEqual(old[1]);
   expect(await parts()).toContain(idBefore(old[1] as Date));
 });
 
-test('a process whose clock runs ahead takes no run, step or line that the clock of the database keeps', async () => {
+test('a process whose clock is ahead removes no run, step or log line that the clock of the database keeps', async () => {
   const id = await makeRun(monthStart(new Date()));
   await database.query(
     `insert into run_logs (id, tenant_id, run_id, step_index, level, message) values ($1, $2, $1, 0, 'info', 'x')`,
@@ -186,7 +189,7 @@ test('a process whose clock runs ahead takes no run, step or line that the clock
   expect(await counts()).toEqual(before);
 });
 
-test('whether a run of a month is to stay is found without reading the month', async () => {
+test('the query for runs that must be kept does not read the whole month', async () => {
   await makeRun(monthStart(new Date()), { endedAt: null });
   const id = await makeRun(old[0]);
   await database.query(
@@ -197,13 +200,13 @@ test('whether a run of a month is to stay is found without reading the month', a
   await database.query('vacuum analyze runs');
   using recorder = new StatementRecorder();
   await new MonthRetention({ db, months, logger, days: 60 }).settle();
-  const asked = recorder.statements.filter(({ text }) => text.includes('AS stays'));
-  expect(asked.length).toBeGreaterThan(0);
-  const found = await explainAll(database, asked, await judgeOf(database, 1_000, 100));
+  const statements = recorder.statements.filter(({ text }) => text.includes('AS stays'));
+  expect(statements.length).toBeGreaterThan(0);
+  const found = await explainAll(database, statements, await judgeOf(database, 1_000, 100));
   expect(found.map(({ problems }) => problems)).toEqual([]);
 });
 
-test('where months can not be looked at, what policies say of runs is kept, and the next minute does not look again', async () => {
+test('when months cannot be scanned, retention policies still apply, and the next scan is delayed', async () => {
   await database.query(`update automation_policies set retention = '{"maxAgeDays": 1}'`);
   await makeRun(old[0], { tenantId: own });
   const kept = await makeRun(old[0]);
@@ -219,7 +222,7 @@ test('where months can not be looked at, what policies say of runs is kept, and 
   expect([await retention.prune(), lines.length]).toEqual([0, 1]);
 });
 
-test('runs wait for a month that can not be dropped now, because somebody reads it', async () => {
+test('runs wait while a reader prevents the drop of their month', async () => {
   await makeRun(old[0]);
   const reader = new Client({ connectionString: database.url });
   await reader.connect();
@@ -234,7 +237,7 @@ test('runs wait for a month that can not be dropped now, because somebody reads 
   expect(await parts()).toEqual([]);
 });
 
-test('a run whose steps went with their month is not gone on with, since nobody knows what it did', async () => {
+test('a run whose steps were dropped with their month cannot be retried from a later step', async () => {
   const [bare, whole] = [await makeRun(old[0]), await makeRun(old[1])];
   await months.drop('run_steps', `run_steps_${(old[0] as Date).toISOString().slice(0, 7).replace('-', '_')}`);
   const found = await db.workspace(plain, (tx) => lockForRetry(tx, plain, [bare, whole]));
@@ -244,12 +247,12 @@ test('a run whose steps went with their month is not gone on with, since nobody 
       [whole, [false, 1]],
     ]),
   );
-  const room = { take: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
-  const again = (plan: Parameters<typeof runAgain>[5]) =>
+  const queueCapacity = { reserve: async (_tx: unknown, _tenantId: string, wanted: number) => wanted } as never;
+  const again = (plan: Parameters<typeof rerunRuns>[5]) =>
     db.workspace(plain, async (tx) =>
-      (await runAgain(tx, room, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)).outcomes.get(
-        bare,
-      ),
+      (
+        await rerunRuns(tx, queueCapacity, plain, [bare], { actor: 'cli', environment: 'live' } as never, plan)
+      ).outcomes.get(bare),
     );
   expect(await again(asRetry())).toMatchObject({ refusal: { code: 'run_not_retryable' } });
   expect(await again(asReplay(0))).toMatchObject({ runId: expect.any(String) });

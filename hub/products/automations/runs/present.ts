@@ -24,7 +24,7 @@ export function presentSummary({ wait, queuedAt, startedAt, finishedAt, ...row }
   };
 }
 
-/** A run as it was when it was accepted: nothing of it had begun, but for steps that a retry keeps. */
+/** A run in its state at acceptance: no step has started, except steps that a retry keeps. */
 export const asQueued = (run: Run): Run => ({
   ...run,
   status: 'queued',

@@ -2,39 +2,46 @@ import { LRUCache } from 'lru-cache';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** What a process knows of the room of a workspace. */
-interface Room {
-  /** Runs that it may accept before it looks again. */
+/** The cached queue capacity of a workspace. */
+interface CachedCapacity {
+  /** Runs that this process may accept before it counts again. */
   left: number;
-  /** Until then there is no room, by `performance.now()`. */
+  /** Until then the queue counts as full, in `performance.now()` time. */
   fullUntil: number;
 }
 
 const maxWorkspaces = 10_000;
-/** What one look allows: other processes accept too, each by a look of its own. */
-const shareOfRoom = 1 / 8;
-/** So much of the bound may be exceeded by each process, so that a workspace that stays near it is not counted for every run. */
+/** The part of the free capacity that a process reserves per count. Other processes count and accept runs too. */
+const reservedShare = 1 / 8;
+/**
+ * The part of the limit by which each process may exceed it. Without it, a workspace near its limit would be counted
+ * for every run.
+ */
 const tolerance = 1 / 200;
 const fullForMs = 1_000;
 const retryAfterSeconds = 5;
 
 /**
- * Bounds how many runs of a workspace are queued, held ones included. Counting costs as much as there are, so it is done once in many
- * runs: a look allows a share of the room that it saw, and one that saw none refuses for a moment. Of a small bound each run is counted.
+ * Limits the queued runs of a workspace, delayed ones included.
+ * Counting takes time proportional to the number of queued runs, so each count reserves a part of the free capacity. A
+ * count without free capacity refuses runs for 1 second. Near a small limit every run is counted.
  */
 export class QueueCapacity {
-  readonly #most: number;
-  readonly #rooms = new LRUCache<string, Room>({ max: maxWorkspaces });
+  readonly #limit: number;
+  readonly #capacities = new LRUCache<string, CachedCapacity>({ max: maxWorkspaces });
 
-  /** @param most runs of one workspace that are queued at once; 0 for any number. */
-  constructor(most: number) {
-    this.#most = most;
+  /** @param limit maximum queued runs per workspace; 0 for no limit. */
+  constructor(limit: number) {
+    this.#limit = limit;
   }
 
-  /** Takes room for runs that the caller's transaction is about to accept; answers for how many of them there is. */
-  async take(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
-    if (this.#most === 0 || wanted === 0) return wanted;
-    const known = this.#rooms.get(tenantId);
+  /**
+   * Reserves capacity for runs that the transaction of the caller is about to accept. @returns the number of runs that
+   * fit.
+   */
+  async reserve(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
+    if (this.#limit === 0 || wanted === 0) return wanted;
+    const known = this.#capacities.get(tenantId);
     if (known !== undefined && performance.now() < known.fullUntil) return 0;
     if (known !== undefined && known.left >= wanted) {
       known.left -= wanted;
@@ -43,35 +50,35 @@ export class QueueCapacity {
     const { rows } = await tx.query<{ queued: number }>(
       'count_queued_runs',
       `SELECT count(*)::int AS queued FROM (SELECT 1 FROM runs WHERE tenant_id = $1 AND status = 'queued' LIMIT $2) q`,
-      [tenantId, this.#most],
+      [tenantId, this.#limit],
     );
-    const room = Math.max(this.#most - (rows[0]?.queued ?? 0), 0);
-    const taken = Math.min(wanted, room);
-    const left = room === 0 ? 0 : Math.floor(Math.max((room - taken) * shareOfRoom, this.#most * tolerance));
-    this.#rooms.set(tenantId, { left, fullUntil: room === 0 ? performance.now() + fullForMs : 0 });
-    return taken;
+    const free = Math.max(this.#limit - (rows[0]?.queued ?? 0), 0);
+    const reserved = Math.min(wanted, free);
+    const left = free === 0 ? 0 : Math.floor(Math.max((free - reserved) * reservedShare, this.#limit * tolerance));
+    this.#capacities.set(tenantId, { left, fullUntil: free === 0 ? performance.now() + fullForMs : 0 });
+    return reserved;
   }
 
-  /** Takes room for one run if there is some that was seen before; false says nothing. */
-  takeKnown(tenantId: string): boolean {
-    if (this.#most === 0) return true;
-    const known = this.#rooms.get(tenantId);
+  /** Reserves capacity for one run from the cached capacity. @returns false when the capacity must be counted. */
+  reserveCached(tenantId: string): boolean {
+    if (this.#limit === 0) return true;
+    const known = this.#capacities.get(tenantId);
     if (known === undefined || known.left < 1 || performance.now() < known.fullUntil) return false;
     known.left -= 1;
     return true;
   }
 
-  /** Takes room for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
-  async takeOne(tx: Transaction, tenantId: string): Promise<void> {
-    if ((await this.take(tx, tenantId, 1)) !== 1) throw this.refusal();
+  /** Reserves capacity for one run. @throws AppError `queued_runs_limit_reached` when the queue is full. */
+  async reserveOne(tx: Transaction, tenantId: string): Promise<void> {
+    if ((await this.reserve(tx, tenantId, 1)) !== 1) throw this.refusal();
   }
 
-  /** Why a run for which there is no room is not accepted. */
+  /** The error for a run that exceeds the limit. */
   refusal(): AppError {
     return new AppError(
       'queued_runs_limit_reached',
-      `${this.#most} runs of this workspace wait to begin, and the hub keeps no more (QUEUED_RUNS_PER_WORKSPACE); try again when some have begun, cancel what is not wanted, or loosen the limits that hold them back.`,
-      { retryAfterSeconds, limit: this.#most },
+      `${this.#limit} runs of this workspace are queued, which is the limit (QUEUED_RUNS_PER_WORKSPACE). Try again when some have started, cancel runs, or raise the limits that delay them.`,
+      { retryAfterSeconds, limit: this.#limit },
     );
   }
 }

@@ -9,7 +9,7 @@ import { newId } from '../../../platform/ids.ts';
 import { MemoryBudget } from '../../../platform/process/memory-budget.ts';
 import { RunReader } from './reader.ts';
 
-test('a caller that waits for a run looks again when the connection for events was lost', async () => {
+test('a caller that waits for a run reads it again when the event connection was lost', async () => {
   await using database = await acquireDatabase();
   await using db = new Database({
     url: database.url,
@@ -55,7 +55,7 @@ test('a caller that waits for a run looks again when the connection for events w
     heartbeatSeconds: 30,
   });
   const read = reader.get(tenantId, runId, { waitSeconds: 120 });
-  // It ends while nothing of it is heard, and not after the connection is back.
+  // The connection ends while the test reads no events, and before a new connection exists.
   const listening = async () =>
     (
       await database.query<{ pid: number }>(

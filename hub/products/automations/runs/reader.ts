@@ -6,29 +6,29 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Events } from '../../../platform/events/events.ts';
 import { reserveAnswer } from '../../../platform/large-pages.ts';
 import type { MemoryBudget, MemoryReservation } from '../../../platform/process/memory-budget.ts';
-import { isFinal } from './again.ts';
 import { presentRun } from './present.ts';
+import { isFinal } from './rerun.ts';
 import { readRun } from './store.ts';
 import type { FoundRun } from './store.ts';
 
-/** How often a caller that waits for a run looks at it while events of other processes may be lost, in milliseconds. */
+/** Poll interval of a caller that waits for a run while events of other processes may be lost, in milliseconds. */
 const interruptedLookMs = 1_000;
 
-/** Inputs and outputs of a run that are read without a reservation of memory, in bytes. */
+/** Maximum size of inputs and outputs that are read without a memory reservation, in bytes. */
 const smallRunBytes = 1024 * 1024;
-/** Bytes of heap for each byte of a large run that is answered: as text of the database, as values, and as text of the answer. */
+/** Heap bytes per byte of a large run in a response: database text, values and response text. */
 const answerHeapPerByte = 4;
 
 export interface RunReaderDependencies {
   db: Database;
   events: Events;
-  /** Memory for answers that show large runs. */
+  /** Memory budget for responses with large runs. */
   answerMemory: MemoryBudget;
-  /** How often nodes say that they are there. */
+  /** Heartbeat interval of nodes, in seconds. */
   heartbeatSeconds: number;
 }
 
-/** Reads runs for callers, large ones within the memory for answers. */
+/** Reads runs for callers. Large runs are read within a memory budget. */
 export class RunReader {
   readonly #deps: RunReaderDependencies;
 
@@ -36,15 +36,16 @@ export class RunReader {
     this.#deps = dependencies;
   }
 
-  /** Memory for large runs that a caller is shown: to be disposed once the answer has left. */
+  /** A memory reservation for large runs in a response. Dispose it when the response has been sent. */
   openMemory(tenantId: string): MemoryReservation {
     return this.#deps.answerMemory.open(tenantId);
   }
 
   /**
-   * Reads a run; with `waitSeconds`, once it has ended or waits for an approval, or when that time is over.
-   * @param options.memory reserved while the caller keeps the answer; when left out, until this resolves.
-   * @throws AppError `not_found`; `rate_limited` when other large answers to this workspace have not been read.
+   * Reads a run. With `waitSeconds`, it waits until the run has ended or waits for an approval, up to this time.
+   * @param options.memory reservation for as long as the caller keeps the result; when omitted, the memory is reserved
+   * until the promise resolves.
+   * @throws AppError `not_found`; `rate_limited` while earlier large responses to this workspace have not been read.
    */
   async get(
     tenantId: string,
@@ -55,7 +56,7 @@ export class RunReader {
     const read = () => this.#read(tenantId, runId, memory, signal);
     if (waitSeconds === 0) return read();
     const deadline = performance.now() + waitSeconds * 1000;
-    // Subscribed before the first look, so that no change between the two is missed.
+    // The subscription starts before the first read, so that no change between the two is missed.
     const { events } = this.#deps;
     let changed = Promise.withResolvers<void>();
     let hasChanged = false;
@@ -63,7 +64,7 @@ export class RunReader {
       hasChanged = true;
       changed.resolve();
     });
-    // An event may have been lost before the connection was.
+    // An event may have been lost before the reconnect.
     using _reconnect = events.onReconnect(() => {
       hasChanged = true;
       changed.resolve();
@@ -75,7 +76,7 @@ export class RunReader {
       return isSettled(run.status) || isOver() ? run : null;
     };
     for (;;) {
-      // What is not answered yet is not kept.
+      // An unsettled run is not kept in memory while the caller waits.
       const run = await readIfDue();
       if (run !== null) return run;
       memory?.tryResize(0);
@@ -92,7 +93,7 @@ export class RunReader {
     using own = memory === undefined ? this.openMemory(tenantId) : null;
     const reserved = memory ?? own;
     if (reserved !== null) await reserveAnswer(reserved, small.bytes * answerHeapPerByte, signal);
-    // It may have grown meanwhile, at most to what a run may have.
+    // The run may have grown since its size was read, up to the maximum size of a run.
     const large = await this.#find(tenantId, runId, Number.MAX_SAFE_INTEGER);
     return presentRun(large as FoundRun);
   }

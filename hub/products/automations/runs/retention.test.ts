@@ -50,7 +50,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What the whole hub declares. */
+/** The retention rules of the whole hub. */
 const retentions = (days: typeof forEver) => [
   automationsRetention(days),
   coreRetention(days),
@@ -61,11 +61,11 @@ const retentions = (days: typeof forEver) => [
 const agedTables = (days: typeof forEver) => retentions(days).flatMap(({ aged = [] }) => aged);
 const expiringTables = () => retentions(forEver).flatMap(({ expiring = [] }) => expiring);
 
-/** An id as it would have been made so many days ago. */
+/** An id with the time of `daysAgo` days ago. */
 const idOf = (daysAgo: number) =>
   `${idBefore(new Date(Date.now() - daysAgo * 86_400_000)).slice(0, 24)}${newId().slice(24)}`;
 
-/** An ended run with a step, a line, a message, an ended command and an artefact; `null` for one that is under way. */
+/** A run with a step, a log line, a message, a command and an artefact; `ended` false for a run in progress. */
 async function makeRun(tenantId: string, daysAgo: number, ended = true): Promise<{ id: string; artifactId: string }> {
   const [id, nodeId, artifactId] = [idOf(daysAgo), newId(), idOf(daysAgo)];
   const at = `now() - interval '${daysAgo} days'`;
@@ -116,7 +116,7 @@ const counts = async (...tables: string[]) =>
   Object.fromEntries(await Promise.all(tables.map(async (table) => [table, await countOf(table)] as const)));
 const runIds = async () => (await database.query<{ id: string }>('select id from runs')).map(({ id }) => id).toSorted();
 
-test('ended runs go with their month, once it lies wholly before the days of the installation, with all that belongs to them, but where their workspace says otherwise', async () => {
+test('ended runs and their data are removed by month when the whole month exceeds the retention days, except in workspaces with their own policy', async () => {
   const old = await makeRun(workspaces.plain, 122);
   const young = await makeRun(workspaces.plain, 89);
   const open = await makeRun(workspaces.plain, 122, false);
@@ -137,7 +137,7 @@ test.each([
   ['artifacts', 'artifacts', 0],
   ['audit', 'audit_log', 0],
 ] as const)(
-  '%s go after their own days, in every workspace; what is under way stays, and 0 keeps for ever',
+  '%s are removed after their own retention days in every workspace; rows in use stay, and 0 keeps them for ever',
   async (kind, table, open) => {
     for (const tenantId of Object.values(workspaces)) {
       const runs = [await makeRun(tenantId, 31), await makeRun(tenantId, 29), await makeRun(tenantId, 31, false)];
@@ -152,7 +152,7 @@ test.each([
   },
 );
 
-test('log lines go with their month, in every workspace, once it lies wholly before their days; 0 keeps for ever', async () => {
+test('log lines are removed by month in every workspace when the whole month exceeds the retention days; 0 keeps them for ever', async () => {
   const monthly = (days: number) => automationsRetention({ ...forEver, logs: days }).monthly ?? [];
   const far = new Date(Date.now() + 1000 * 86_400_000);
   await makeRun(workspaces.plain, 1);
@@ -165,7 +165,7 @@ test('log lines go with their month, in every workspace, once it lies wholly bef
   await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
 });
 
-test('more than one batch of rows goes in one turn', async () => {
+test('one turn removes more than one batch of rows', async () => {
   await database.query(
     `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`,
     [workspaces.plain],
@@ -173,21 +173,21 @@ test('more than one batch of rows goes in one turn', async () => {
   expect(await removeAged({ db, logger }, agedTables({ ...forEver, audit: 365 }))).toEqual({ audit_log: 2500 });
 });
 
-test('a sweep waits for nobody: what somebody holds now is left to the next one', async () => {
-  const [held, free] = [newId(), newId()];
+test('a sweep skips locked rows and leaves them to the next sweep', async () => {
+  const [locked, free] = [newId(), newId()];
   const fresh = await database.query<{ id: string }>('select id from audit_log');
-  for (const id of [held, free]) {
+  for (const id of [locked, free]) {
     await database.query(
       `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`,
       [id, workspaces.plain, id],
     );
     await database.query(
       `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) values ($1, $2, 'cli', 'x', 'run', 'x', '{}')`,
-      [id === held ? idOf(31) : idOf(32), workspaces.plain],
+      [id === locked ? idOf(31) : idOf(32), workspaces.plain],
     );
   }
   const left = async () => [
-    (await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[held, free]])).map(
+    (await database.query<{ id: string }>('select id from memory_entries where id = any($1)', [[locked, free]])).map(
       ({ id }) => id,
     ),
     ((await countOf('audit_log')) ?? 0) - fresh.length,
@@ -199,21 +199,21 @@ test('a sweep waits for nobody: what somebody holds now is left to the next one'
   const mayEnd = Promise.withResolvers<void>();
   const isHeld = Promise.withResolvers<void>();
   const holding = db.system(async (tx) => {
-    await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [held]);
+    await tx.query('hold_entry', 'SELECT 1 FROM memory_entries WHERE id = $1 FOR UPDATE', [locked]);
     await tx.query('hold_audit', 'SELECT 1 FROM audit_log ORDER BY id LIMIT 1 FOR UPDATE', []);
     isHeld.resolve();
     await mayEnd.promise;
   });
   await isHeld.promise;
   await sweep();
-  expect(await left()).toEqual([[held], 1]);
+  expect(await left()).toEqual([[locked], 1]);
   mayEnd.resolve();
   await holding;
   await sweep();
   expect(await left()).toEqual([[], 0]);
 });
 
-test('a table whose expired rows cannot be removed does not keep expired rows of other tables', async () => {
+test('a table whose expired rows cannot be removed does not block expired rows of other tables', async () => {
   const id = newId();
   await database.query(
     `insert into memory_entries (id, tenant_id, key, value, expires_at) values ($1, $2, $3, '1', now() - interval '2 hours')`,
@@ -223,7 +223,7 @@ test('a table whose expired rows cannot be removed does not keep expired rows of
   expect(await database.query('select id from memory_entries where id = $1', [id])).toEqual([]);
 });
 
-test('a turn ends with the batch under way when the process stops', async () => {
+test('a turn ends after the current batch when the process stops', async () => {
   await database.query(
     `insert into audit_log (id, tenant_id, actor, action, target_type, target_id, details) select ('00000000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1, 'cli', 'x', 'run', 'x', '{}' from generate_series(1, 2500) n`,
     [workspaces.plain],
@@ -257,7 +257,7 @@ test('a turn ends with the batch under way when the process stops', async () => 
   await database.query('truncate runs, flows, messages, artifacts, audit_log, memory_entries cascade');
 });
 
-test('a workspace whose runs cannot be removed keeps no other workspace from being pruned', async () => {
+test('a workspace whose runs cannot be removed does not block the pruning of other workspaces', async () => {
   const keeping = { db, months, blobs, logger, days: 90 };
   const broken = newId();
   await database.query(`insert into tenants (id, name, entitlements) values ($1, 'broken', '{}')`, [broken]);
@@ -275,7 +275,7 @@ test('a workspace whose runs cannot be removed keeps no other workspace from bei
     'create trigger refuse_removal before delete on runs for each row execute function refuse_removal()',
   );
   try {
-    // The order is random: five turns would all have to begin with the workspaces that work.
+    // The order is random: all five turns would have to start with working workspaces to hide the failure.
     for (let turn = 0; turn < 5; turn += 1) {
       await makeRun(workspaces.own, 10);
       const failure = await new RunRetention(keeping).prune().catch((error: unknown) => error);
@@ -293,7 +293,7 @@ test('a workspace whose runs cannot be removed keeps no other workspace from bei
   }
 });
 
-test('a table whose rows cannot be removed keeps no other table from being pruned', async () => {
+test('a table whose rows cannot be removed does not block the pruning of other tables', async () => {
   await makeRun(workspaces.plain, 31);
   const broken = { table: 'no_such_table', days: 1 };
   for (let turn = 0; turn < 5; turn += 1) {
@@ -306,7 +306,7 @@ test('a table whose rows cannot be removed keeps no other table from being prune
   await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
 });
 
-test('the newest runs of a policy with maxRuns are kept, also when one statement does not count all of them', async () => {
+test('a policy with maxRuns keeps the newest runs, also when one statement does not count all of them', async () => {
   await database.query(`update automation_policies set retention = '{"maxRuns": 3}' where tenant_id = $1`, [
     workspaces.own,
   ]);
@@ -324,7 +324,7 @@ test('the newest runs of a policy with maxRuns are kept, also when one statement
   await database.query('truncate runs, flows, messages, artifacts, audit_log cascade');
 });
 
-test('stored bytes that no artefact names go after a day; those of artefacts and those just written stay', async () => {
+test('stored files without an artefact are removed after a day; files of artefacts and new files stay', async () => {
   const { artifactId } = await makeRun(workspaces.plain, 1);
   const [orphan, fresh] = [newId(), newId()];
   for (const id of [orphan, fresh]) await blobs.put(`${workspaces.plain}/${id}`, Buffer.from('x'), { maxBytes: 1 });
@@ -339,7 +339,7 @@ test('stored bytes that no artefact names go after a day; those of artefacts and
   expect(await removeOrphanBlobs({ db, blobs, logger })).toBe(0);
 });
 
-test('stored bytes of a workspace that this database does not have stay: another installation may share the folder', async () => {
+test('stored files of a workspace that is not in this database stay, because another installation may share the folder', async () => {
   const [elsewhere, id] = [newId(), newId()];
   await blobs.put(`${elsewhere}/${id}`, Buffer.from('x'), { maxBytes: 1 });
   const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000);
@@ -348,7 +348,7 @@ test('stored bytes of a workspace that this database does not have stay: another
   expect(existsSync(join(folder, elsewhere, id))).toBe(true);
 });
 
-test('what goes on with a run, or runs it again, while old runs are removed keeps what it needs', async () => {
+test('reopening or retrying a run while old runs are removed keeps the data it needs', async () => {
   const [reopened, again] = [await makeRun(workspaces.plain, 70), await makeRun(workspaces.plain, 71)];
   const next = newId();
   const other = new Client({ connectionString: database.url });

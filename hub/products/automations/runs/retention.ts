@@ -11,39 +11,47 @@ export interface RunRetentionOptions {
   months: Months;
   blobs: Blobs;
   logger: Logger;
-  /** Days that runs are kept at least of workspaces whose own policy says nothing of it, with all that belongs to them: they go with their month; 0 keeps for ever. */
+  /**
+   * Minimum days that runs and their data are kept in workspaces without their own policy; 0 keeps them for ever. Runs
+   * are removed by whole months.
+   */
   days: number;
   /** Runs that one statement counts. */
   countBatch?: number;
 }
 
-/** Runs that go at once: few enough that nobody waits for their locks. */
+/** Runs per transaction. A small batch keeps its locks short. */
 const runBatch = 200;
 const dayMs = 86_400_000;
-/** A count that is kept up to date by what ends and what is removed is taken anew after so long. */
+/**
+ * How often a workspace is counted from scratch, in milliseconds. Between these counts, ended and removed runs update
+ * the count.
+ */
 const recountMs = dayMs;
 
-/** Ended runs that nothing open waits for, oldest first; locked, because a late result of a node may let one go on. */
+/**
+ * Ended runs that no open run waits for, oldest first. They are locked, because a late result of a node may reopen one.
+ */
 const oldest = (condition: string) => `SELECT id FROM runs r WHERE tenant_id = $1 AND ${condition}
   AND NOT EXISTS (SELECT 1 FROM runs p WHERE p.id = r.parent_run_id AND p.finished_at IS NULL) ORDER BY finished_at LIMIT $2 FOR UPDATE OF r SKIP LOCKED`;
 
 /** Runs that one statement counts. */
 const countBatch = 500_000;
 
-/** How many ended runs a workspace has. */
+/** The number of ended runs of a workspace. */
 interface EndedCount {
   count: number;
-  /** The end of the last run counted, as PostgreSQL writes it: a JavaScript date would cut the microseconds. */
+  /** End time of the last counted run as PostgreSQL text. A JavaScript date would lose the microseconds. */
   through: string;
   /** False while later runs are still to be counted. */
   isComplete: boolean;
-  /** When the count began, by `performance.now()`. */
+  /** When the count began, in `performance.now()` time. */
   countedAt: number;
 }
 
 /**
- * Removes ended runs beyond what is kept of them, with their steps, logs and artefacts, in small batches; part of the sweep. A
- * workspace's own policy decides, to the day; where it has none, the days of the installation, by whole months.
+ * Removes ended runs beyond their retention, with their steps, logs and artefacts, in small batches; part of the sweep.
+ * The policy of a workspace applies to the day. Without a policy, the days of the installation apply by whole months.
  */
 export class RunRetention {
   readonly #options: RunRetentionOptions;
@@ -55,7 +63,7 @@ export class RunRetention {
     this.#months = new MonthRetention(options);
   }
 
-  /** Removes what is too old or too much now; answers how many runs. */
+  /** Removes runs that exceed the retention now. @returns the number of removed runs. */
   async prune(stopping?: AbortSignal): Promise<number> {
     const { db, logger, days } = this.#options;
     const policies = await db.systemStatement<{ tenant_id: string; retention: Retention }>(
@@ -100,7 +108,7 @@ export class RunRetention {
     try {
       await runInTurns(newTurn(stopping), removals);
     } finally {
-      if (removed > 0) logger.info({ runs: removed }, 'removed runs that are kept no longer');
+      if (removed > 0) logger.info({ runs: removed }, 'removed runs beyond their retention');
     }
     return removed;
   }
@@ -135,9 +143,9 @@ export class RunRetention {
   }
 
   /**
-   * Counts the ended runs of a workspace: all of them once a day, otherwise those that ended since the last count.
-   * One call counts a part at most, so that no statement reads the whole history of a large workspace. Runs that end or are reopened while they are
-   * counted may be counted wrongly until the next day.
+   * Counts the ended runs of a workspace: all of them once a day, otherwise only those that ended since the last count.
+   * One call counts a limited part, so that no statement reads the whole history of a large workspace. Runs that end or
+   * are reopened during a count may be counted wrongly until the next day.
    */
   async #count(tenantId: string): Promise<EndedCount> {
     const before = this.#counts.get(tenantId);
@@ -159,17 +167,17 @@ export class RunRetention {
   }
 }
 
-/** Which of a workspace's ended runs go: SQL over `runs`; `$3` and what follows are its values. */
+/** Selects the ended runs of a workspace to remove: an SQL condition over `runs`, with `values` from `$3` on. */
 export interface DueRuns {
-  /** A name for the statement that finds them. */
+  /** Name of the statement that finds the runs. */
   name: string;
   condition: string;
   values: unknown[];
-  /** Removes what goes with them only here, in the same transaction. */
+  /** Removes further data of the runs in the same transaction. */
   withThem?: (tx: Transaction, runIds: string[]) => Promise<unknown>;
 }
 
-/** Removes ended runs with all that belongs to them, the oldest first, a batch at most; answers how many. */
+/** Removes one batch of ended runs with all related data, oldest first. @returns the number of removed runs. */
 export async function removeEndedRuns(
   { db, blobs }: Pick<RunRetentionOptions, 'db' | 'blobs'>,
   tenantId: string,
@@ -182,7 +190,7 @@ export async function removeEndedRuns(
       const { rows: due } = await tx.query<{ id: string }>(name, oldest(condition), [tenantId, limit, ...values]);
       const runIds = due.map((row) => row.id);
       if (runIds.length === 0) return { ids: runIds, artifactIds: [] };
-      // Whoever runs one again has its flow until then, and leaves a run in it.
+      // A transaction that runs one of them again has locked its flow until then, and leaves a run in the flow.
       await tx.query(
         'lock_old_flows',
         'SELECT 1 FROM flows WHERE id IN (SELECT flow_id FROM runs WHERE id = ANY($1)) ORDER BY id FOR UPDATE',

@@ -5,11 +5,11 @@ import { runs as runsResource } from '../../../../shared/contract/automations/ru
 import { runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { streamEvents } from '../../../platform/http/live/event-stream.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import { isFinal } from './again.ts';
 import { asQueued } from './present.ts';
+import { isFinal } from './rerun.ts';
 import type { Runs } from './service.ts';
 
-/** Id of the event with which the stream of a run that has ended closes. */
+/** Id of the event that closes the stream of an ended run. */
 const endedId = 'ended';
 
 export const runRoutes = (runs: Runs) =>
@@ -20,7 +20,7 @@ export const runRoutes = (runs: Runs) =>
     getAutomationRun({ principal, params, query, signal, raw: { response } }) {
       const memory = runs.reader.openMemory(principal.tenantId);
       response.once('close', () => memory[Symbol.dispose]());
-      // It may have closed before.
+      // The client may have disconnected earlier.
       if (response.destroyed) memory[Symbol.dispose]();
       return runs.reader.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal, memory });
     },
@@ -30,10 +30,10 @@ export const runRoutes = (runs: Runs) =>
     replayAutomationRun: ({ principal, params, body }) =>
       runs.replay(principal.tenantId, params.id, body.fromStep, runCallerOf(principal)),
     async streamAutomationRun({ principal, params, signal, headers, raw: { response } }) {
-      // A run that there is not is an answer of its own, before the stream begins.
+      // An unknown run must be answered with 404 before the stream starts.
       const { status: statusNow } = await runs.reader.get(principal.tenantId, params.id);
       if (headers['last-event-id'] === endedId && isFinal(statusNow)) {
-        // An EventSource would connect again for ever.
+        // 204 stops an EventSource from reconnecting for ever.
         response.status(204).end();
         return;
       }
@@ -44,14 +44,15 @@ export const runRoutes = (runs: Runs) =>
         async (stream) => {
           using follower = runs.follow(params.id);
           using memory = runs.reader.openMemory(principal.tenantId);
-          // By hash: as texts, what many streams have shown of large runs would fill the memory.
+          // Only hashes are kept, because the texts of large runs in many streams would exhaust the memory.
           const shown = new Map<number, string>();
           let status: RunStatus | null = null;
           let isFirst = true;
-          /** Sends what changed since the last look; answers whether the run has ended. Keeps nothing of the run. */
-          const look = async () => {
+          /** Sends the changes since the last read. @returns whether the run has ended. It keeps no data of the run. */
+          const sendChanges = async () => {
             const run = await runs.reader.get(principal.tenantId, params.id, { signal: stream.signal, memory });
-            // A run that begins as it is accepted is never seen in the queue; its history begins there all the same.
+            // A run that starts when it is accepted is never stored as queued, but its event history starts with that
+            // state.
             if (isFirst && run.status !== 'queued') await stream.send('run', asQueued(run));
             isFirst = false;
             for (const step of run.stepsResultJson) {
@@ -68,7 +69,7 @@ export const runRoutes = (runs: Runs) =>
             return isFinal(status);
           };
           while (!stream.signal.aborted) {
-            if (await look()) return;
+            if (await sendChanges()) return;
             await follower.next(stream.signal);
           }
         },

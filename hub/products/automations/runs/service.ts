@@ -14,14 +14,14 @@ import type { Events } from '../../../platform/events/events.ts';
 import type { Follower, LiveTopics } from '../../../platform/events/live-topics.ts';
 import type { Tracing } from '../../../platform/observability/tracing/tracing.ts';
 import type { MemoryBudget } from '../../../platform/process/memory-budget.ts';
-import { asReplay, asRetry, runAgain } from './again.ts';
-import type { AgainPlan } from './again.ts';
-import { chooseRuns, refused } from './bulk.ts';
+import { selectRuns, refused } from './bulk.ts';
 import { cancelAudited, cancelWithin } from './cancel.ts';
 import { listFlowRuns, listFlows } from './flow-store.ts';
 import { presentFlow, presentSummary } from './present.ts';
 import { QueueCapacity } from './queue-capacity.ts';
 import { RunReader } from './reader.ts';
+import { asReplay, asRetry, rerunRuns } from './rerun.ts';
+import type { RerunPlan } from './rerun.ts';
 import { listRuns } from './store.ts';
 import type { RunFilter } from './store.ts';
 
@@ -35,17 +35,20 @@ export interface RunsDependencies {
   events: Events;
   live: LiveTopics;
   cursors: Cursors;
-  /** Null when nothing is traced. */
+  /** Null when tracing is disabled. */
   tracing: Tracing | null;
-  /** Memory for answers that show large runs. */
+  /** Memory budget for responses with large runs. */
   answerMemory: MemoryBudget;
-  /** How often nodes say that they are there. */
+  /** Heartbeat interval of nodes, in seconds. */
   heartbeatSeconds: number;
-  /** Runs of one workspace that are queued at once; 0 for any number. */
+  /** Maximum queued runs per workspace; 0 for no limit. */
   maxQueued: number;
-  /** Hands promised jobs to the queue; called after the commit, never fails. */
+  /** Enqueues committed jobs. It is called after the commit and never fails. */
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Ends what open steps of cancelled runs wait for, in the same transaction; answers what to tell after the commit. */
+  /**
+   * Ends what the open steps of cancelled runs wait for, in the same transaction. @returns a function to call after the
+   * commit.
+   */
   onCancel: (tx: Transaction, tenantId: string, runIds: readonly string[]) => Promise<() => void>;
 }
 
@@ -55,19 +58,19 @@ type RetryBody = z.output<typeof runsResource.retryAutomationRuns.body>;
 type BulkAnswer = z.input<typeof runsResource.cancelAutomationRuns.response>;
 type FlowListQuery = z.output<typeof flowsResource.listAutomationFlows.query>;
 
-/** Runs as callers see them: accepted, listed, read, cancelled, retried. The engine alone moves them on. */
+/** Lists, reads, cancels and retries runs for callers. Only the engine executes them. */
 export class Runs {
   readonly #deps: RunsDependencies;
-  readonly #room: QueueCapacity;
+  readonly #queueCapacity: QueueCapacity;
   readonly reader: RunReader;
 
   constructor(dependencies: RunsDependencies) {
     this.#deps = dependencies;
     this.reader = new RunReader(dependencies);
-    this.#room = new QueueCapacity(dependencies.maxQueued);
+    this.#queueCapacity = new QueueCapacity(dependencies.maxQueued);
   }
 
-  /** Hands jobs that a transaction promised to the queue, after its commit. */
+  /** Enqueues jobs of a committed transaction. */
   dispatch(jobs: PromisedJob[]): void {
     this.#deps.dispatch(jobs);
   }
@@ -95,7 +98,7 @@ export class Runs {
     return this.reader.get(tenantId, runId);
   }
 
-  /** Cancels runs that are not to go on for whatever reason, without a word in the audit log; one that has ended meanwhile stays as it is. */
+  /** Cancels runs without an audit record, for internal callers. Ended runs stay unchanged. */
   async end(tenantId: string, runIds: readonly string[]): Promise<void> {
     const { committed } = await this.#deps.db.workspace(tenantId, (tx) =>
       cancelWithin(tx, this.#deps, tenantId, runIds),
@@ -103,10 +106,10 @@ export class Runs {
     committed();
   }
 
-  /** Cancels several runs at once; one that can't be keeps no other from it. */
+  /** Cancels several runs. A run that can't be cancelled does not affect the others. */
   async cancelMany(tenantId: string, body: CancelBody, caller: RunCaller): Promise<BulkAnswer> {
     const { ids, next, cancelled } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const chosen = await chooseRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
+      const chosen = await selectRuns(tx, tenantId, body, ['queued', 'running', 'waiting_approval']);
       return { ...chosen, cancelled: await cancelAudited(tx, this.#deps, tenantId, chosen.ids, caller) };
     });
     cancelled.committed();
@@ -117,24 +120,28 @@ export class Runs {
     return { results, more: next !== null, next };
   }
 
-  /** Takes room among the queued runs of a workspace, for runs that the caller's transaction accepts; answers for how many there is. */
-  takeRoom(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
-    return this.#room.take(tx, tenantId, wanted);
+  /**
+   * Reserves queue capacity of a workspace for runs that the transaction of the caller accepts. @returns the number of
+   * runs that fit.
+   */
+  reserveQueueSlots(tx: Transaction, tenantId: string, wanted: number): Promise<number> {
+    return this.#queueCapacity.reserve(tx, tenantId, wanted);
   }
 
-  /** The same for one run, where that is known without a look; false where it is not. */
-  takeKnownRoom(tenantId: string): boolean {
-    return this.#room.takeKnown(tenantId);
+  /** Reserves cached queue capacity for one run. @returns false when the capacity must be counted. */
+  reserveCachedQueueSlot(tenantId: string): boolean {
+    return this.#queueCapacity.reserveCached(tenantId);
   }
 
-  /** The same for one run. @throws AppError `queued_runs_limit_reached` when there is none. */
-  takeRoomForOne(tx: Transaction, tenantId: string): Promise<void> {
-    return this.#room.takeOne(tx, tenantId);
+  /** Reserves queue capacity for one run. @throws AppError `queued_runs_limit_reached` when the queue is full. */
+  reserveOneQueueSlot(tx: Transaction, tenantId: string): Promise<void> {
+    return this.#queueCapacity.reserveOne(tx, tenantId);
   }
 
   /**
-   * Makes room for a run of a workflow with limits, in the caller's transaction; call what it answers after the commit.
-   * @throws AppError `workflow_limit_reached` when the limits say that the run is to be dropped.
+   * Admits a run of a workflow with limits in the transaction of the caller, and cancels open runs when the limits
+   * require it. @returns a function to call after the commit.
+   * @throws AppError `workflow_limit_reached` when the limits drop the run.
    */
   async admit(
     tx: Transaction,
@@ -146,49 +153,51 @@ export class Runs {
     const { open, lastMinute } = await countRuns(tx, id);
     const max = limits.maxConcurrentRuns ?? Number.POSITIVE_INFINITY;
     if (limits.maxRunsPerMinute !== undefined && lastMinute >= limits.maxRunsPerMinute)
-      throw limitReached(`more than ${limits.maxRunsPerMinute} runs a minute`);
+      throw limitReached(`more than ${limits.maxRunsPerMinute} runs per minute`);
     if (open.length < max) return () => undefined;
-    if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are under way`);
+    if (limits.onLimit === 'drop') throw limitReached(`${open.length} of at most ${max} runs are in progress`);
     return (await cancelWithin(tx, this.#deps, tenantId, open.slice(0, open.length - max + 1))).committed;
   }
 
   /**
-   * Queues the next attempt of the run's flow.
-   * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is its flow's latest attempt.
+   * Queues the next attempt of the flow of a run.
+   * @throws AppError `not_found`, or `run_not_retryable` unless the run failed or was cancelled and is the latest
+   * attempt of its flow.
    */
   retry(tenantId: string, runId: string, fromStep: number | undefined, caller: RunCaller): Promise<Run> {
-    return this.#again(tenantId, runId, caller, asRetry(fromStep));
+    return this.#rerun(tenantId, runId, caller, asRetry(fromStep));
   }
 
   /**
-   * Runs an ended run again from any step that it reached, as the next attempt of its flow.
-   * @throws AppError `not_found`, or `run_not_retryable` when it has not ended or is not its flow's latest attempt.
+   * Runs an ended run rerun from any step that it reached, as the next attempt of its flow.
+   * @throws AppError `not_found`, or `run_not_retryable` when the run has not ended or is not the latest attempt of its
+   * flow.
    */
   replay(tenantId: string, runId: string, fromStep: number, caller: RunCaller): Promise<Run> {
-    return this.#again(tenantId, runId, caller, asReplay(fromStep));
+    return this.#rerun(tenantId, runId, caller, asReplay(fromStep));
   }
 
-  /** Queues the next attempts of several flows at once; a run that can't be retried keeps no other from it. */
+  /** Queues the next attempts of several flows. A run that can't be retried does not affect the others. */
   async retryMany(tenantId: string, body: RetryBody, caller: RunCaller): Promise<BulkAnswer> {
-    const { ids, byFilter, next, again } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const chosen = await chooseRuns(tx, tenantId, body, ['failed', 'cancelled']);
-      return { ...chosen, again: await runAgain(tx, this.#room, tenantId, chosen.ids, caller, asRetry()) };
+    const { ids, byFilter, next, rerun } = await this.#deps.db.workspace(tenantId, async (tx) => {
+      const chosen = await selectRuns(tx, tenantId, body, ['failed', 'cancelled']);
+      return { ...chosen, rerun: await rerunRuns(tx, this.#queueCapacity, tenantId, chosen.ids, caller, asRetry()) };
     });
-    this.#deps.dispatch(again.jobs);
+    this.#deps.dispatch(rerun.jobs);
     const results = ids.flatMap((id): BulkAnswer['results'] => {
-      const outcome = again.outcomes.get(id);
+      const outcome = rerun.outcomes.get(id);
       if (outcome === undefined) return [];
       if ('runId' in outcome) return [{ id, ok: true as const, runId: outcome.runId }];
-      // Whoever asks for all that failed does not mean what was run again since.
+      // A filter for failed runs does not mean runs that already have a newer attempt.
       return byFilter && outcome.latest !== undefined ? [] : [refused(id, outcome.refusal)];
     });
     return { results, more: next !== null, next };
   }
 
-  async #again(tenantId: string, runId: string, caller: RunCaller, plan: AgainPlan): Promise<Run> {
+  async #rerun(tenantId: string, runId: string, caller: RunCaller, plan: RerunPlan): Promise<Run> {
     const id = runId.toLowerCase();
     const { newRunId, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const { outcomes, jobs: promised } = await runAgain(tx, this.#room, tenantId, [id], caller, plan);
+      const { outcomes, jobs: promised } = await rerunRuns(tx, this.#queueCapacity, tenantId, [id], caller, plan);
       const outcome = outcomes.get(id);
       if (outcome === undefined || 'refusal' in outcome) throw outcome?.refusal ?? notFound('run', runId);
       return { newRunId: outcome.runId, jobs: promised };
@@ -216,7 +225,7 @@ export class Runs {
     return { ...presentFlow(found.flow), runs: found.runs.map(presentSummary) };
   }
 
-  /** How many runs are under way, by state. */
+  /** The number of unfinished runs by state. */
   async countOpen(tenantId: string): Promise<{ queued: number; running: number; waitingApproval: number }> {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<{ queued: number; running: number; waiting: number }>(
@@ -231,7 +240,7 @@ export class Runs {
     return { queued: row?.queued ?? 0, running: row?.running ?? 0, waitingApproval: row?.waiting ?? 0 };
   }
 
-  /** Follows what is written of a run: its steps, its state. */
+  /** Streams the changes of a run and its steps. */
   follow(runId: string): Follower {
     return this.#deps.live.follow(runRowsTopic(runId));
   }

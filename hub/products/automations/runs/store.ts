@@ -27,7 +27,7 @@ interface StoredApproval {
   note: string | null;
 }
 
-/** A step as callers see it. */
+/** A step in the form of the API. */
 export interface RunStepRow {
   [column: string]: unknown;
   index: number;
@@ -44,11 +44,11 @@ export interface RunStepRow {
   artifact_ids: string[] | null;
 }
 
-/** What is shown of a run that its own row does not say, as SQL. */
+/** SQL columns of a run that come from other tables. */
 const shownColumns = (heartbeatSeconds: number) =>
   `(SELECT w.name FROM workflows w WHERE w.id = runs.workflow_id) AS "workflowName", ${waitSql(heartbeatSeconds)} AS wait`;
 
-/** What a list shows of a run, as SQL. */
+/** SQL columns of a run in a list. */
 export const summaryColumns = (heartbeatSeconds: number) =>
   `runs.id, runs.workflow_id AS "workflowId", runs.workflow_version AS "workflowVersion", runs.flow_id AS "flowId", runs.status, runs.trigger, runs.attempt, runs.environment,
    runs.parent_run_id AS "parentRunId", runs.depth, runs.error, runs.queued_at AS "queuedAt", runs.started_at AS "startedAt", runs.finished_at AS "finishedAt", ${shownColumns(heartbeatSeconds)}`;
@@ -92,7 +92,7 @@ export async function listRuns(
   return rows;
 }
 
-/** The ids of such a page. */
+/** The ids of a page of runs, newest first. */
 export async function listRunIds(
   tx: Transaction,
   tenantId: string,
@@ -109,7 +109,7 @@ export async function listRunIds(
   return rows.map(({ id }) => id);
 }
 
-/** Which runs are asked for, as SQL, with a name for what is asked. */
+/** The SQL condition of a filter, and the name of its statement. */
 function wanted(
   tenantId: string,
   { status, workflowId, from, to }: RunFilter,
@@ -125,7 +125,8 @@ function wanted(
   };
   if (status !== undefined) and('status', (one) => `runs.status = ${one}`, status);
   if (workflowId !== undefined) and('workflow', (one) => `runs.workflow_id = ${one}`, workflowId);
-  // Ids are made in the order of time, so that a period is a range of the index; the clock of another process may differ a little.
+  // Ids are ordered by time, so a period is a range of the index. The tolerance allows for differing clocks of
+  // processes.
   const idNear = (at: Date, slackMs: number) => idBefore(new Date(at.getTime() + slackMs));
   if (from !== undefined)
     and('from', (at, id) => `runs.queued_at >= ${at} AND runs.id > ${id}`, from, idNear(from, -clockSlackMs));
@@ -141,8 +142,8 @@ export interface FoundRun extends SummaryRow, Pick<RunRow, 'context' | 'payload'
 }
 
 /**
- * A run with the steps of its version and what became of them; null when this workspace has no such run, and how many bytes its inputs and
- * outputs have when they are more than `maxBytes`.
+ * A run with the steps of its version and their results; null when this workspace has no such run. When inputs and
+ * outputs exceed `maxBytes`, only their size is returned.
  */
 export async function readRun(
   tx: Transaction,
@@ -151,7 +152,7 @@ export async function readRun(
   runId: string,
   maxBytes: number,
 ): Promise<FoundRun | { bytes: number } | null> {
-  // One behind the other without waiting, the steps last: what is shown of them is never older than what is shown of their run.
+  // The statements are pipelined with the steps last, so that the steps are never older than the run.
   const [{ rows }, results] = await Promise.all([
     tx.query<Omit<FoundRun, 'results'>>(
       'read_run',
@@ -167,13 +168,13 @@ export async function readRun(
   return bytes > maxBytes ? { bytes } : { ...row, results };
 }
 
-/** Attempts of a flow whose artefacts are looked for: a step that a retry keeps was carried out by one of them. */
+/** Maximum attempts of a flow whose artefacts are read. One of them executed a step that a retry keeps. */
 const maxAttempts = 100;
 const maxArtifactIds = 1000;
 
 /**
- * The steps of a run, in their order. A command belongs to the step in whose time it was sent, whichever attempt of the flow sent it: a
- * step that was kept has kept its times.
+ * The steps of a run in order. A command belongs to the step during which it was sent, for any attempt of the flow. A
+ * step that a retry keeps also keeps its times.
  */
 async function readSteps(
   tx: Transaction,

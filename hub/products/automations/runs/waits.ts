@@ -3,7 +3,7 @@ import type { RunWait } from '../../../../shared/contract/automations/run-wait.t
 import type { StepWait } from '../../../engine/schema.ts';
 import { isOnlineText } from '../../nodes/index.ts';
 
-/** Why a run does not go on now, as the database says it. */
+/** Why a run is waiting, as the database returns it. */
 export type StoredWait =
   | { hold: QueueReason; until: string | null }
   | { kind: 'jitter'; until: string }
@@ -17,10 +17,10 @@ export type StoredWait =
     });
 
 /**
- * Why the row of `runs` that a statement looks at does not go on now; null for one that a worker has or is about to take. Each part is
- * looked up by a key, and only for a run that waits, so that it costs a page a few rows of indexes. `limit 1` keeps the ids apart from
- * the JSON that they are read from: under row-level security no index is asked for what such a function answers. It also says that there is one
- * step at most, where a plan would expect one in each month.
+ * Why a row of `runs` is waiting; null for a run that a worker executes or is about to execute.
+ * Each part is looked up by a key and only for a waiting run, so the cost per page is a few index rows. `limit 1`
+ * separates the ids from the JSON functions that produce them: under row-level security no index is used for the result
+ * of such functions. The planner then also knows that there is at most one step, instead of one per partition.
  */
 export const waitSql = (heartbeatSeconds: number): string => `case
   when runs.finished_at is not null then null
@@ -38,7 +38,7 @@ export const waitSql = (heartbeatSeconds: number): string => `case
     left join approvals a on a.id = s.approval_id)
   end`;
 
-/** Why a run does not go on now, as callers see it. */
+/** Why a run is waiting, in the form of the API. */
 export function presentWait(stored: StoredWait | null): RunWait | null {
   if (stored === null) return null;
   const until = stored.until === null ? null : new Date(stored.until).toISOString();
@@ -49,7 +49,7 @@ export function presentWait(stored: StoredWait | null): RunWait | null {
   switch (stored.kind) {
     case 'node_command': {
       const { stepIndex, commandId, nodeId, nodeName, nodeOnline, handedOut } = stored;
-      // Its command went with its node: the run finds that out by itself.
+      // The command was removed with its node. The run detects this itself.
       if (nodeId === null || until === null) return null;
       return {
         kind: 'node_command',

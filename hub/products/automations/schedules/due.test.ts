@@ -11,13 +11,13 @@ const times = (dates: Date[]) => dates.map((date) => date.toISOString().slice(11
 test.each([
   ['an interval', interval(), '10:01:00', '10:01:02'],
   ['a cron expression', cron(), '10:15:00', '10:15:02'],
-])('%s that is looked at in time fires once and goes on', (_name, schedule, due, now) => {
+])('a due %s fires once and moves on to its next time', (_name, schedule, due, now) => {
   const { start, missed, next } = dueFires(schedule, at(due), at(now));
   expect([times(start), missed]).toEqual([[due], 0]);
   expect(next?.getTime()).toBeGreaterThan(at(now).getTime());
 });
 
-test('what was missed follows onMissed: nothing, the last one, or the latest few', () => {
+test('missed fires follow onMissed: skip all, catch up on the last one, or catch up on the latest few', () => {
   const missedFor = (onMissed: string, maxCatchUp = 3) =>
     dueFires(interval({ onMissed, maxCatchUp }), at('08:00:00'), at('10:00:30'));
   expect(missedFor('skip')).toMatchObject({ start: [], missed: 121 });
@@ -27,12 +27,12 @@ test('what was missed follows onMissed: nothing, the last one, or the latest few
   for (const policy of ['skip', 'last', 'all']) expect(times([missedFor(policy).next as Date])).toEqual(['10:01:00']);
 });
 
-test('a fire that just came is fired whatever was missed before it, and the last missed one is not made up for as well', () => {
+test('a current fire starts a run after missed fires, and onMissed "last" does not start another run', () => {
   expect(times(dueFires(interval({ onMissed: 'skip' }), at('08:00:00'), at('10:00:05')).start)).toEqual(['10:00:00']);
   expect(times(dueFires(interval({ onMissed: 'last' }), at('08:00:00'), at('10:00:05')).start)).toEqual(['10:00:00']);
 });
 
-test('a year away costs a cron expression no walk through the year', () => {
+test('finding the due fires of a cron expression after a year of downtime does not enumerate the whole year', () => {
   const { start, next } = dueFires(
     schema.parse({ kind: 'cron', cron: '* * * * *', onMissed: 'all', maxCatchUp: 100 }),
     new Date('2025-05-01T00:00:00Z'),
@@ -42,7 +42,7 @@ test('a year away costs a cron expression no walk through the year', () => {
   expect(times([next as Date])).toEqual(['10:01:00']);
 });
 
-test('a time that was fires once, and never again', () => {
+test('a schedule with a single time fires once', () => {
   const once = schema.parse({ kind: 'at', at: '2026-05-01T10:00:00Z' });
   expect(firstFire(once, at('09:00:00'))).toEqual(at('10:00:00'));
   expect(dueFires(once, at('10:00:00'), at('10:00:01'))).toEqual({ start: [at('10:00:00')], missed: 0, next: null });
@@ -50,13 +50,13 @@ test('a time that was fires once, and never again', () => {
   expect(previewFires(once, at('09:00:00'), 10)).toEqual([at('10:00:00')]);
 });
 
-test('a preview shows the next fires in their order', () => {
+test('a preview lists the next fires in order', () => {
   expect(times(previewFires(cron(), at('10:00:00'), 3))).toEqual(['10:15:00', '10:30:00', '10:45:00']);
   expect(times(previewFires(interval(), at('10:00:00'), 3))).toEqual(['10:01:00', '10:02:00', '10:03:00']);
 });
 
 test.each(['0 * * 2 1#5', '59 0-23 * 2 7#5', '59 23 * 2 1#5', '0 9 29 2 *'])(
-  'a preview of an expression that seldom fires (%s) ends after 100 years, and looks at no day in between',
+  'a preview of a rare expression (%s) ends after 100 years without checking every day',
   (seldom) => {
     const after = new Date('2026-12-01T12:00:00Z');
     const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
@@ -76,7 +76,7 @@ test.each(['0 * * 2 1#5', '59 0-23 * 2 7#5', '59 23 * 2 1#5', '0 9 29 2 *'])(
 );
 
 test.each(['2026-12-01T12:00:00Z', '2026-11-01T05:30:00Z'])(
-  'a preview of an expression with many fires a day looks at each of them once (%s)',
+  'a preview of an expression with many fires a day checks each fire once (%s)',
   (after) => {
     const many = schema.parse({ kind: 'cron', cron: '* 0-22 * * *', timezone: 'America/New_York' });
     const format = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');

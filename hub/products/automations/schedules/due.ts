@@ -1,23 +1,23 @@
 import type { Schedule } from '../../../../shared/contract/automations/triggers.ts';
 import { cronFires, cronProblem, nextCronFire } from '../../../platform/calendar/calendar.ts';
 
-/** A fire that is so late was missed while nobody looked, in milliseconds; what is less late is just fired. */
+/** Delay above which a fire counts as missed, in milliseconds. A smaller delay fires normally. */
 const missedAfterMs = 10_000;
-/** How far back the latest missed fires of a cron expression are looked for at first, in milliseconds. */
+/** Length of the first look-back for missed fires of a cron expression, in milliseconds. */
 const firstLookBackMs = 4 * 3_600_000;
 
-/** What is wrong with a schedule beyond its shape, with the field that has it. */
+/** A semantic error of a schedule and the field that contains it. */
 export function scheduleProblem(schedule: Schedule, now: Date): { path: string; message: string } | null {
   if (schedule.kind === 'cron') {
     const problem = cronProblem(schedule.cron);
     return problem === null ? null : { path: 'cron', message: problem };
   }
   if (schedule.kind === 'at' && new Date(schedule.at) <= now)
-    return { path: 'at', message: 'lies in the past; give a time to come' };
+    return { path: 'at', message: 'is in the past; give a future time' };
   return null;
 }
 
-/** The first fire of a schedule that begins now. */
+/** The first fire of a schedule that starts now. */
 export function firstFire(schedule: Schedule, now: Date): Date | null {
   switch (schedule.kind) {
     case 'interval':
@@ -29,7 +29,7 @@ export function firstFire(schedule: Schedule, now: Date): Date | null {
   }
 }
 
-/** Years that a preview looks ahead: some expressions fire once in 28 or 40 years. */
+/** Years that a preview looks ahead. Some expressions fire once in 28 or 40 years. */
 const previewYears = 100;
 
 /** The next `count` fires after an instant; those of a cron expression within 100 years. */
@@ -55,30 +55,30 @@ export function previewFires(schedule: Schedule, after: Date, count: number): Da
 export interface DueFires {
   /** Fires that start a run now, oldest first. */
   start: Date[];
-  /** How many more fell due and are not made up for. */
+  /** Number of other due fires, which are skipped. */
   missed: number;
-  /** The fire after these. */
+  /** The next fire after `now`. */
   next: Date | null;
 }
 
-/** Fires from `nextRunAt` to `now`, at most the latest `most` of them, and how many there were in all. */
-function fallenDue(
+/** Fires from `nextRunAt` to `now`: the latest `maxCount` of them, and their total number. */
+function listDueFires(
   schedule: Schedule,
   nextRunAt: Date,
   now: Date,
-  most: number,
+  maxCount: number,
 ): { latest: Date[]; count: number; next: Date | null } {
   if (schedule.kind === 'at') return { latest: [nextRunAt], count: 1, next: null };
   if (schedule.kind === 'interval') {
     const everyMs = schedule.everySeconds * 1000;
     const count = Math.floor((now.getTime() - nextRunAt.getTime()) / everyMs) + 1;
     const latest = Array.from(
-      { length: Math.min(count, most) },
-      (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, most) + index) * everyMs),
+      { length: Math.min(count, maxCount) },
+      (_unused, index) => new Date(nextRunAt.getTime() + (count - Math.min(count, maxCount) + index) * everyMs),
     );
     return { latest, count, next: new Date(nextRunAt.getTime() + count * everyMs) };
   }
-  // Only the latest count, so after a long time away the earlier ones need not be walked through.
+  // Only the latest fires matter, so after a long downtime the earlier fires are not enumerated.
   for (let lookBackMs = firstLookBackMs; ; lookBackMs *= 8) {
     const from = Math.max(nextRunAt.getTime(), now.getTime() - lookBackMs);
     const all: Date[] = from === nextRunAt.getTime() ? [nextRunAt] : [];
@@ -90,18 +90,18 @@ function fallenDue(
       }
       all.push(at);
     }
-    if (from === nextRunAt.getTime() || all.length >= most)
-      return { latest: all.slice(-most), count: all.length, next };
+    if (from === nextRunAt.getTime() || all.length >= maxCount)
+      return { latest: all.slice(-maxCount), count: all.length, next };
   }
 }
 
-/** What is to be done about a schedule whose next fire has come, by its `onMissed`. */
+/** The fires of a due schedule to start now, according to its `onMissed`. */
 export function dueFires(schedule: Schedule, nextRunAt: Date, now: Date): DueFires {
-  const { latest, count, next } = fallenDue(schedule, nextRunAt, now, 100 + schedule.maxCatchUp);
-  const fresh = latest.filter((at) => now.getTime() - at.getTime() <= missedAfterMs);
+  const { latest, count, next } = listDueFires(schedule, nextRunAt, now, 100 + schedule.maxCatchUp);
+  const onTime = latest.filter((at) => now.getTime() - at.getTime() <= missedAfterMs);
   const late = latest.filter((at) => now.getTime() - at.getTime() > missedAfterMs);
-  const madeUp = { skip: [], last: fresh.length === 0 ? late.slice(-1) : [], all: late.slice(-schedule.maxCatchUp) }[
+  const caughtUp = { skip: [], last: onTime.length === 0 ? late.slice(-1) : [], all: late.slice(-schedule.maxCatchUp) }[
     schedule.onMissed
   ];
-  return { start: [...madeUp, ...fresh], missed: count - madeUp.length - fresh.length, next };
+  return { start: [...caughtUp, ...onTime], missed: count - caughtUp.length - onTime.length, next };
 }

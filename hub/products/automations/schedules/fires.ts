@@ -7,36 +7,39 @@ import type { FoundDefinition, HeldStart, HeldStarts, NewRun, PromisedJob } from
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 
-/** A workflow whose schedule is due, locked. */
+/** A workflow with a due schedule. The transaction has locked its row. */
 export interface DueWorkflow extends FoundDefinition {
   trigger: Trigger;
   limits: WorkflowLimits | null;
   inputs: WorkflowInputs | null;
   environment: 'live' | 'test';
   next_run_at: Date;
-  /** The time of the look, by the clock of the database. */
+  /** The time of the pass, by the clock of the database. */
   now: Date;
   is_open: boolean;
-  /** Whether anything may hold its runs back before they begin. */
+  /** Whether a limit or policy may delay the start of its runs. */
   is_gated: boolean;
 }
 
-/** A time at which a schedule fires. */
 export interface Fire {
   workflow: DueWorkflow;
   fireAt: Date;
   outcome: 'started' | 'overlapped' | 'queue_full' | 'refused';
-  /** Whether it is the latest of those of its schedule that are due. */
+  /** Whether this is the latest due fire of its schedule. */
   isLatest: boolean;
 }
 
-/** The schedule of a trigger that has one. */
+/** The schedule of a trigger; null for triggers without one. */
 export function scheduleOf(trigger: Trigger): Schedule | null {
   return trigger.type === 'schedule' || trigger.type === 'heartbeat' ? trigger.schedule : null;
 }
 
-/** Enters fires and starts the runs of those that nobody entered before. */
-export async function startFires(tx: Transaction, fires: Fire[], held: HeldStarts | null): Promise<PromisedJob[]> {
+/** Records fires and starts the runs of the fires that no other process recorded. */
+export async function startFires(
+  tx: Transaction,
+  fires: Fire[],
+  directStarts: HeldStarts | null,
+): Promise<PromisedJob[]> {
   if (fires.length === 0) return [];
   const given = fires.map((fire) => ({ fire, run: runOf(fire) }));
   const entered = await tx.query<{ workflow_id: string; fire_at: Date }>(
@@ -57,21 +60,21 @@ export async function startFires(tx: Transaction, fires: Fire[], held: HeldStart
     ],
   );
   const fresh = new Set(entered.rows.map((row) => `${row.workflow_id} ${row.fire_at.getTime()}`));
-  const begins: { run: NewRun; start: HeldStart }[] = [];
+  const direct: { run: NewRun; start: HeldStart }[] = [];
   const queued: NewRun[] = [];
   for (const { fire, run } of given) {
     const { workflow: definition, fireAt, outcome } = fire;
     if (outcome !== 'started' || !fresh.has(`${definition.id} ${fireAt.getTime()}`)) continue;
     const { id, trigger, context, payload, environment, notBefore } = run;
-    if (!definition.is_gated && notBefore === null && held?.takeRoom(run.tenantId) === true)
-      begins.push({ run, start: { id, definition, trigger, context, payload, environment } });
+    if (!definition.is_gated && notBefore === null && directStarts?.takeRoom(run.tenantId) === true)
+      direct.push({ run, start: { id, definition, trigger, context, payload, environment } });
     else queued.push(run);
   }
-  const accepted = await held?.accept(
+  const accepted = await directStarts?.accept(
     tx,
-    begins.map(({ start }) => start),
+    direct.map(({ start }) => start),
   );
-  queued.push(...begins.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
+  queued.push(...direct.flatMap(({ run, start }) => (accepted?.has(start.id) === true ? [] : [run])));
   return (await acceptRuns(tx, queued)).map(({ job }) => job);
 }
 

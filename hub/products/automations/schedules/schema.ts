@@ -3,7 +3,10 @@ import { createdAt, instant, policies, tenantId } from '../../../platform/db/ten
 
 /** The resources of Automations beside workflows, runs and nodes. */
 
-/** One fire of a schedule. Whoever inserts the row starts the run, so each fires once whatever number of processes looks. */
+/**
+ * One fire of a schedule. Only the process that inserts the row starts the run, so each fire starts one run for any
+ * number of processes.
+ */
 export const scheduleFires = pgTable(
   'schedule_fires',
   {

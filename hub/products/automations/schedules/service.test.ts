@@ -18,7 +18,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('what one batch of fires has started is handed over although the next one fails', async () => {
+test('the jobs of a committed batch of fires are dispatched although the next batch fails', async () => {
   const tenantId = newId();
   await database.query(
     `INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'schedules', '{"automations":true}')`,
@@ -36,7 +36,7 @@ test('what one batch of fires has started is handed over although the next one f
       jitterSeconds: 0,
     },
   });
-  // One more than a batch; they are looked at in the order of their time.
+  // One more than a batch. They fire in the order of their times.
   await database.query(
     `INSERT INTO workflows (id, tenant_id, name, active, version, trigger, steps, next_run_at)
      SELECT gen_random_uuid(), $1, 'w', true, 1, $2, '[{"type":"log","message":"x"}]', now() - interval '1 second' + n * interval '1 microsecond' FROM generate_series(1, 1001) n`,
@@ -55,7 +55,7 @@ test('what one batch of fires has started is handed over although the next one f
     db,
     logger: pino({ level: 'silent' }),
     dispatch: (jobs) => dispatched.push(...jobs.map((job) => job.jobId)),
-    runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -64,7 +64,7 @@ test('what one batch of fires has started is handed over although the next one f
   expect(await database.query('SELECT count(*)::int AS n FROM runs')).toEqual([{ n: 1_000 }]);
 });
 
-test('the schedules of a workspace with many stand before nobody: of each the first fires before the second of any', async () => {
+test('a workspace with many schedules does not delay others: the first schedule of each workspace fires before the second of any', async () => {
   await database.query('DROP TRIGGER refuse ON schedule_fires; UPDATE workflows SET next_run_at = NULL');
   const trigger = JSON.stringify({
     type: 'schedule',
@@ -79,7 +79,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     },
   });
   const [flooding, other] = [newId(), newId()];
-  // Those of the other workspace fell due last.
+  // The schedules of the other workspace are the last to be due.
   for (const [tenantId, count, agoMs] of [
     [flooding, 1_100, 5_000],
     [other, 3, 1_000],
@@ -95,7 +95,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     );
   }
   const batches: { tenantId: string; count: number }[] = [];
-  const takeRoom = async (_tx: unknown, tenantId: string, count: number) => {
+  const reserveQueueSlots = async (_tx: unknown, tenantId: string, count: number) => {
     batches.push({ tenantId, count });
     return count;
   };
@@ -103,7 +103,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, takeRoom },
+    runs: { admit: async () => () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -115,7 +115,7 @@ test('the schedules of a workspace with many stand before nobody: of each the fi
   ]);
 });
 
-test('a workflow whose steps can not even be looked at keeps no other schedule from firing', async () => {
+test('a workflow with steps that cannot be validated does not block other schedules', async () => {
   await database.query('UPDATE workflows SET next_run_at = NULL');
   const tenantId = newId();
   const trigger = JSON.stringify({
@@ -148,7 +148,7 @@ test('a workflow whose steps can not even be looked at keeps no other schedule f
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit: async () => () => undefined, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
     intake: null,
     validateSteps,
   });
@@ -164,7 +164,7 @@ test('a workflow whose steps can not even be looked at keeps no other schedule f
   ]);
 });
 
-/** A workspace with some schedules that are due. */
+/** A workspace with `count` due schedules. */
 async function dueSchedules(count: number, more: { limits?: object; jitterSeconds?: number } = {}): Promise<string> {
   await database.query('UPDATE workflows SET next_run_at = NULL');
   const tenantId = newId();
@@ -186,20 +186,20 @@ async function dueSchedules(count: number, more: { limits?: object; jitterSecond
   return tenantId;
 }
 
-/** Schedules beside a worker that has room for so many runs. */
-function besideWorker(room: number, meanwhile: () => Promise<void> = async () => undefined) {
-  const begun: string[] = [];
-  let kept = 0;
+/** Schedules in a process whose worker has `slots` free slots. */
+function schedulesWithWorker(slots: number, meanwhile: () => Promise<void> = async () => undefined) {
+  const startedRunIds: string[] = [];
+  let reservedSlots = 0;
   const intake = new RunIntake(db, () => undefined);
   intake.preferLocal(() => {
-    if (kept + begun.length >= room) return null;
-    kept += 1;
+    if (reservedSlots + startedRunIds.length >= slots) return null;
+    reservedSlots += 1;
     let isOpen = true;
     const end = () => {
-      if (isOpen) kept -= 1;
+      if (isOpen) reservedSlots -= 1;
       isOpen = false;
     };
-    return { begin: ({ id }) => (end(), void begun.push(id)), [Symbol.dispose]: end };
+    return { begin: ({ id }) => (end(), void startedRunIds.push(id)), [Symbol.dispose]: end };
   });
   const schedules = new Schedules({
     db,
@@ -207,12 +207,12 @@ function besideWorker(room: number, meanwhile: () => Promise<void> = async () =>
     dispatch: () => undefined,
     runs: {
       admit: async () => () => undefined,
-      takeRoom: async (_tx, _tenantId, wanted) => (await meanwhile(), wanted),
+      reserveQueueSlots: async (_tx, _tenantId, wanted) => (await meanwhile(), wanted),
     },
     intake,
     validateSteps: () => undefined,
   });
-  return { schedules, begun, kept: () => kept };
+  return { schedules, startedRunIds, reservedSlots: () => reservedSlots };
 }
 
 const runsOf = (tenantId: string) =>
@@ -223,24 +223,26 @@ const runsOf = (tenantId: string) =>
     [tenantId],
   );
 
-test('a fire for whose run the worker of this process has room is held by that, and any other one is queued', async () => {
+test('the worker of the process executes the runs of fires up to its free slots, and the other runs are queued', async () => {
   const tenantId = await dueSchedules(5);
-  const { schedules, begun, kept } = besideWorker(3);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(3);
   expect(await schedules.fireDue()).toBe(5);
   const runs = await runsOf(tenantId);
   const queued = { status: 'queued', leased: false, promised: 1, fires: 1 };
-  const held = { status: 'running', leased: true, promised: 0, fires: 1 };
-  expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, held, held, held]);
-  expect(begun.toSorted()).toEqual(runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted());
-  expect(kept()).toBe(0);
+  const running = { status: 'running', leased: true, promised: 0, fires: 1 };
+  expect(runs.map(({ id: _id, ...run }) => run)).toEqual([queued, queued, running, running, running]);
+  expect(startedRunIds.toSorted()).toEqual(
+    runs.flatMap(({ id, status }) => (status === 'running' ? [id] : [])).toSorted(),
+  );
+  expect(reservedSlots()).toBe(0);
 });
 
-// A clock that is ahead would leave the ids of this worker's later tests ahead, too.
+// A clock that is ahead would also put the ids of later tests in this worker ahead.
 test.each([-86_400_000, -3_600_000])(
-  'a process whose clock is off by %i ms fires a due schedule once, and the next time is one interval later',
+  'a process whose clock is off by %i ms fires a due schedule once and sets the next time one interval later',
   async (offsetMs) => {
     const tenantId = await dueSchedules(1);
-    const { schedules } = besideWorker(0);
+    const { schedules } = schedulesWithWorker(0);
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + offsetMs });
     onTestFinished(() => void vi.useRealTimers());
     expect(await schedules.fireDue()).toBe(1);
@@ -255,23 +257,23 @@ test.each([-86_400_000, -3_600_000])(
 );
 
 test.each([
-  ['limits may hold back', { limits: { maxConcurrentRuns: 1, onLimit: 'queue' } }],
-  ['begin later', { jitterSeconds: 60 }],
-])('runs of schedules that %s are queued, whatever room there is', async (_what, more) => {
+  ['limits may delay', { limits: { maxConcurrentRuns: 1, onLimit: 'queue' } }],
+  ['start later', { jitterSeconds: 60 }],
+])('runs of schedules that %s are queued although the worker has free slots', async (_what, more) => {
   const tenantId = await dueSchedules(3, more);
-  const { schedules, begun, kept } = besideWorker(10);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(10);
   expect(await schedules.fireDue()).toBe(3);
   expect((await runsOf(tenantId)).map(({ status, promised }) => [status, promised])).toEqual(
     Array.from({ length: 3 }, () => ['queued', 1]),
   );
-  expect([begun, kept()]).toEqual([[], 0]);
+  expect([startedRunIds, reservedSlots()]).toEqual([[], 0]);
 });
 
 test.each([
   ['quiet hours', `quiet_hours = '{"from":"00:00","to":"23:59","timezone":"UTC"}'`],
   ['approvals', `approvals_required_for = '{log}'`],
 ])(
-  'runs of schedules whose policy was given new %s while they were fired are queued, and begin under it',
+  'runs of schedules whose policy gets new %s while they fire are queued and start under the new policy',
   async (_what, change) => {
     const tenantId = await dueSchedules(3);
     await database.query(
@@ -289,7 +291,7 @@ test.each([
      SELECT gen_random_uuid(), $1, 'w', true, 1, trigger, steps, next_run_at FROM workflows WHERE tenant_id = $2`,
       [others, tenantId],
     );
-    const { schedules, begun, kept } = besideWorker(10, async () => {
+    const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(10, async () => {
       await database.query(`UPDATE automation_policies SET ${change} WHERE tenant_id = $1`, [tenantId]);
     });
     expect(await schedules.fireDue()).toBe(6);
@@ -297,11 +299,11 @@ test.each([
       (await runsOf(id)).map(({ status, promised, fires }) => [status, promised, fires]);
     expect(await statusesOf(tenantId)).toEqual(Array.from({ length: 3 }, () => ['queued', 1, 1]));
     expect(await statusesOf(others)).toEqual(Array.from({ length: 3 }, () => ['running', 0, 1]));
-    expect([begun.length, kept()]).toEqual([3, 0]);
+    expect([startedRunIds.length, reservedSlots()]).toEqual([3, 0]);
   },
 );
 
-test('a schedule whose fire can not be written fails alone, and keeps no room', async () => {
+test('a schedule whose fire cannot be stored fails alone and releases its worker slot', async () => {
   const tenantId = await dueSchedules(20);
   const [poison] = await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 LIMIT 1', [
     tenantId,
@@ -310,20 +312,20 @@ test('a schedule whose fire can not be written fails alone, and keeps no room', 
     `CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.workflow_id = '${poison?.id}' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`,
   );
   await database.query('CREATE TRIGGER refuse BEFORE INSERT ON schedule_fires FOR EACH ROW EXECUTE FUNCTION refuse()');
-  const { schedules, begun, kept } = besideWorker(100);
+  const { schedules, startedRunIds, reservedSlots } = schedulesWithWorker(100);
   await expect(schedules.fireDue()).rejects.toThrow('refused');
-  expect([begun.length, kept()]).toEqual([19, 0]);
+  expect([startedRunIds.length, reservedSlots()]).toEqual([19, 0]);
   expect((await runsOf(tenantId)).map(({ leased, fires }) => [leased, fires])).toEqual(
     Array.from({ length: 19 }, () => [true, 1]),
   );
-  // Nor is it in the way of what falls due next.
+  // The failed schedule does not block schedules that are due later.
   expect(await schedules.fireDue()).toBe(0);
   await database.query('DROP TRIGGER refuse ON schedule_fires');
 });
 
 test('two processes that fire the same schedules start each run once', async () => {
   const tenantId = await dueSchedules(200);
-  const both = [besideWorker(50), besideWorker(50)];
+  const both = [schedulesWithWorker(50), schedulesWithWorker(50)];
   const counts = await Promise.all(both.map(({ schedules }) => schedules.fireDue()));
   const left = await Promise.all(both.map(({ schedules }) => schedules.fireDue()));
   expect([...counts, ...left].reduce((sum, count) => sum + count, 0)).toBe(200);
@@ -332,8 +334,8 @@ test('two processes that fire the same schedules start each run once', async () 
   expect(runs.every(({ fires }) => fires === 1)).toBe(true);
 });
 
-/** Runs of schedules that wait for a row which somebody else has locked, as one that replaces its open run does. */
-async function besideLock(isLocked: (workflowId: string) => boolean) {
+/** Schedules whose runs wait for a row that another transaction has locked, as a run that replaces an open run does. */
+async function schedulesWithLock(isLocked: (workflowId: string) => boolean) {
   const holder = newId();
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [holder]);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -352,7 +354,7 @@ async function besideLock(isLocked: (workflowId: string) => boolean) {
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit, takeRoom: async (_tx, _tenantId, wanted) => wanted },
+    runs: { admit, reserveQueueSlots: async (_tx, _tenantId, wanted) => wanted },
     intake: null,
     validateSteps: () => undefined,
   });
@@ -360,16 +362,16 @@ async function besideLock(isLocked: (workflowId: string) => boolean) {
 }
 
 test.each([1, 3])(
-  'schedules that wait for a lock (%i of 40) keep no other from firing, and fire by themselves once that is free',
+  'schedules that wait for a lock (%i of 40) do not block others, and fire when the lock is released',
   async (count) => {
     const tenantId = await dueSchedules(40, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
-    const held = (
+    const lockedIds = (
       await database.query<{ id: string }>('SELECT id FROM workflows WHERE tenant_id = $1 ORDER BY id LIMIT $2', [
         tenantId,
         count,
       ])
     ).map(({ id }) => id);
-    const { schedules, release } = await besideLock((id) => held.includes(id));
+    const { schedules, release } = await schedulesWithLock((id) => lockedIds.includes(id));
     const firedOf = async () =>
       (
         await database.query<{ workflow_id: string }>('SELECT workflow_id FROM schedule_fires WHERE tenant_id = $1', [
@@ -378,12 +380,12 @@ test.each([1, 3])(
       ).map(({ workflow_id }) => workflow_id);
     try {
       let started = 0;
-      // Those that wait are found one after the other.
+      // Each pass detects more of the waiting schedules.
       for (let looks = 0; looks < 5 && started < 40 - count; looks += 1) started += await schedules.fireDue();
       expect(started).toBe(40 - count);
       const fired = await firedOf();
-      expect([fired.length, fired.filter((id) => held.includes(id))]).toEqual([40 - count, []]);
-      // What falls due next is not kept either.
+      expect([fired.length, fired.filter((id) => lockedIds.includes(id))]).toEqual([40 - count, []]);
+      // A schedule that is due later is not blocked either.
       await database.query('UPDATE workflows SET next_run_at = now() WHERE id = $1', [fired[0]]);
       expect(await schedules.fireDue()).toBe(1);
     } finally {
@@ -395,9 +397,9 @@ test.each([1, 3])(
   },
 );
 
-test('while all fires wait for the database a look ends, and the next ones make up for it', async () => {
+test('a pass ends while all fires wait for locks, and later passes fire them', async () => {
   const tenantId = await dueSchedules(64, { limits: { maxConcurrentRuns: 1, onLimit: 'replace' } });
-  const { schedules, release } = await besideLock(() => true);
+  const { schedules, release } = await schedulesWithLock(() => true);
   try {
     expect(await schedules.fireDue()).toBe(0);
   } finally {
@@ -408,7 +410,7 @@ test('while all fires wait for the database a look ends, and the next ones make 
   expect([started, (await runsOf(tenantId)).length]).toEqual([64, 64]);
 });
 
-test('batches of schedules end by bytes; large definitions fire one by one after the small ones, and workspaces take turns', async () => {
+test('batches of schedules are limited by bytes; large definitions fire one by one after small ones, and workspaces take turns', async () => {
   await database.query('UPDATE workflows SET next_run_at = NULL');
   const trigger = JSON.stringify({
     type: 'schedule',
@@ -423,7 +425,7 @@ test('batches of schedules end by bytes; large definitions fire one by one after
     },
   });
   const [flooding, other] = [newId(), newId()];
-  // Those of the other workspace fell due last. A text that repeats itself has few bytes on disk.
+  // The schedules of the other workspace are the last to be due. A repetitive text has few bytes on disk.
   for (const [tenantId, count, length, agoMs] of [
     [flooding, 3, 2_000_000, 6_000],
     [flooding, 300, 60_000, 5_000],
@@ -442,7 +444,7 @@ test('batches of schedules end by bytes; large definitions fire one by one after
     );
   }
   const batches: { tenantId: string; count: number }[] = [];
-  const takeRoom = async (_tx: unknown, tenantId: string, count: number) => {
+  const reserveQueueSlots = async (_tx: unknown, tenantId: string, count: number) => {
     batches.push({ tenantId, count });
     return count;
   };
@@ -450,14 +452,14 @@ test('batches of schedules end by bytes; large definitions fire one by one after
     db,
     logger: pino({ level: 'silent' }),
     dispatch: () => undefined,
-    runs: { admit: async () => () => undefined, takeRoom },
+    runs: { admit: async () => () => undefined, reserveQueueSlots },
     intake: null,
     validateSteps: () => undefined,
   });
-  // On a slow machine one look may not come to all large ones.
+  // On a slow machine one pass may not fire all large definitions.
   for (let fired = 0; fired < 305;) fired += await schedules.fireDue();
   expect(batches).toEqual([
-    // 8 MiB each, with the small one of the other workspace among the first.
+    // 8 MiB each, with the small definition of the other workspace in the first batch.
     { tenantId: flooding, count: 139 },
     { tenantId: other, count: 1 },
     { tenantId: flooding, count: 139 },

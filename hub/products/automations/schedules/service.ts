@@ -21,47 +21,58 @@ export interface SchedulesDependencies {
   db: Database;
   logger: Logger;
   dispatch: (jobs: PromisedJob[]) => void;
-  runs: Pick<Runs, 'admit' | 'takeRoom'>;
-  /** Null where no runs are worked on. */
+  runs: Pick<Runs, 'admit' | 'reserveQueueSlots'>;
+  /** Null in a process that runs no worker. */
   intake: Pick<RunIntake, 'openStarts'> | null;
   validateSteps: (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 }
 
-/** What one look fires: what is to be handed over, and told, after its transactions. */
-interface Look {
-  /** Whether runs may be held by this process at once. */
-  holds: boolean;
-  /** What is fired together; what others keep from that is divided behind it. */
-  parts: (readonly string[])[];
-  /** Until when parts are fired, by `performance.now()`; null as long as nothing was kept waiting. */
-  until: number | null;
+/** State of one pass: its batches, and the jobs and callbacks that follow its transactions. */
+interface Pass {
+  /** Whether this process may execute started runs directly, without the queue. */
+  runsDirectly: boolean;
+  /** Batches of workflow ids. A batch that waits for a lock is halved, and its halves are appended. */
+  batches: (readonly string[])[];
+  /** Deadline for further batches, in `performance.now()` time; null until a batch waits for a lock. */
+  deadline: number | null;
   jobs: PromisedJob[];
   after: (() => void)[];
   started: number;
   failures: unknown[];
 }
 
-/** Schedules that are planned in one turn of the event loop; each takes some milliseconds after a downtime. */
+/** Schedules planned per turn of the event loop. After a downtime, planning one schedule takes several milliseconds. */
 const plansPerTurn = 20;
-/** For how long a schedule that failed is left alone, in milliseconds. */
-const failingMs = 60_000;
-/** What a batch of fires waits for a lock, and what a part of one that did so in vain does, in milliseconds: meanwhile no other schedule fires. */
-const lockTimeoutMs = 1_000;
-const partLockTimeoutMs = 100;
-/** For so long one look goes on once a batch waited in vain, and then with schedules that wait by themselves, in milliseconds. */
-const partsMs = 2_000;
-const waitingMs = 1_000;
-/** For so long one look fires large definitions, in milliseconds: the schedules that fall due meanwhile wait for it. */
-const largeMs = 1_000;
+/** How long a failed schedule is skipped, in milliseconds. */
+const failureBackoffMs = 60_000;
+/**
+ * Lock timeout of a batch, and of the halves of a batch that timed out, in milliseconds. No other schedule fires during
+ * this time.
+ */
+const batchLockTimeoutMs = 1_000;
+const retryLockTimeoutMs = 100;
+/**
+ * Time limits of a pass in milliseconds: for batches after the first lock timeout, and for schedules that wait for a
+ * lock on their own.
+ */
+const batchRetriesMs = 2_000;
+const waitingSchedulesMs = 1_000;
+/** Time limit of a pass for large definitions, in milliseconds. Schedules that become due meanwhile wait for it. */
+const largeDefinitionsMs = 1_000;
 
-/** Fires what is due. Any number of processes may look: a unique row of workflow and time decides who starts the run. */
+/**
+ * Fires due schedules. Any number of processes may run it: a unique row per workflow and time decides which process
+ * starts the run.
+ */
 export class Schedules {
   readonly #deps: SchedulesDependencies;
-  /** Schedules that could not be fired even by themselves: they keep the others from nothing. */
-  readonly #failing = new LRUCache<string, true>({ max: 10_000, ttl: failingMs });
-  /** Due schedules that wait for what somebody else holds, each fired by itself; the one tried longest ago comes first. */
+  /**
+   * Schedules that failed in their own transaction. They are skipped for a while so that they block no other schedule.
+   */
+  readonly #failing = new LRUCache<string, true>({ max: 10_000, ttl: failureBackoffMs });
+  /** Due schedules that wait for a lock, least recently tried first. Each is fired in its own transaction. */
   readonly #waiting = new Set<string>();
-  /** The latest turn of each workspace with large definitions. */
+  /** The last turn of each workspace with large definitions. */
   readonly #largeTurns = new LRUCache<string, number>({ max: 10_000 });
   #turn = 0;
 
@@ -69,7 +80,10 @@ export class Schedules {
     this.#deps = dependencies;
   }
 
-  /** Fires every schedule that is due; part of the sweep. Answers how many runs it started. @throws what the first of those threw that could not be fired. */
+  /**
+   * Fires every due schedule; part of the sweep. @returns the number of runs it started. @throws the error of the first
+   * schedule that failed.
+   */
   async fireDue(): Promise<number> {
     const listed = await listDue(this.#deps.db);
     const due = listed.filter(({ id }) => !this.#failing.has(id));
@@ -78,88 +92,94 @@ export class Schedules {
     const waiting = [...this.#waiting].filter((id) => !this.#failing.has(id));
     const free = due.filter(({ id }) => !this.#waiting.has(id));
     const large = free.filter(isLarge);
-    const parts = batchesOf(free.filter((schedule) => !isLarge(schedule)));
-    // Runs that this process holds may not wait for further batches to be fired.
-    const holds = parts.length <= 1 && due.length <= batchSize;
-    const look: Look = { holds, parts, until: null, jobs: [], after: [], started: 0, failures: [] };
+    const batches = batchesOf(free.filter((schedule) => !isLarge(schedule)));
+    // Runs that this process executes directly would have to wait until further batches are fired.
+    const runsDirectly = batches.length <= 1 && due.length <= batchSize;
+    const pass: Pass = { runsDirectly, batches, deadline: null, jobs: [], after: [], started: 0, failures: [] };
     try {
-      await this.#fireParts(look);
-      this.#handOver(look);
-      const until = performance.now() + waitingMs;
-      for (const id of waiting) if (performance.now() < until) await this.#fire([id], look, partLockTimeoutMs);
-      await this.#fireLarge(look, large);
+      await this.#fireBatches(pass);
+      this.#dispatch(pass);
+      const deadline = performance.now() + waitingSchedulesMs;
+      for (const id of waiting) if (performance.now() < deadline) await this.#fire([id], pass, retryLockTimeoutMs);
+      await this.#fireLarge(pass, large);
     } finally {
-      // A batch that fails takes nothing back of those that are committed.
-      this.#handOver(look);
+      // A failed batch does not affect committed batches.
+      this.#dispatch(pass);
     }
-    if (look.failures.length > 0) throw look.failures[0];
-    return look.started;
+    if (pass.failures.length > 0) throw pass.failures[0];
+    return pass.started;
   }
 
-  #handOver(look: Look): void {
-    for (const tell of look.after.splice(0)) tell();
-    this.#deps.dispatch(look.jobs.splice(0));
+  #dispatch(pass: Pass): void {
+    for (const afterCommit of pass.after.splice(0)) afterCommit();
+    this.#deps.dispatch(pass.jobs.splice(0));
   }
 
-  /** Fires some in one transaction; those that fail it in halves, down to what fails by itself, which is left alone for a while. */
-  async #fire(ids: readonly string[], look: Look, waitsMs: number): Promise<void> {
+  /**
+   * Fires schedules in one transaction. When it fails, each half is retried, down to single schedules, which are then
+   * skipped for a while.
+   */
+  async #fire(ids: readonly string[], pass: Pass, lockTimeoutMs: number): Promise<void> {
     const [first] = ids;
     const half = Math.ceil(ids.length / 2);
     try {
-      using held = look.holds ? (this.#deps.intake?.openStarts() ?? null) : null;
+      using directStarts = pass.runsDirectly ? (this.#deps.intake?.openStarts() ?? null) : null;
       const { jobs, after } = await this.#deps.db.system(
         (tx) => {
-          held?.[Symbol.dispose]();
-          return this.#fireBatch(tx, ids, held);
+          directStarts?.[Symbol.dispose]();
+          return this.#fireBatch(tx, ids, directStarts);
         },
-        { lockTimeoutMs: waitsMs },
+        { lockTimeoutMs },
       );
-      look.jobs.push(...jobs);
-      look.after.push(...after);
-      look.started += jobs.length + (held?.begin() ?? 0);
+      pass.jobs.push(...jobs);
+      pass.after.push(...after);
+      pass.started += jobs.length + (directStarts?.begin() ?? 0);
       for (const id of ids) this.#waiting.delete(id);
     } catch (error) {
       if (error instanceof DatabaseBusy && first !== undefined) {
-        look.until ??= performance.now() + partsMs;
-        if (ids.length === 1) this.#leaveWaiting(first, error);
-        else look.parts.push(ids.slice(0, half), ids.slice(half));
+        pass.deadline ??= performance.now() + batchRetriesMs;
+        if (ids.length === 1) this.#addWaiting(first, error);
+        else pass.batches.push(ids.slice(0, half), ids.slice(half));
         return;
       }
       if (error instanceof DatabaseOutage) throw error;
       if (ids.length === 1 && first !== undefined) {
         this.#failing.set(first, true);
-        look.failures.push(error);
-        this.#deps.logger.error(
-          { err: error, workflowId: first },
-          'a schedule could not be fired; it is tried again later',
-        );
+        pass.failures.push(error);
+        this.#deps.logger.error({ err: error, workflowId: first }, 'a schedule could not be fired; retrying later');
         return;
       }
-      await this.#fire(ids.slice(0, half), look, waitsMs);
-      await this.#fire(ids.slice(half), look, waitsMs);
+      await this.#fire(ids.slice(0, half), pass, lockTimeoutMs);
+      await this.#fire(ids.slice(half), pass, lockTimeoutMs);
     }
   }
 
-  /** Fires what is fired together, down to what waits by itself; once something waited, what there is no time for is for the next look. */
-  async #fireParts(look: Look): Promise<void> {
-    for (const ids of look.parts) {
-      if (look.until === null) {
-        // Whatever is due is fired before the first of it runs: a run that begins a little later does no harm, a late fire does.
-        await this.#fire(ids, look, lockTimeoutMs);
-      } else if (performance.now() < look.until) {
-        this.#handOver(look);
-        await this.#fire(ids, look, partLockTimeoutMs);
+  /**
+   * Fires the batches of a pass. After the first lock timeout, batches beyond the time limit are left to the next pass.
+   */
+  async #fireBatches(pass: Pass): Promise<void> {
+    for (const ids of pass.batches) {
+      if (pass.deadline === null) {
+        // All due schedules fire before the first run is dispatched: a run may start slightly later, but a fire must
+        // not be late.
+        await this.#fire(ids, pass, batchLockTimeoutMs);
+      } else if (performance.now() < pass.deadline) {
+        this.#dispatch(pass);
+        await this.#fire(ids, pass, retryLockTimeoutMs);
       } else {
-        this.#deps.logger.warn('schedules that are due wait for the database; the next look goes on with them');
+        this.#deps.logger.warn('due schedules wait for locks; the next pass continues');
         return;
       }
     }
   }
 
-  /** Fires large definitions for a while: workspaces take turns, and the next look begins with the one whose turn was longest ago. */
-  async #fireLarge(look: Look, large: readonly DueSchedule[]): Promise<void> {
-    const until = performance.now() + largeMs;
-    look.holds = false;
+  /**
+   * Fires large definitions within a time limit. Workspaces take turns, and the next pass starts with the workspace
+   * whose turn was longest ago.
+   */
+  async #fireLarge(pass: Pass, large: readonly DueSchedule[]): Promise<void> {
+    const deadline = performance.now() + largeDefinitionsMs;
+    pass.runsDirectly = false;
     const byTenant = Map.groupBy(large, (schedule) => schedule.tenant_id);
     const turnOf = (tenantId: string) => this.#largeTurns.get(tenantId) ?? 0;
     const tenants = [...byTenant].toSorted(([left], [right]) => turnOf(left) - turnOf(right));
@@ -168,18 +188,18 @@ export class Schedules {
         const schedule = schedules[round];
         if (schedule === undefined) continue;
         this.#largeTurns.set(tenantId, (this.#turn += 1));
-        await this.#fire([schedule.id], look, partLockTimeoutMs);
-        this.#handOver(look);
-        if (performance.now() >= until) return;
+        await this.#fire([schedule.id], pass, retryLockTimeoutMs);
+        this.#dispatch(pass);
+        if (performance.now() >= deadline) return;
       }
     }
   }
 
-  #leaveWaiting(id: string, error: DatabaseBusy): void {
+  #addWaiting(id: string, error: DatabaseBusy): void {
     if (!this.#waiting.delete(id))
       this.#deps.logger.warn(
         { err: error, workflowId: id },
-        'a schedule waits for what somebody else holds; it is fired by itself as soon as that is free',
+        'a schedule waits for a lock; it fires when the lock is released',
       );
     this.#waiting.add(id);
   }
@@ -187,8 +207,8 @@ export class Schedules {
   async #fireBatch(
     tx: Transaction,
     ids: readonly string[],
-    held: HeldStarts | null,
-  ): Promise<Pick<Look, 'jobs' | 'after'>> {
+    directStarts: HeldStarts | null,
+  ): Promise<Pick<Pass, 'jobs' | 'after'>> {
     const { rows: due } = await tx.query<DueWorkflow>(
       'due_schedules',
       `SELECT w.id, w.tenant_id, w.version, w.trigger, w.steps, w.limits, w.inputs, w.environment, w.next_run_at, now() AS now, ${termColumns}, ${workspaceStamp} AS workspace_stamp, ${isGated} AS is_gated,
@@ -201,8 +221,8 @@ export class Schedules {
     const fires: Fire[] = [];
     const next: { id: string; next_run_at: string | null }[] = [];
     const after: (() => void)[] = [];
-    for (const [place, workflow] of due.entries()) {
-      if (place % plansPerTurn === plansPerTurn - 1) await nextTurn();
+    for (const [position, workflow] of due.entries()) {
+      if (position % plansPerTurn === plansPerTurn - 1) await nextTurn();
       const schedule = scheduleOf(workflow.trigger);
       if (schedule === null) {
         next.push({ id: workflow.id, next_run_at: null });
@@ -212,7 +232,7 @@ export class Schedules {
       if (plan.missed > 0)
         this.#deps.logger.warn(
           { workflowId: workflow.id, missed: plan.missed, onMissed: schedule.onMissed },
-          'a schedule was missed and is not made up for',
+          'missed fires of a schedule were skipped',
         );
       next.push({ id: workflow.id, next_run_at: plan.next?.toISOString() ?? null });
       for (const [index, fireAt] of plan.start.entries()) {
@@ -224,7 +244,7 @@ export class Schedules {
         });
       }
     }
-    await this.#takeRoom(tx, fires);
+    await this.#limitToQueueCapacity(tx, fires);
     for (const fire of fires)
       if (fire.outcome === 'started') fire.outcome = await this.#admit(tx, fire.workflow, fire.isLatest, after);
     await tx.query(
@@ -232,41 +252,46 @@ export class Schedules {
       'UPDATE workflows w SET next_run_at = n.next_run_at FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, next_run_at timestamptz) WHERE w.id = n.id',
       [JSON.stringify(next)],
     );
-    return { jobs: await startFires(tx, fires, held), after };
+    return { jobs: await startFires(tx, fires, directStarts), after };
   }
 
-  /** What is due of a schedule. One that can't be reckoned any more is switched off, so that it holds up no other. */
+  /**
+   * The due fires of a schedule. A schedule that cannot be evaluated is disabled, so that it blocks no other schedule.
+   */
   #plan(workflow: DueWorkflow, schedule: Schedule): DueFires {
     try {
       return dueFires(schedule, workflow.next_run_at, workflow.now);
     } catch (error) {
       this.#deps.logger.error(
         { err: error, workflowId: workflow.id },
-        'a schedule can not be reckoned and is switched off',
+        'a schedule could not be evaluated and is disabled',
       );
       return { start: [], missed: 0, next: null };
     }
   }
 
-  /** Lets as many fires of each workspace start a run as it has room for among its queued runs; the others are skipped. */
-  async #takeRoom(tx: Transaction, fires: readonly Fire[]): Promise<void> {
+  /** Limits the fires of each workspace to the free capacity of its run queue. The other fires are skipped. */
+  async #limitToQueueCapacity(tx: Transaction, fires: readonly Fire[]): Promise<void> {
     const byTenant = Map.groupBy(
       fires.filter(({ outcome }) => outcome === 'started'),
       ({ workflow }) => workflow.tenant_id,
     );
     for (const [tenantId, starting] of byTenant) {
-      const room = await this.#deps.runs.takeRoom(tx, tenantId, starting.length);
-      const skipped = starting.slice(room);
+      const accepted = await this.#deps.runs.reserveQueueSlots(tx, tenantId, starting.length);
+      const skipped = starting.slice(accepted);
       for (const fire of skipped) fire.outcome = 'queue_full';
       if (skipped.length > 0)
         this.#deps.logger.warn(
           { tenantId, skipped: skipped.length },
-          'schedules of a workspace started nothing: too many of its runs wait to begin',
+          'fires of schedules were skipped: the run queue of the workspace is full',
         );
     }
   }
 
-  /** Makes room for a run by the limits of its workflow, or says that there is none. Of several fires at once only the last asks. */
+  /**
+   * Admits a run by the limits of its workflow, cancelling open runs if necessary. Of several due fires of a schedule
+   * only the last is admitted.
+   */
   async #admit(
     tx: Transaction,
     workflow: DueWorkflow,
@@ -293,7 +318,7 @@ export class Schedules {
       this.#deps.validateSteps(workflow.steps, workflow.entitlements);
       return 'started';
     } catch (error) {
-      // A fault of ours is no reason either to fire no other schedule.
+      // An internal error must not block other schedules either.
       this.#deps.logger[error instanceof AppError ? 'warn' : 'error'](
         { workflowId: workflow.id, err: error },
         'a schedule could not start its workflow',

@@ -10,9 +10,9 @@ export const sequences = pgTable(
     tenantId: tenantId(),
     name: text('name').notNull(),
     steps: jsonb('steps').$type<Step[]>().notNull(),
-    /** Who last changed it, as the audit log names them. */
+    /** Last author, as the audit log names actors. */
     changedBy: text('changed_by'),
-    /** Who last changed each field that can carry a command. */
+    /** Last author of each field that can contain a command. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -30,14 +30,14 @@ const originOf = (id: string) => ({ kind: 'sequence' as const, id });
 export interface SequencesDependencies {
   db: Database;
   cursors: Cursors;
-  /** Memory for answers that show large definitions. */
+  /** Memory budget for responses with large definitions. */
   answerMemory: MemoryBudget;
   workflows: Workflows;
   runs: Runs;
   limits: WorkspaceLimits;
 }
 
-/** Steps in their order, with waits between them; running one runs the workflow that is made of it. */
+/** Sequences: ordered steps with delays. Running a sequence runs the workflow that is derived from it. */
 export class Sequences {
   readonly #deps: SequencesDependencies;
 
@@ -139,7 +139,7 @@ export class Sequences {
     });
   }
 
-  /** Deletes a sequence and its workflow; runs under way go on to their end. @throws AppError `not_found`. */
+  /** Deletes a sequence and its workflow. Runs in progress continue. @throws AppError `not_found`. */
   async delete(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const rows = await tx
@@ -168,7 +168,7 @@ export class Sequences {
         .select()
         .from(sequences)
         .where(and(eq(sequences.tenantId, tenantId), eq(sequences.id, id)))
-        // Starts run side by side; only a deletion waits for them, or they for it.
+        // Concurrent starts do not block each other; only a deletion and a start wait for each other.
         .for('key share');
       if (row === undefined) throw notFound('sequence', id);
       const derived = {

@@ -2,7 +2,7 @@ import type { SessionScope } from '../../../../shared/contract/automations/sessi
 import { index, pgTable, sql, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
-/** A conversation that automations hold: its transcript, and what is remembered of the older part of it. */
+/** A conversation of automations: its transcript, and a summary of the older part. */
 export const automationSessions = pgTable(
   'automation_sessions',
   {

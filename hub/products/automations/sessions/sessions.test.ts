@@ -37,7 +37,7 @@ async function addSession() {
   return { tenantId, sessionId, contents };
 }
 
-test('a message in a full session replaces the oldest one of this session', async () => {
+test('appending a message to a full session deletes its oldest message', async () => {
   const [full, other] = [await addSession(), await addSession()];
   const append = ({ tenantId, sessionId }: typeof full, content: string) =>
     db.workspace(tenantId, (tx) => appendMessage(tx, tenantId, sessionId, { role: 'user', content, runId: null }, 3));
@@ -47,7 +47,7 @@ test('a message in a full session replaces the oldest one of this session', asyn
   expect(await other.contents()).toEqual(['other']);
 });
 
-describe('an agent that continues a session reads', () => {
+describe('an agent that continues a session', () => {
   const firstMs = 1_700_000_000_000;
   const addMany = (
     { tenantId, sessionId }: { tenantId: string; sessionId: string },
@@ -70,7 +70,7 @@ describe('an agent that continues a session reads', () => {
     }));
   };
 
-  test('its newest messages, and sums up its oldest ones, also when no summary covers more than 500', async () => {
+  test('reads its newest messages and summarises its oldest ones, also when more than 500 messages have no summary', async () => {
     const session = await addSession();
     const contents = Array.from({ length: 600 }, (_unused, index) => `message ${index}`);
     await addMany(session, contents);
@@ -79,7 +79,7 @@ describe('an agent that continues a session reads', () => {
     expect(await read(session, through)).toEqual({ newest: contents.slice(590), oldest: contents.slice(590) });
   });
 
-  test('a bounded number of characters', async () => {
+  test('reads a limited number of characters', async () => {
     const session = await addSession();
     await addMany(
       session,
@@ -91,7 +91,7 @@ describe('an agent that continues a session reads', () => {
     expect(new Set(oldest.map(({ length }) => length))).toEqual(new Set([2_000]));
   });
 
-  test('neither what the system nor what its own run wrote', async () => {
+  test('reads neither system messages nor messages of its own run', async () => {
     const session = await addSession();
     const runId = newId();
     const { tenantId, sessionId } = session;
@@ -117,7 +117,7 @@ describe('an agent that continues a session reads', () => {
   });
 });
 
-test('retention removes messages of sessions after their days, and none when the days are 0', async () => {
+test('retention removes session messages after the configured days, and none when the days are 0', async () => {
   const { tenantId, sessionId, contents } = await addSession();
   const add = (id: string, content: string) =>
     database.query(

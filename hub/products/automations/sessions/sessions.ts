@@ -19,7 +19,7 @@ type GetQuery = z.output<typeof resource.getAutomationSession.query>;
 type SessionRow = typeof automationSessions.$inferSelect;
 type SessionMessageRow = typeof sessionMessages.$inferSelect;
 
-/** Finds the session of a scope and key, or makes it. @throws AppError `workspace_limit_reached`. */
+/** Finds or creates the session of a scope and key. @throws AppError `workspace_limit_reached`. */
 export async function ensureSession(
   tx: Transaction,
   limits: WorkspaceLimits,
@@ -54,10 +54,13 @@ export async function findSession(tx: Transaction, tenantId: string, id: string)
   return row ?? null;
 }
 
-/** Messages beyond the limit that one append deletes. A session from before the limit shrinks by as many with each append. */
+/**
+ * Maximum excess messages that one append deletes. A session that is older than the limit shrinks by this number per
+ * append.
+ */
 const maxPruned = 100;
 
-/** Adds a message to the end of a transcript, and deletes the oldest messages beyond `maxMessages`. */
+/** Appends a message to a transcript, and deletes the oldest messages beyond `maxMessages`. */
 export async function appendMessage(
   tx: Transaction,
   tenantId: string,
@@ -84,14 +87,14 @@ export async function appendMessage(
   return row as SessionMessageRow;
 }
 
-/** Messages of a session that one statement reads for an agent. */
+/** Maximum messages of a session that one statement reads for an agent. */
 const maxMessagesOfAgent = 500;
 
 interface AgentMessageRow extends ConversationMessage {
   [column: string]: unknown;
 }
 
-/** Only the database sees the content of messages beyond the bounds: a message has up to 50,000 characters. */
+/** The statement limits the content in the database, because a message has up to 50,000 characters. */
 const readNewest: ConversationPort['readNewest'] = async (tx, session, { exceptRunId, maxCharacters }) => {
   const { rows } = await tx.query<AgentMessageRow>(
     'read_newest_session_messages',
@@ -117,7 +120,10 @@ const readOldest: ConversationPort['readOldest'] = async (tx, session, { maxChar
   return rows;
 };
 
-/** Replaces the summary by one that covers the messages through `throughId`; nothing when another run was faster. */
+/**
+ * Replaces the summary by one that covers the messages up to `throughId`; does nothing when another run already stored
+ * one.
+ */
 async function writeSummary(
   tx: Transaction,
   session: Pick<SessionRow, 'id' | 'summarisedThrough'>,
@@ -135,7 +141,7 @@ async function writeSummary(
     );
 }
 
-/** Conversations that automations hold. */
+/** Sessions of automations and their transcripts. */
 export class Sessions {
   readonly #deps: { db: Database; cursors: Cursors; limits: WorkspaceLimits };
 
@@ -204,7 +210,7 @@ export class Sessions {
       if (last !== undefined)
         throw new AppError(
           'conflict',
-          `The session ${id} holds ${maxSessionMessages} messages, which is the limit; create a session with another key.`,
+          `The session ${id} holds ${maxSessionMessages} messages, which is the limit. Create a session with another key.`,
         );
       return presentMessage(await appendMessage(tx, tenantId, id, { ...message, runId: null }));
     });
@@ -272,7 +278,7 @@ function present(row: SessionRow) {
   };
 }
 
-/** How agents read and add to conversations. */
+/** The conversation port of the agents. */
 export const conversationPort: ConversationPort = {
   find: findSession,
   readNewest,

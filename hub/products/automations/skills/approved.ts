@@ -8,14 +8,14 @@ import { readPolicy } from '../policies/index.ts';
 import type { Runs } from '../runs/index.ts';
 import type { Workflows } from '../workflows/index.ts';
 
-/** A call of a skill that somebody who may not decide it alone would like. */
-export interface AskedCall {
+/** A skill call that needs the approval of another person. */
+export interface RequestedCall {
   skillId: string;
   input: JsonObject;
   environment: 'live' | 'test';
-  /** The conversation in which it was asked for: what is kept of the call goes with it. */
+  /** The conversation that caused the call. Erasing the conversation also erases the call. */
   conversationId: string;
-  /** Who gave the AI agent its tools, its instructions and its models. */
+  /** The authors of the tools, instructions and models of the AI agent. */
   authoredBy: readonly string[];
 }
 
@@ -34,19 +34,21 @@ export class ApprovedSkills {
   }
 
   /**
-   * Starts a run, in its caller's transaction, that asks for an approval and then calls the skill with exactly what the approval showed.
-   * @returns what to call after the commit.
-   * @throws AppError `workflow_invalid`, `product_not_entitled`, `queued_runs_limit_reached`, `workspace_limit_reached`.
+   * Starts a run, in the transaction of the caller, that requests an approval and then calls the skill with exactly the
+   * approved input.
+   * @returns a function to call after the commit.
+   * @throws AppError `workflow_invalid`, `product_not_entitled`, `queued_runs_limit_reached`,
+   * `workspace_limit_reached`.
    */
-  async ask(tx: Transaction, tenantId: string, asked: AskedCall): Promise<() => void> {
+  async ask(tx: Transaction, tenantId: string, call: RequestedCall): Promise<() => void> {
     const { skills, workflows, runs } = this.#deps;
-    const skill = skills.find(asked.skillId);
-    if (skill === undefined) throw new Error(`there is no skill ${asked.skillId}`);
+    const skill = skills.find(call.skillId);
+    if (skill === undefined) throw new Error(`there is no skill ${call.skillId}`);
     const approval: Step = {
       type: 'approval',
-      title: `The AI agent asks: ${skill.title}`.slice(0, 200),
+      title: `The AI agent requests: ${skill.title}`.slice(0, 200),
       message:
-        'In the conversation {{trigger.conversationId}}. A model wrote this after the words of a visitor, who may have led it astray: look at what is shown, which is exactly what runs.',
+        'In the conversation {{trigger.conversationId}}. A model wrote this request, and messages of a visitor may have manipulated it. Check the values shown: exactly these values are used.',
       expiresInSeconds,
       onTimeout: 'reject',
       required: 1,
@@ -61,11 +63,11 @@ export class ApprovedSkills {
         changedBy: null,
       },
       {
-        trigger: { ...skillTrigger(skill.id, 'ai', {}), conversationId: asked.conversationId },
-        payload: asked.input,
-        environment: asked.environment,
-        subjectId: asked.conversationId,
-        authoredBy: asked.authoredBy.flatMap(starterOf),
+        trigger: { ...skillTrigger(skill.id, 'ai', {}), conversationId: call.conversationId },
+        payload: call.input,
+        environment: call.environment,
+        subjectId: call.conversationId,
+        authoredBy: call.authoredBy.flatMap(starterOf),
       },
     );
     return () => {

@@ -21,7 +21,7 @@ export interface SkillsDependencies {
 
 type RunBody = z.output<typeof resource.runAutomationSkill.body>;
 
-/** The skills of this hub, as a workspace may use them. */
+/** The skill catalog of a workspace, and direct calls of skills. */
 export class Skills {
   readonly #deps: SkillsDependencies;
 
@@ -29,7 +29,7 @@ export class Skills {
     this.#deps = dependencies;
   }
 
-  /** Every skill with the schemas of what it takes and puts out, by id. */
+  /** Every skill with its input and output schemas, by id. */
   async catalog(tenantId: string) {
     const { approvalsRequiredFor } = await this.#deps.readPolicy(tenantId);
     const skills = describeSkills(this.#deps.skills).map((skill) => ({
@@ -41,16 +41,16 @@ export class Skills {
   }
 
   /**
-   * Starts a run of one skill. All calls of a skill are runs of one workflow, which no list of workflows shows.
-   * @throws AppError `not_found` for a skill that there is not, `validation_failed` for an input that it can't use, `product_not_entitled`,
-   * `queued_runs_limit_reached`, `workflow_limit_reached`.
+   * Starts a run of one skill. All calls of a skill are runs of one workflow, which is hidden from lists of workflows.
+   * @throws AppError `not_found` for an unknown skill, `validation_failed` for an invalid input,
+   * `product_not_entitled`, `queued_runs_limit_reached`, `workflow_limit_reached`.
    */
   async run(tenantId: string, skillId: string, { input, ...options }: RunBody, caller: RunCaller) {
     const skill = this.#deps.skills.find(skillId);
     if (skill === undefined)
       throw new AppError(
         'not_found',
-        `There is no skill "${skillId}"; GET /v1/automations/skills/catalog lists those that there are.`,
+        `There is no skill "${skillId}". GET /v1/automations/skills/catalog lists the available skills.`,
       );
     parsePart('body', z.object({ input: skill.input }), { input });
     const started = await this.#deps.db.workspace(tenantId, (tx) =>

@@ -1,11 +1,11 @@
 import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** Why an API key of environment `test` may not do something. @param what as in `live runs`. */
+/** The error for an action that API keys of environment `test` may not do. @param what as in `live runs`. */
 export const testKeyNotAllowed = (what: string) =>
   new AppError('test_key_not_allowed', `A key of environment test can't change ${what}. Use a live key, or sign in.`);
 
-/** The live runs among some; the environment of a run never changes. */
+/** Which of the given runs are live. The environment of a run never changes. */
 export async function liveRunsAmong(
   tx: Transaction,
   tenantId: string,

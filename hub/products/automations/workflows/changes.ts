@@ -12,7 +12,15 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
-import { assertFilter, assertFires, assertValid, contentOf, joinToken, openTrigger, withToken } from './content.ts';
+import {
+  assertFilter,
+  assertHasNextFire,
+  assertValid,
+  contentOf,
+  joinToken,
+  openTrigger,
+  withToken,
+} from './content.ts';
 import type { StepValidator } from './startable.ts';
 import { authorsOfSteps, withoutSteps } from './step-authors.ts';
 import { findWorkflow, insertWorkflow, updateWorkflow } from './store.ts';
@@ -22,18 +30,18 @@ import { findVersion } from './version-rows.ts';
 export type CreateBody = z.output<typeof resource.createAutomationWorkflow.body>;
 export type UpdateBody = z.output<typeof resource.updateAutomationWorkflow.body>;
 
-/** Versions of which a change expects the newest to be one; null for any. */
+/** Accepted values of the current version for a change; null for any version. */
 export type ExpectedVersion = readonly number[] | null;
 
-/** What a new workflow is made from. */
-export interface MadeFrom {
+/** The source of a new workflow. */
+export interface WorkflowSource {
   origin: WorkflowRow['origin'];
-  /** Who published the pack in this workspace; null for any other origin. */
+  /** The publisher of the pack in this workspace; null for any other source. */
   publishedBy: string | null;
 }
 
-/** The origin of a workflow that its caller wrote. */
-export const byHand: MadeFrom = { origin: null, publishedBy: null };
+/** The source of a workflow that a user or API key wrote. */
+export const writtenByCaller: WorkflowSource = { origin: null, publishedBy: null };
 
 interface ChangeDependencies {
   secrets: Secrets;
@@ -48,11 +56,11 @@ export async function createWorkflow(
   tenantId: string,
   body: CreateBody,
   caller: RunCaller,
-  { origin, publishedBy }: MadeFrom,
+  { origin, publishedBy }: WorkflowSource,
 ): Promise<WorkflowRow> {
   assertSizes(body);
   assertFilter(body.triggerJson);
-  if (body.active) assertFires(body.triggerJson);
+  if (body.active) assertHasNextFire(body.triggerJson);
   await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson);
   const content = contentOf(
     deps.secrets,
@@ -102,9 +110,10 @@ export async function createWorkflow(
 }
 
 /**
- * Changes a workflow; answers with it the jobs that its changed limits set going.
- * @param restored the earlier version whose content `body` is, whose authors stay its authors; null for any other change.
- * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`, `test_key_not_allowed`.
+ * Updates a workflow. @returns the workflow, and the jobs that its changed limits allow to start.
+ * @param restored the earlier version that provides the content, whose authors are kept; null for other changes.
+ * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`,
+ * `workspace_limit_reached`, `test_key_not_allowed`.
  */
 export async function changeWorkflow(
   tx: Transaction,
@@ -119,10 +128,7 @@ export async function changeWorkflow(
   if (before === null) throw notFound('workflow', id);
   if (caller.environment === 'test' && before.environment === 'live') throw testKeyNotAllowed('live workflows');
   if (before.origin?.kind === 'skill')
-    throw new AppError(
-      'conflict',
-      'The calls of a skill run under this workflow; it is as the skill is, and not changed.',
-    );
+    throw new AppError('conflict', 'Skill calls run under this workflow, which cannot be changed.');
   if (expected !== null && !expected.includes(before.version)) throw versionConflict(id, before.version);
   assertSizes(body);
   if (body.stepsJson !== undefined) await assertValid(tx, deps.validateSteps, tenantId, body.stepsJson, id);
@@ -130,11 +136,11 @@ export async function changeWorkflow(
   const opened = openTrigger(deps.secrets, before.trigger);
   const trigger = body.triggerJson === undefined ? opened : withToken(body.triggerJson, opened);
   const limits = body.limits === undefined ? before.limits : body.limits;
-  // A schedule that goes on as it was keeps its next fire; every other one begins now.
+  // An unchanged active schedule keeps its next fire; any other schedule starts now.
   const keepsSchedule = body.triggerJson === undefined && before.active && before.nextRunAt !== null;
   const active = body.active ?? before.active;
-  // A time that has passed stays valid until the trigger is sent or the workflow is activated.
-  if (active && (body.triggerJson !== undefined || !before.active)) assertFires(trigger);
+  // A time in the past stays valid until the trigger is sent or the workflow is activated.
+  if (active && (body.triggerJson !== undefined || !before.active)) assertHasNextFire(trigger);
   const content = contentOf(
     deps.secrets,
     body.name ?? before.name,
@@ -176,7 +182,7 @@ export async function changeWorkflow(
     targetId: id,
     details: { version: updated.version, changed: Object.keys(body) },
   });
-  // Runs that the old limits hold back may begin by the new ones.
+  // The new limits may allow runs that the old limits delayed.
   return {
     row: updated,
     setsToken:
@@ -186,11 +192,17 @@ export async function changeWorkflow(
   };
 }
 
-/** @throws AppError `validation_failed` for a given part that is too large. Parts of an earlier version of the hub that stay are not checked. */
+/**
+ * @throws AppError `validation_failed` for a sent part that exceeds its size limit. Stored parts of earlier versions of
+ * the hub are not checked.
+ */
 const assertSizes = ({ triggerJson, stepsJson, inputs }: UpdateBody) =>
   assertDefinitionSize({ triggerJson, stepsJson, inputs });
 
-/** Who wrote the steps and the inputs of a version; of one that is older than the authors of fields, who defined it last. */
+/**
+ * The authors of the steps and inputs of a version. Versions that are older than field authors name the last author of
+ * the definition.
+ */
 async function authorsOfContent(tx: Transaction, tenantId: string, id: string, version: number): Promise<FieldAuthors> {
   const found = await findVersion(tx, tenantId, id, version);
   const defined = found?.definedBy ?? found?.changedBy ?? null;
@@ -203,7 +215,7 @@ async function authorsOfContent(tx: Transaction, tenantId: string, id: string, v
 function versionConflict(id: string, newest: number): AppError {
   return new AppError(
     'version_conflict',
-    `The workflow ${id} was changed meanwhile and is at version ${newest}; read it, and change that one.`,
+    `The workflow ${id} has been changed and is at version ${newest}. Read it and update that version.`,
     {
       headers: { ETag: `"${newest}"` },
       details: [{ path: 'headers.if-match', message: `the newest version is ${newest}` }],

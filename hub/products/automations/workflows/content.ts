@@ -20,14 +20,14 @@ import { maxHookWorkflows } from './triggered.ts';
 
 const tokenPurpose = 'webhook-token';
 
-/** Whether a caller may read webhook tokens: admins and keys that may change workflows do. */
+/** Whether a caller may read webhook tokens. Admins and keys that may change workflows can. */
 export interface WorkflowReader {
   showsToken: boolean;
-  /** Whether it is an API key of environment `test`: the token of a live workflow would start live runs. */
+  /** Whether it is an API key of environment `test`. The token of a live workflow would start live runs. */
   isTestKey?: boolean;
 }
 
-/** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
+/** Asserts that steps can run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
 export async function assertValid(
   tx: Transaction,
   validateSteps: StepValidator,
@@ -41,8 +41,8 @@ export async function assertValid(
 }
 
 /**
- * Refuses a filter of an event trigger that would never let an event through, or that lists too many values.
- * @throws AppError `workflow_invalid`.
+ * Asserts that the filter of an event trigger can match an event, and that it does not list too many values. @throws
+ * AppError `workflow_invalid`.
  */
 export function assertFilter(trigger: Trigger): void {
   if (trigger.type !== 'event') return;
@@ -50,7 +50,10 @@ export function assertFilter(trigger: Trigger): void {
   for (const [path, wanted] of Object.entries(filter ?? {})) {
     const instead = suggestedEventFields(type, path);
     if (instead !== null)
-      throw invalid(`triggerJson.event.filter.${path}`, `is no field of ${type}; there are ${instead.join(', ')}`);
+      throw invalid(
+        `triggerJson.event.filter.${path}`,
+        `is not a field of ${type}; the fields are ${instead.join(', ')}`,
+      );
     if (Array.isArray(wanted) && wanted.length > maxFilterValues)
       throw invalid(
         `triggerJson.event.filter.${path}`,
@@ -59,8 +62,8 @@ export function assertFilter(trigger: Trigger): void {
   }
 }
 
-/** @throws AppError `workflow_invalid` for a schedule that never fires from now on. */
-export function assertFires(trigger: Trigger): void {
+/** @throws AppError `workflow_invalid` for a schedule without a future fire. */
+export function assertHasNextFire(trigger: Trigger): void {
   const schedule = scheduleOf(trigger);
   const problem = schedule === null ? null : scheduleProblem(schedule, new Date());
   if (problem !== null) throw invalid(`triggerJson.schedule.${problem.path}`, problem.message);
@@ -92,33 +95,33 @@ export function contentOf(
   };
   if (trigger.type !== 'webhook') return { ...common, trigger, webhookTokenHash: null, webhookTokenSince: null };
   const { token } = trigger.webhook;
-  if (token === undefined) throw new Error('a webhook trigger is stored with its token');
+  if (token === undefined) throw new Error('a stored webhook trigger must have a token');
   const sealed: Trigger = { ...trigger, webhook: { ...trigger.webhook, token: secrets.seal(tokenPurpose, token) } };
   return { ...common, trigger: sealed, webhookTokenHash: webhookTokenHash(token), webhookTokenSince: now };
 }
 
-/** A trigger as callers see it: a webhook token inside is sealed in the row. */
+/** A trigger with its webhook token decrypted. The stored row contains the encrypted token. */
 export function openTrigger(secrets: Secrets, trigger: Trigger): Trigger {
   return trigger.type === 'webhook' && trigger.webhook.token !== undefined
     ? { ...trigger, webhook: { ...trigger.webhook, token: secrets.open(tokenPurpose, trigger.webhook.token) } }
     : trigger;
 }
 
-/** A given trigger with a webhook token: the given one, else the one that the workflow has, else a random one. */
+/** A trigger with a webhook token: the given token, or the stored token of the workflow, or a random one. */
 export function withToken(given: Trigger, before: Trigger | null): Trigger {
   if (given.type !== 'webhook' || given.webhook.token !== undefined) return given;
   const kept = before?.type === 'webhook' ? before.webhook.token : undefined;
   return { ...given, webhook: { ...given.webhook, token: kept ?? randomBytes(24).toString('base64url') } };
 }
 
-/** A trigger for a caller who may not read webhook tokens, which start runs. */
+/** A trigger without its token, for callers who may not read webhook tokens, because a token starts runs. */
 function withoutToken(trigger: Trigger): Trigger {
   if (trigger.type !== 'webhook') return trigger;
   const { token: _token, ...webhook } = trigger.webhook;
   return { ...trigger, webhook };
 }
 
-/** A workflow as its reader sees it. */
+/** A workflow in the form that its reader may see. */
 export function presentWorkflow(
   secrets: Secrets,
   row: WorkflowRow,
@@ -142,8 +145,9 @@ export function presentWorkflow(
 }
 
 /**
- * Lets a workflow share the token that others of its workspace have, for as long as they had it: the workspace had it first, whichever of them
- * stays. @throws AppError `workflow_invalid` for a token that opens as many workflows already as one call starts.
+ * Lets a workflow share the token of other workflows of its workspace, including the time since when the workspace has
+ * it. So the workspace that had the token first keeps it, whichever of the workflows remain.
+ * @throws AppError `workflow_invalid` for a token of the maximum number of workflows that one call can start.
  */
 export async function joinToken(
   tx: Transaction,
@@ -156,7 +160,7 @@ export async function joinToken(
   if (count >= maxHookWorkflows)
     throw invalid(
       'triggerJson.webhook.token',
-      `opens ${maxHookWorkflows} workflows already, as many as one call starts; choose another`,
+      `opens ${maxHookWorkflows} workflows already, which is the maximum per call; choose another token`,
     );
   if (since !== null) content.webhookTokenSince = since;
 }

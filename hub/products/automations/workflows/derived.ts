@@ -14,14 +14,14 @@ import { findByOrigin, findStartableByOrigin, insertDerivedWorkflow, updateWorkf
 import type { WorkflowRow } from './store.ts';
 import { findVersion } from './version-rows.ts';
 
-/** What another module makes of its own resource, such as a sequence, and keeps up to date. */
+/** A workflow that another module derives from its own resource, such as a sequence, and keeps up to date. */
 export interface DerivedWorkflow {
   origin: NonNullable<WorkflowRow['origin']>;
   name: string;
   steps: Step[];
-  /** Who last changed the resource; null for content of the hub itself. */
+  /** The last author of the resource; null for content of the hub itself. */
   changedBy: string | null;
-  /** Who last changed its steps, where that can be another. */
+  /** The last authors of its steps, when they can differ. */
   authors?: FieldAuthors;
 }
 
@@ -32,8 +32,8 @@ interface DerivedDependencies {
 }
 
 /**
- * Starts a run of the workflow of another resource, in the caller's transaction; makes that workflow, or brings it up to date, only where
- * it is not as it should be, so that runs that start at the same time wait for none another.
+ * Starts a run of a derived workflow in the transaction of the caller. The workflow is only created or updated when it
+ * differs from the resource, so that concurrent starts do not wait for each other.
  * @throws AppError as `startWorkflow` and `ensureDerived` do.
  */
 export async function startDerived(
@@ -53,7 +53,7 @@ export async function startDerived(
 }
 
 /**
- * Makes the workflow of another resource, or brings it up to date, in the caller's transaction; answers its id.
+ * Creates or updates a derived workflow in the transaction of the caller. @returns its id.
  * @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`.
  */
 async function ensureDerived(
@@ -84,10 +84,10 @@ async function ensureDerived(
       await deps.limits.assertWithin(tx, tenantId, 'workflow');
       return made.id;
     }
-    // Somebody else made it meanwhile.
+    // Another transaction created the workflow concurrently.
     before = (await findByOrigin(tx, tenantId, kind, originId)) as WorkflowRow;
   }
-  // What people gave it of inputs is not of what it was made from.
+  // Inputs that users added to the workflow are not part of the resource.
   if (!isAsDerived(before, derived)) {
     const inputs = (await findVersion(tx, tenantId, before.id, before.version))?.authors['inputs'];
     await updateWorkflow(

@@ -15,11 +15,11 @@ test.each<[string, JsonValue, JsonValue, boolean]>([
   ['a list as a whole', ['a', 'b'], ['a', 'b'], true],
   ['a list in a list', ['a'], [['b'], ['a']], true],
   ['an empty list and an empty object', [], {}, false],
-])('a filter compares %s', (_name, value, wanted, matches) => {
+])('a filter matches %s correctly', (_name, value, wanted, matches) => {
   expect(matchesFilter({ field: value }, { field: wanted })).toBe(matches);
 });
 
-test('a payload is read as often for a filter that lists 1,000 objects as for one that lists one', () => {
+test('matching reads a payload field once, for a filter that lists one object or 1,000 objects', () => {
   const readsFor = (listed: number): number => {
     let reads = 0;
     const field = {
@@ -35,7 +35,7 @@ test('a payload is read as often for a filter that lists 1,000 objects as for on
   expect(readsFor(1_000)).toBe(readsFor(1));
 });
 
-test('a stored filter that lists more values than one may be saved with matches each of them', () => {
+test('a stored filter with more values than the current limit still matches each of them', () => {
   const wanted = Array.from({ length: 5_000 }, (_, index) => `m${index}`);
   expect(matchesFilter({ content: 'm4999' }, { content: wanted })).toBe(true);
   expect(matchesFilter({ content: 'm5000' }, { content: wanted })).toBe(false);

@@ -12,13 +12,16 @@ import type { StepValidator } from './startable.ts';
 import { findStartable } from './store.ts';
 import { listEventWorkflows } from './triggered.ts';
 
-/** An event as the workflows that follow it get it. */
+/** An event in the form that workflows receive. */
 export interface TriggeringEvent {
   tenantId: string;
   type: ChatEventType;
   eventId: string;
   payload: JsonObject;
-  /** Runs that led to this event: 0 for one that a person caused, else the depth of the run that caused it and one. */
+  /**
+   * Length of the chain of runs that led to this event. It is 0 for an event that a person caused, otherwise the depth
+   * of the causing run plus one.
+   */
   depth: number;
 }
 
@@ -32,7 +35,10 @@ function lookUp(payload: JsonValue, path: string): JsonValue | undefined {
   return value;
 }
 
-/** Compares other values with one. The canonical form of that one is computed at most once: a stored filter may list 100,000 values. */
+/**
+ * Compares other values with one value. Its canonical form is computed at most once, because a stored filter may list
+ * 100,000 values.
+ */
 function comparison(value: JsonValue): (other: JsonValue) => boolean {
   if (typeof value !== 'object' || value === null) return (other) => other === value;
   let text: string | undefined;
@@ -43,7 +49,7 @@ function comparison(value: JsonValue): (other: JsonValue) => boolean {
   };
 }
 
-/** Whether a payload has in each named field the value that is asked for, or one of those. */
+/** Whether each field of a filter has the required value, or one of the required values, in a payload. */
 export function matchesFilter(payload: JsonObject, filter: Record<string, JsonValue> | undefined): boolean {
   return Object.entries(filter ?? {}).every(([path, wanted]) => {
     const value = lookUp(payload, path);
@@ -53,7 +59,10 @@ export function matchesFilter(payload: JsonObject, filter: Record<string, JsonVa
   });
 }
 
-/** Starts every workflow that follows an event, in the transaction of what caused it; one that can't be started holds nothing up. */
+/**
+ * Starts every workflow that subscribes to an event, in the transaction that causes the event. A workflow that cannot
+ * start does not block the others.
+ */
 export async function startByEvent(
   tx: Transaction,
   deps: { runs: Runs; validateSteps: StepValidator; logger: Logger },
@@ -72,20 +81,20 @@ export async function startByEvent(
   if (event.depth >= maxRunDepth) {
     deps.logger.warn(
       { tenantId: event.tenantId, eventId: event.eventId, depth: event.depth },
-      'an event out of a loop of runs started nothing',
+      'an event started no workflow: the chain of runs is too long',
     );
     return { jobs, committed: () => undefined };
   }
   for (const workflowId of starting) {
     try {
-      // Their steps are read one workflow at a time: a workspace may have a thousand.
+      // Steps are read one workflow at a time, because a workspace may have a thousand workflows.
       const workflow = await findStartable(tx, event.tenantId, workflowId);
       if (workflow === null) continue;
       const run = await startRun(tx, deps, { ...workflow, tenantId: event.tenantId }, workflow.entitlements, {
         trigger: { type: 'event', event: event.type, eventId: event.eventId },
         payload: event.payload,
         subjectId: (event.payload as { conversation: { id: string } }).conversation.id,
-        // What happens in a test leads to nothing that leaves the platform.
+        // An event of the test environment starts test runs, which send nothing outside the platform.
         environment: event.payload['environment'] === 'test' ? 'test' : 'live',
         depth: event.depth,
       });
@@ -96,5 +105,5 @@ export async function startByEvent(
       deps.logger.warn({ workflowId, eventId: event.eventId, err: error }, 'an event could not start a workflow');
     }
   }
-  return { jobs, committed: () => after.forEach((tell) => tell()) };
+  return { jobs, committed: () => after.forEach((afterCommit) => afterCommit()) };
 }

@@ -21,18 +21,18 @@ import type { WorkflowStartCache } from './workflow-start-cache.ts';
 
 export type InboundBody = z.output<typeof hooks.inboundAutomationHook.body>;
 
-/** Who called the inbound hook: a key of a workspace, or somebody who knows a workflow's webhook token. */
+/** The caller of the inbound hook: an API key of a workspace, or a caller with the webhook token of a workflow. */
 export type HookCaller =
   | { kind: 'token'; tenantId: string; tokenId: string; environment: 'live' | 'test' }
   | { kind: 'webhook-token'; token: string };
 
-/** What a call says of where it comes from: the run that makes it, and how many led to that one. */
+/** The origin of a call: the calling run, and the length of the chain of runs that led to it. */
 export interface HookOrigin {
   depth: number;
   runId: string | null;
 }
 
-/** What the inbound hook answers. */
+/** The response of the inbound hook. */
 export interface Started {
   runId: string;
   status: RunStatus;
@@ -43,38 +43,37 @@ export interface Started {
 export const tokenMismatch = () =>
   new AppError(
     'webhook_token_mismatch',
-    'X-Service-Automation-Token opens no such workflow; send the webhook.token of its trigger.',
+    'X-Service-Automation-Token does not match the workflow. Send the webhook.token of its trigger.',
   );
 
-const nothingToStart = () =>
-  new AppError('not_found', 'There is no active webhook workflow that this event could start.');
+const noWorkflowError = () => new AppError('not_found', 'No active webhook workflow accepts this event.');
 
 const accepts = ({ events }: DefinedStart, event: string | undefined) =>
   events === null || (event !== undefined && events.includes(event));
 
-/** What a hook opens: workflows of one workspace. */
-interface Opened {
+/** The workflows of one workspace that a call starts. */
+interface ResolvedHook {
   tenantId: string;
   workflowIds: string[];
-  /** The workflow when it is one alone; several are read one at a time while they are started. */
+  /** The workflow when it is the only one. Several workflows are read one at a time while they are started. */
   single: DefinedStart | null;
-  /** Whether every call with this credential opens that workflow alone. */
-  isConstant: boolean;
+  /** Whether every call with this credential starts only this workflow. */
+  isCacheable: boolean;
 }
 
-async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<Opened> {
+async function resolveByToken(db: Database, token: string, body: InboundBody): Promise<ResolvedHook> {
   const all = await findByWebhookToken(db, webhookTokenHash(token), body.workflowId);
   const opened = body.workflowId === undefined ? all.filter((match) => match.active) : all;
   if (opened.length === 0) throw tokenMismatch();
   const matches = body.workflowId === undefined ? opened.filter((match) => accepts(match, body.event)) : opened;
   const [first] = matches;
-  if (first === undefined) throw nothingToStart();
+  if (first === undefined) throw noWorkflowError();
   return {
     tenantId: first.tenant_id,
     workflowIds: matches.map(({ id }) => id),
     single: all.length === 1 ? first : null,
     // The next call may name another event.
-    isConstant: body.workflowId !== undefined || first.events === null,
+    isCacheable: body.workflowId !== undefined || first.events === null,
   };
 }
 
@@ -82,57 +81,58 @@ async function resolveByKey(
   db: Database,
   { tenantId, environment }: Extract<HookCaller, { kind: 'token' }>,
   body: InboundBody,
-): Promise<Opened> {
+): Promise<ResolvedHook> {
   return db.read(tenantId, async (tx) => {
     if (body.workflowId === undefined) {
       const workflows = await listWebhookWorkflows(tx, tenantId, body.event as string);
-      // Of a live call, only live workflows can be too many: a test key can save the others.
+      // For a live call, only live workflows count towards the limit, because a test key can save any number of test
+      // workflows.
       if (
         (environment === 'live' ? workflows.filter((found) => found.environment === 'live') : workflows).length >
         maxHookWorkflows
       )
         throw new AppError(
           'conflict',
-          `This workspace has more than ${maxHookWorkflows} active webhook workflows, and one call starts no more; send workflowId, or the token of those that are meant.`,
+          `This workspace has more than ${maxHookWorkflows} active webhook workflows, which is the maximum per call. Send workflowId, or the token of specific workflows.`,
         );
       return {
         tenantId,
         workflowIds: workflows.slice(0, maxHookWorkflows).map(({ id }) => id),
         single: null,
-        isConstant: false,
+        isCacheable: false,
       };
     }
     const start = await findStartable(tx, tenantId, body.workflowId);
     if (start === null) throw notFound('workflow', body.workflowId);
-    return { tenantId, workflowIds: [start.id], single: start, isConstant: true };
+    return { tenantId, workflowIds: [start.id], single: start, isCacheable: true };
   });
 }
 
 /**
- * An `idempotencyKey` as it is stored: within the workflow that the call names and the environment of the caller, or else within the credential and the event. A key of one
- * scope never answers the runs of another.
+ * The stored form of an `idempotencyKey`. Its scope is the named workflow and the environment of the caller, or else
+ * the credential and the event. A key of one scope never returns the runs of another scope.
  */
 function storedKeyOf(caller: HookCaller, { workflowId, event }: InboundBody, key: string): string {
-  // A test call must not stand for a live one: its run sends nothing.
+  // A test call must not count as the duplicate of a live call, because its run sends nothing.
   const environment = caller.kind === 'token' && caller.environment === 'test' ? 'test ' : '';
   if (workflowId !== undefined) return `workflow:${workflowId.toLowerCase()} ${environment}${key}`;
   const credential = caller.kind === 'token' ? caller.tokenId : webhookTokenHash(caller.token).toString('base64');
   return `event:${credential} ${JSON.stringify(event)} ${key}`;
 }
 
-/** An idempotency key of a call, and the workflows that the call starts. */
-interface GivenKey {
-  /** As the caller gave it. */
+/** The idempotency key of a call, and the workflows that the call starts. */
+interface IdempotencyKey {
+  /** The key as the caller sent it. */
   given: string;
   stored: string;
   workflowIds: readonly string[];
 }
 
 /**
- * The runs that an idempotency key started before; null for none. A key that an earlier version of the hub stored has no scope: it counts for
- * the workflows that it started, until it expires.
+ * The runs that an idempotency key started earlier; null for a new key. Keys that earlier versions of the hub stored
+ * have no scope. Until they expire, they are valid for the workflows that they started.
  */
-async function findKey(tx: Transaction, tenantId: string, key: GivenKey): Promise<string[] | null> {
+async function findKey(tx: Transaction, tenantId: string, key: IdempotencyKey): Promise<string[] | null> {
   const { rows } = await tx.query<{ run_ids: string[] }>(
     'find_hook_key',
     `SELECT k.run_ids FROM hook_keys k WHERE k.tenant_id = $1 AND k.expires_at > now()
@@ -143,8 +143,16 @@ async function findKey(tx: Transaction, tenantId: string, key: GivenKey): Promis
   return rows[0]?.run_ids ?? null;
 }
 
-/** Claims an idempotency key in the transaction that starts its runs; answers the first runs when the key was used before. */
-async function claimKey(tx: Transaction, tenantId: string, key: GivenKey, runIds: string[]): Promise<string[] | null> {
+/**
+ * Claims an idempotency key in the transaction that starts its runs. @returns the first runs when the key is not new;
+ * otherwise null.
+ */
+async function claimKey(
+  tx: Transaction,
+  tenantId: string,
+  key: IdempotencyKey,
+  runIds: string[],
+): Promise<string[] | null> {
   await tx
     .delete(hookKeys)
     .where(and(eq(hookKeys.tenantId, tenantId), eq(hookKeys.key, key.stored), lte(hookKeys.expiresAt, sql`now()`)));
@@ -159,20 +167,23 @@ async function claimKey(tx: Transaction, tenantId: string, key: GivenKey, runIds
 class DuplicateKey extends Error {
   readonly runIds: string[];
   constructor(runIds: string[]) {
-    super('this idempotencyKey started runs before');
+    super('this idempotencyKey already started runs');
     this.runIds = runIds;
   }
 }
 
-/** By what a call that names no run of before finds its workflow again; null for one that may start several, or was made before. */
-function keyOf(caller: HookCaller, { workflowId, idempotencyKey }: InboundBody): string | null {
+/**
+ * The cache key of a call without an idempotency key; null for a call that may start several workflows or has an
+ * idempotency key.
+ */
+function cacheKeyOf(caller: HookCaller, { workflowId, idempotencyKey }: InboundBody): string | null {
   if (idempotencyKey !== undefined) return null;
   if (caller.kind === 'webhook-token')
     return `hook ${webhookTokenHash(caller.token).toString('base64')} ${workflowId ?? ''}`;
   return workflowId === undefined ? null : `${caller.tenantId} ${workflowId}`;
 }
 
-/** Refusals of one workflow, made before anything of its run is written. */
+/** Refusals that concern one workflow and precede all writes of its run. */
 const workflowRefusals: readonly string[] = [
   'workflow_inactive',
   'workflow_invalid',
@@ -180,7 +191,10 @@ const workflowRefusals: readonly string[] = [
   'workflow_limit_reached',
 ];
 
-/** Starts the workflows that an inbound hook opens, all of them or none; of several, a test workflow that refuses a live call is left out. */
+/**
+ * Starts all workflows that an inbound hook opens, or none. When there are several, a test workflow that refuses a live
+ * call is skipped.
+ */
 export async function startInbound(
   deps: { db: Database; runs: Runs; validateSteps: StepValidator; known: WorkflowStartCache },
   caller: HookCaller,
@@ -192,7 +206,7 @@ export async function startInbound(
     type: 'webhook',
     ...(body.event === undefined ? {} : { event: body.event }),
   };
-  // The authors of a workflow count as starters of the runs that a hook starts; a key adds itself.
+  // The authors of a workflow count as starters of the runs that a hook starts. An API key is added as a starter.
   const starters = caller.kind === 'token' ? starterOf(`token:${caller.tokenId}`) : [];
   const request: StartRequest = {
     trigger,
@@ -203,22 +217,22 @@ export async function startInbound(
     depth,
     requestedBy: starters,
   };
-  const key = keyOf(caller, body);
+  const key = cacheKeyOf(caller, body);
   if (key !== null && callingRunId === null && depth < maxRunDepth) {
     const known = await deps.known.start(key, request);
     if (known !== null) return { ...known, status: 'queued' };
   }
-  const { tenantId, workflowIds, single, isConstant } =
+  const { tenantId, workflowIds, single, isCacheable } =
     caller.kind === 'token' ? await resolveByKey(db, caller, body) : await resolveByToken(db, caller.token, body);
   if (depth >= maxRunDepth)
     throw new AppError(
       'conflict',
-      `This call comes out of ${depth} runs that each started the next; a loop is ended here.`,
+      `This call is the result of ${depth} runs that each started the next. The hub stops such loops.`,
     );
-  if (workflowIds.length === 0) throw nothingToStart();
+  if (workflowIds.length === 0) throw noWorkflowError();
   if (single !== null) assertStartable(single, single.entitlements, deps.validateSteps);
-  if (key !== null && single !== null && isConstant) deps.known.learn(key, single);
-  const given: GivenKey | null =
+  if (key !== null && single !== null && isCacheable) deps.known.learn(key, single);
+  const given: IdempotencyKey | null =
     body.idempotencyKey === undefined
       ? null
       : {
@@ -231,13 +245,14 @@ export async function startInbound(
       const jobs: PromisedJob[] = [];
       const runIds: string[] = [];
       const after: (() => void)[] = [];
-      // What was accepted once stays accepted, whatever the workflow asks of a payload by now.
+      // A duplicate of an accepted call returns its runs, even when the workflow would now refuse the payload.
       const known = given === null ? null : await findKey(tx, tenantId, given);
       if (known !== null) throw new DuplicateKey(known);
-      // Naming a run only ever takes the right to approve away, and only from users and keys of its own workspace.
+      // The run id is not authenticated. It can only remove the right to approve, and only from users and keys of its
+      // own workspace.
       const calling = callingRunId === null ? null : await readRunPeople(tx, tenantId, callingRunId);
       const requestedBy = [...new Set([...starters, ...(calling?.starters ?? [])])];
-      let leftOut: AppError | undefined;
+      let skipped: AppError | undefined;
       for (const workflowId of workflowIds) {
         const workflow = single ?? (await findStartable(tx, tenantId, workflowId));
         if (workflow === null) throw notFound('workflow', workflowId);
@@ -251,20 +266,20 @@ export async function startInbound(
           runIds.push(run.runId);
           after.push(run.committed);
         } catch (error) {
-          // A test key can save a test workflow, and must not stop live runs by it.
-          const isLeftOut = workflow.environment === 'test' && request.environment === 'live';
-          if (!isLeftOut || !(error instanceof AppError) || !workflowRefusals.includes(error.code)) throw error;
-          leftOut ??= error;
+          // A test key can save a test workflow, which must not block live runs.
+          const isSkippable = workflow.environment === 'test' && request.environment === 'live';
+          if (!isSkippable || !(error instanceof AppError) || !workflowRefusals.includes(error.code)) throw error;
+          skipped ??= error;
         }
       }
-      if (runIds.length === 0 && leftOut !== undefined) throw leftOut;
+      if (runIds.length === 0 && skipped !== undefined) throw skipped;
       if (given !== null) {
         const earlier = await claimKey(tx, tenantId, given, runIds);
         if (earlier !== null) throw new DuplicateKey(earlier);
       }
       return { jobs, runIds, after };
     });
-    accepted.after.forEach((tell) => tell());
+    accepted.after.forEach((afterCommit) => afterCommit());
     deps.runs.dispatch(accepted.jobs);
     return {
       runId: accepted.runIds[0] as string,

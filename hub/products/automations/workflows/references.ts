@@ -36,9 +36,9 @@ function referencesOf(steps: readonly Step[]): Reference[] {
 }
 
 /**
- * Refuses steps that name an agent, tool profile, channel, campaign or workflow that the workspace does not have; what a template
- * names is known only when it runs.
- * @throws AppError `workflow_invalid` with the path of each.
+ * Asserts that the workspace has every agent, tool profile, channel, campaign and workflow that the steps name.
+ * References in templates are only known when the step runs.
+ * @throws AppError `workflow_invalid` with the path of each missing reference.
  */
 export async function assertReferences(
   tx: Transaction,

@@ -11,7 +11,7 @@ import type { Workflows } from './service.ts';
 type List = OperationRequest<typeof resource.listAutomationWorkflows>;
 type Create = OperationRequest<typeof resource.createAutomationWorkflow>;
 
-/** A webhook token starts runs: keys that may only read, and members with the role `agent`, do not see those of others. */
+/** A webhook token starts runs, so read-only keys and members with the role `agent` do not see the tokens of others. */
 const readerOf = (principal: List['principal']) => ({
   showsToken:
     principal.kind === 'session'
@@ -63,12 +63,12 @@ export function workflowRoutes(workflows: Workflows) {
   });
 }
 
-/** How many runs led to a call of the inbound hook, as another workflow of a hub says; a stranger's nonsense counts as none. */
+/** The length of the chain of runs in the header of an inbound call; 0 for an invalid header. */
 function depthOf(value: string | string[] | undefined): number {
   return typeof value === 'string' && /^\d{1,3}$/.test(value) ? Number(value) : 0;
 }
 
-/** The run that calls the inbound hook, as a hub says. */
+/** The id of the calling run in the header of an inbound call. */
 function runIdOf(value: string | string[] | undefined): string | null {
   return typeof value === 'string' && isUuid(value) ? value : null;
 }

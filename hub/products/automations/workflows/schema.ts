@@ -1,7 +1,10 @@
 import { index, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** Runs that an inbound hook's `idempotencyKey` started, for 24 hours. `key` holds its scope, too: the workflow, or credential and event. */
+/**
+ * The runs that an `idempotencyKey` of the inbound hook started, kept for 24 hours. `key` includes the scope: the
+ * workflow, or the credential and event.
+ */
 export const hookKeys = pgTable(
   'hook_keys',
   {

@@ -19,8 +19,8 @@ import type { WorkspaceLimits } from '../../core/limits/index.ts';
 import type { AcceptedRun, Runs } from '../runs/index.ts';
 import { previewFires, scheduleProblem } from '../schedules/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
-import { byHand, changeWorkflow, createWorkflow } from './changes.ts';
-import type { CreateBody, ExpectedVersion, MadeFrom, UpdateBody } from './changes.ts';
+import { writtenByCaller, changeWorkflow, createWorkflow } from './changes.ts';
+import type { CreateBody, ExpectedVersion, WorkflowSource, UpdateBody } from './changes.ts';
 import { assertValid, invalid, presentWorkflow } from './content.ts';
 import type { WorkflowReader } from './content.ts';
 import { startDerived } from './derived.ts';
@@ -48,16 +48,16 @@ import { WorkflowStartCache } from './workflow-start-cache.ts';
 export interface WorkflowsDependencies {
   db: Database;
   cursors: Cursors;
-  /** Memory for answers that show large definitions. */
+  /** Memory budget for responses with large definitions. */
   answerMemory: MemoryBudget;
   secrets: Secrets;
   runs: Runs;
   logger: Logger;
   limits: WorkspaceLimits;
-  /** Accepts many runs at once; null where none are worked on. */
+  /** Accepts runs in batches; null in a process that runs no worker. */
   intake: RunIntake | null;
   validateSteps: StepValidator;
-  /** What a run of these steps would do. */
+  /** Renders the steps of a run without executing them. */
   dryRun: (
     tx: Transaction,
     workflow: { tenantId: string; id: string; steps: readonly Step[] },
@@ -69,7 +69,7 @@ type ListQuery = z.output<typeof resource.listAutomationWorkflows.query>;
 type RunBody = z.output<typeof resource.runAutomationWorkflow.body>;
 type PreviewBody = z.output<typeof resource.previewAutomationSchedule.body>;
 
-/** Workflows and their versions, and the ways to start one. */
+/** Manages workflows and their versions, and starts their runs. */
 export class Workflows {
   readonly #deps: WorkflowsDependencies;
   readonly #known: WorkflowStartCache;
@@ -107,8 +107,8 @@ export class Workflows {
   }
 
   /**
-   * Makes a new version with the name, steps and inputs of an earlier one.
-   * @throws AppError `not_found`, `version_conflict`, `workflow_invalid`, `product_not_entitled`.
+   * Creates a new version with the name, steps and inputs of an earlier version. @throws AppError `not_found`,
+   * `version_conflict`, `workflow_invalid`, `product_not_entitled`.
    */
   async restoreVersion(
     tenantId: string,
@@ -123,11 +123,16 @@ export class Workflows {
   }
 
   /** @throws AppError `workflow_invalid`, `product_not_entitled`, `workspace_limit_reached`. */
-  async create(tenantId: string, body: CreateBody, caller: RunCaller, made: MadeFrom = byHand): Promise<Workflow> {
+  async create(
+    tenantId: string,
+    body: CreateBody,
+    caller: RunCaller,
+    made: WorkflowSource = writtenByCaller,
+  ): Promise<Workflow> {
     const row = await this.#deps.db.workspace(tenantId, (tx) =>
       createWorkflow(tx, this.#deps, tenantId, body, caller, made),
     );
-    // The token was given or made just now, for this caller.
+    // This caller sent or created the token, so the response may show it.
     return presentWorkflow(this.#deps.secrets, row, { showsToken: true });
   }
 
@@ -161,7 +166,7 @@ export class Workflows {
     return { id, deleted: true };
   }
 
-  /** Deletes a workflow in the caller's transaction. @throws AppError `not_found`. */
+  /** Deletes a workflow in the transaction of the caller. @throws AppError `not_found`. */
   async deleteWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<void> {
     if (!(await markDeleted(tx, tenantId, id))) throw notFound('workflow', id);
     await recordAudit(tx, {
@@ -174,7 +179,10 @@ export class Workflows {
     });
   }
 
-  /** Starts a run by hand, or says what it would do. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`, `validation_failed`, `workflow_limit_reached`, `queued_runs_limit_reached`. */
+  /**
+   * Starts a run manually, or previews it. @throws AppError `not_found`, `workflow_inactive`, `workflow_invalid`,
+   * `validation_failed`, `workflow_limit_reached`, `queued_runs_limit_reached`.
+   */
   async run(
     tenantId: string,
     id: string,
@@ -209,29 +217,35 @@ export class Workflows {
     return { runId: started.runId, status: 'queued' };
   }
 
-  /** Starts a run in the caller's transaction. @throws AppError as `run` does. */
+  /** Starts a run in the transaction of the caller. @throws AppError as `run` does. */
   startWithin(tx: Transaction, tenantId: string, id: string, request: StartRequest): Promise<StartedRun> {
     return startWorkflow(tx, this.#deps, tenantId, id, request);
   }
 
-  /** Starts what an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`, `workflow_inactive`, `workflow_invalid`. */
+  /**
+   * Starts the workflows that an inbound hook opens. @throws AppError `webhook_token_mismatch`, `not_found`,
+   * `workflow_inactive`, `workflow_invalid`.
+   */
   startInbound(caller: HookCaller, body: InboundBody, origin: HookOrigin): Promise<Started> {
     return startInbound({ ...this.#deps, known: this.#known }, caller, body, origin);
   }
 
-  /** Finds the workspace whose workflows a caller of the inbound hook can start; null for an unknown webhook token. */
+  /** The workspace of the workflows that a caller of the inbound hook can start; null for an unknown webhook token. */
   async findWorkspaceOfHook(caller: HookCaller, workflowId: string | undefined): Promise<string | null> {
     return caller.kind === 'token'
       ? caller.tenantId
       : findWebhookTokenWorkspace(this.#deps.db, webhookTokenHash(caller.token), workflowId);
   }
 
-  /** @throws AppError `webhook_token_mismatch` for a webhook token of no workflow. */
+  /** @throws AppError `webhook_token_mismatch` for a webhook token that belongs to no workflow. */
   async assertOpens(caller: HookCaller): Promise<string> {
     return (await this.findWorkspaceOfHook(caller, undefined)) ?? Promise.reject(tokenMismatch());
   }
 
-  /** Starts what follows an event, in the transaction of its cause; call what it answers after the commit. */
+  /**
+   * Starts the workflows that subscribe to an event, in the transaction that causes the event. @returns a function to
+   * call after the commit.
+   */
   async follow(tx: Transaction, event: ChatEvent): Promise<() => void> {
     const { jobs, committed } = await startByEvent(tx, this.#deps, event);
     return () => {
@@ -258,8 +272,8 @@ export class Workflows {
   }
 
   /**
-   * Starts a run of the workflow of another resource, in the caller's transaction.
-   * @throws AppError as `run` does, and `workspace_limit_reached`.
+   * Starts a run of a derived workflow in the transaction of the caller. @throws AppError as `run` does, and
+   * `workspace_limit_reached`.
    */
   startDerived(
     tx: Transaction,
@@ -270,7 +284,7 @@ export class Workflows {
     return startDerived(tx, this.#deps, tenantId, derived, request);
   }
 
-  /** The workflows of other resources of one kind, as far as they were made, by the ids of those. */
+  /** The existing derived workflows of one kind, by the ids of their resources. */
   findDerived(
     tx: Transaction,
     tenantId: string,
@@ -280,7 +294,7 @@ export class Workflows {
     return listDerivedIds(tx, tenantId, kind, ids);
   }
 
-  /** Refuses steps that could not run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
+  /** Asserts that steps can run in this workspace. @throws AppError `workflow_invalid`, `product_not_entitled`. */
   async validateWithin(tx: Transaction, tenantId: string, steps: readonly Step[]): Promise<void> {
     await assertValid(tx, this.#deps.validateSteps, tenantId, steps);
   }

@@ -9,13 +9,13 @@ export const workflowSkills = (): SpawnSkill[] => [
     id: 'subagent.spawn',
     title: 'Run another workflow',
     summary:
-      'Runs a workflow and waits for its end; it is cancelled with this run, and fails this step when it fails. After the timeoutSeconds of the step, the step fails and the workflow continues.',
+      'Runs a workflow and waits until it ends. Cancelling this run cancels the child run, and a failed child run fails this step. When the step exceeds its timeoutSeconds, it fails and the child run continues.',
     requires: ['automations'],
     input: z.strictObject({ workflowId: id, context: text(0, 100_000).optional(), payload: jsonObject.optional() }),
     output: z.object({
       runId: id,
       status: z.literal('succeeded'),
-      output: jsonValue.describe('Of its last step that succeeded; null without one'),
+      output: jsonValue.describe('Output of its last succeeded step; null without one'),
     }),
   },
 ];

@@ -14,7 +14,7 @@ import type { StepValidator } from './startable.ts';
 import { findStartable } from './store.ts';
 import type { DefinedStart } from './store.ts';
 
-/** What of a workflow a start needs. */
+/** The properties of a workflow that a start needs. */
 export interface StartableWorkflow {
   id: string;
   tenantId: string;
@@ -30,27 +30,33 @@ export interface StartRequest {
   trigger: { type: string } & JsonObject;
   context?: string | null | undefined;
   payload?: JsonObject | null | undefined;
-  /** Where the caller gave the payload, as problems name it; left out for one that no caller chose, which is not checked. */
+  /**
+   * Path of the payload in the request, for problems; omitted when no caller chose the payload, which is then not
+   * checked.
+   */
   payloadPath?: string;
   environment: 'live' | 'test';
   depth?: number;
   parentRunId?: string;
-  /** What the run is about, so that it goes when that is erased. */
+  /** The subject of the run. Erasing the subject also erases the run. */
   subjectId?: string;
-  /** Users and keys that led to it: `user:<id>`, `token:<id>`. */
+  /** Users and keys that started the run: `user:<id>`, `token:<id>`. */
   requestedBy?: readonly string[];
-  /** Users and keys that wrote what the run that led to it did. */
+  /** Users and keys that wrote the actions of the runs that led to it. */
   authoredBy?: readonly string[];
 }
 
 export interface StartedRun {
   runId: string;
   job: PromisedJob;
-  /** To be called after the commit. */
+  /** Must be called after the commit. */
   committed: () => void;
 }
 
-/** Starts a run of the workflow that an id names, in the caller's transaction. @throws AppError `not_found`, and as `startRun` does. */
+/**
+ * Starts a run of the workflow with the given id, in the transaction of the caller. @throws AppError `not_found`, and
+ * as `startRun` does.
+ */
 export async function startWorkflow(
   tx: Transaction,
   deps: { runs: Runs; validateSteps: StepValidator },
@@ -64,8 +70,10 @@ export async function startWorkflow(
 }
 
 /**
- * Accepts a run of a workflow in the caller's transaction: every start but a schedule's goes through here.
- * @throws AppError `workflow_inactive`, `workflow_invalid`, `validation_failed`, `product_not_entitled`, `workflow_limit_reached`, `queued_runs_limit_reached`.
+ * Accepts a run of a workflow in the transaction of the caller. Every start except that of a schedule uses this
+ * function.
+ * @throws AppError `workflow_inactive`, `workflow_invalid`, `validation_failed`, `product_not_entitled`,
+ * `workflow_limit_reached`, `queued_runs_limit_reached`.
  */
 export async function startRun(
   tx: Transaction,
@@ -76,7 +84,7 @@ export async function startRun(
 ): Promise<StartedRun> {
   assertStartable(workflow, entitlements, deps.validateSteps);
   const payload = payloadOf(workflow, request.payload ?? null, request.payloadPath);
-  await deps.runs.takeRoomForOne(tx, workflow.tenantId);
+  await deps.runs.reserveOneQueueSlot(tx, workflow.tenantId);
   const admitted = await deps.runs.admit(tx, workflow);
   const { runId, job } = await acceptRun(tx, {
     tenantId: workflow.tenantId,
@@ -96,9 +104,10 @@ export async function startRun(
 }
 
 /**
- * What a run of a workflow gets of a payload by its inputs: with their defaults.
- * @param path where a caller gave it; undefined for a payload that no caller chose: a schedule, a channel or an event can't do otherwise, so that it is not checked.
- * @throws AppError `validation_failed` that names each part that does not fit.
+ * The payload of a run with the defaults of the inputs of its workflow.
+ * @param path path of the payload in the request; undefined for a payload that no caller chose. A schedule, channel or
+ * event can't correct its payload, so that is not checked.
+ * @throws AppError `validation_failed` with each invalid part.
  */
 export function payloadOf(
   { id, inputs }: Pick<StartableWorkflow, 'id' | 'inputs'>,

@@ -3,13 +3,16 @@ import type { Step } from '../../../../shared/contract/automations/steps.ts';
 import type { Entitlement } from '../../../../shared/contract/define.ts';
 import { AppError } from '../../../../shared/errors.ts';
 
-/** Refuses steps that could not run. @throws AppError that names the path of each problem. */
+/** Asserts that steps can run. @throws AppError with the path of each problem. */
 export type StepValidator = (steps: readonly Step[], entitlements: Record<Entitlement, boolean>) => void;
 
-/** What of a webhook token is stored for finding its workflow. */
+/** The stored hash of a webhook token, by which its workflow is found. */
 export const webhookTokenHash = (token: string) => createHash('sha256').update(token).digest();
 
-/** What a run needs of its workflow, checked again at its start: entitlements may have changed since it was saved. */
+/**
+ * Asserts that a workflow can start. This is checked at each start, because entitlements may have changed since the
+ * workflow was saved.
+ */
 export function assertStartable(
   workflow: { id: string; active: boolean; steps: readonly Step[] },
   entitlements: Record<Entitlement, boolean>,
@@ -20,7 +23,7 @@ export function assertStartable(
   if (!workflow.active)
     throw new AppError(
       'workflow_inactive',
-      `The workflow ${workflow.id} is not active; PATCH it with {"active": true} first.`,
+      `The workflow ${workflow.id} is not active. Activate it with PATCH and {"active": true}.`,
     );
   validateSteps(workflow.steps, entitlements);
 }

@@ -8,7 +8,7 @@ const run = (argv: string[], more: object = {}) =>
   ({ type: 'skill', skillId: 'system.run', input: { nodeId: 'n', argv }, ...more }) as unknown as Step;
 const log = (message: string): Step => ({ type: 'log', message, level: 'info' });
 
-/** Who counts as an author after Alice wrote steps, Mallory changed them, and Alice changed them again. */
+/** The authors after Alice wrote steps, Mallory changed them, and Alice changed them again. */
 function authorsAfter(written: Step[], changed: Step[], last: Step[]): string[] {
   const first = { steps: written, authors: authorsOfSteps(null, written, 'alice') };
   const second = { steps: changed, authors: authorsOfSteps(first, changed, 'mallory') };
@@ -47,9 +47,12 @@ test.each([
   ],
   ['repeats a step', [run(['rm', 'x']), log('x')], [run(['rm', 'x']), run(['rm', 'x']), log('x')]],
   ['changes the order', [read('a'), read('b'), use, log('x')], [read('b'), read('a'), use, log('x')]],
-])('who %s stays an author when another person changes another step afterwards', (_what, written, changed) => {
-  expect(authorsAfter(written, changed, [...changed.slice(0, -1), log('y')])).toEqual(['alice', 'mallory']);
-});
+])(
+  'an author who %s stays an author when another person changes another step afterwards',
+  (_what, written, changed) => {
+    expect(authorsAfter(written, changed, [...changed.slice(0, -1), log('y')])).toEqual(['alice', 'mallory']);
+  },
+);
 
 test.each([
   ['the step before', [read('guard'), log('a'), use, log('x')], [log('a'), use, log('x')], [log('b'), use, log('x')]],
@@ -59,11 +62,11 @@ test.each([
     [run(['rm', 'x']), log('x')],
     [run(['rm', 'x'], { name: 'Clean' }), log('x')],
   ],
-])('who rearranges steps stays an author when another person edits %s', (_what, written, changed, last) => {
+])('an author who rearranges steps stays an author when another person edits %s', (_what, written, changed, last) => {
   expect(authorsAfter(written, changed, last)).toEqual(['alice', 'mallory']);
 });
 
-test('who wrote a step that is not there any more is no author', () => {
+test('the author of a removed step is not an author any more', () => {
   const written = [read('a', 'safe'), use];
   expect(authorsAfter(written, [...written, log('x')], written)).toEqual(['alice']);
 });

@@ -4,26 +4,29 @@ import { canonicalJson } from '../../../../shared/json.ts';
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 
 const stepPrefix = 'step ';
-const placePrefix = 'place ';
+const positionPrefix = 'place ';
 
-/** Fields that change nothing of what a step does: its labels, its timing and what becomes of its failure. */
+/** Fields that do not change the action of a step: labels, conditions, timing and error handling. */
 const settings = ['name', 'id', 'when', 'retry', 'delaySeconds', 'timeoutSeconds', 'continueOnError'];
 
 const hashOf = (value: unknown): string => createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 16);
 
-/** The name under which the author of what a step does is kept. */
+/** The key under which the author of the action of a step is stored. */
 const contentKey = (step: Step): string =>
   `${stepPrefix}${hashOf(Object.fromEntries(Object.entries(step).filter(([field]) => !settings.includes(field))))}`;
 
-/** A step among the others of its workflow. */
-interface Place {
-  /** The name under which the authors of the place are kept, one entry each: the n-th step that does the same. */
+/** The position of a step in its workflow. */
+interface StepPosition {
+  /** The key under which the authors of the position are stored, one entry each: the n-th step with the same action. */
   key: string;
-  /** A hash of all that decides whether the step runs and what it reads: the settings of the step, and each step before it. */
+  /**
+   * A hash of everything that determines whether the step runs and what it reads: its settings, and each preceding
+   * step.
+   */
   chain: string;
 }
 
-function placesOf(steps: readonly Step[]): Place[] {
+function positionsOf(steps: readonly Step[]): StepPosition[] {
   const counts = new Map<string, number>();
   let before = '';
   return steps.map(({ name: _name, ...step }) => {
@@ -31,35 +34,37 @@ function placesOf(steps: readonly Step[]): Place[] {
     const count = (counts.get(content) ?? 0) + 1;
     counts.set(content, count);
     before = hashOf([before, step]);
-    return { key: `${placePrefix}${hashOf([content, count])} `, chain: before };
+    return { key: `${positionPrefix}${hashOf([content, count])} `, chain: before };
   });
 }
 
 /**
- * Who put each step in its place since somebody wrote what it does: who added it once more, changed its settings, or changed, moved, added or removed
- * a step before it. A later change by another person does not remove them.
+ * The authors of the positions of steps since the action of each step was written. A position author repeated the step,
+ * changed its settings, or changed, moved, added or removed a preceding step. A later change by another person does not
+ * remove them.
  */
-function placeAuthorsOf(
+function positionAuthorsOf(
   before: { steps: readonly Step[]; authors: FieldAuthors },
   steps: readonly Step[],
   actor: string,
 ): [string, string][] {
-  const earlier = new Map(placesOf(before.steps).map(({ key, chain }) => [key, chain]));
-  return placesOf(steps).flatMap(({ key, chain }) => {
+  const earlier = new Map(positionsOf(before.steps).map(({ key, chain }) => [key, chain]));
+  return positionsOf(steps).flatMap(({ key, chain }) => {
     const kept = Object.entries(before.authors).filter(([field]) => field.startsWith(key));
     return earlier.get(key) === chain ? kept : [...kept, [`${key}${actor}`, actor] as [string, string]];
   });
 }
 
-/** Authors without those of single steps. */
+/** Authors without the authors of single steps. */
 export const withoutSteps = (authors: FieldAuthors): FieldAuthors =>
   Object.fromEntries(
-    Object.entries(authors).filter(([field]) => !field.startsWith(stepPrefix) && !field.startsWith(placePrefix)),
+    Object.entries(authors).filter(([field]) => !field.startsWith(stepPrefix) && !field.startsWith(positionPrefix)),
   );
 
 /**
- * The authors of steps after a change: under `steps` who last changed any of them, by its hash each step that another wrote, and who put each step in
- * its place. So a change of one step does not remove the authors of the others.
+ * The authors of steps after a change. `steps` is the last author of any step. Steps of other authors are stored by
+ * their hash, as are the authors of their positions. So a change of one step does not remove the authors of the other
+ * steps.
  * @param before null for new steps.
  */
 export function authorsOfSteps(
@@ -79,6 +84,6 @@ export function authorsOfSteps(
     const author = earlier.get(contentKey(step));
     return author === undefined || author === last ? [] : [[contentKey(step), author]];
   });
-  const places = before === null ? [] : placeAuthorsOf(before, steps, actor);
+  const places = before === null ? [] : positionAuthorsOf(before, steps, actor);
   return { ...(last === undefined ? {} : { steps: last }), ...Object.fromEntries([...places, ...others]) };
 }

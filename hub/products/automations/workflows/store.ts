@@ -18,7 +18,7 @@ const definitionSize = `${memorySize('steps', '[]')} + ${memorySize('trigger', '
 
 export const live = (tenantId: string) => and(eq(workflows.tenantId, tenantId), isNull(workflows.deletedAt));
 
-/** Ids of workflows, newest first, and the sizes of their definitions. */
+/** Ids of workflows, newest first, with the size of their definitions. */
 export async function measureWorkflows(
   tx: Transaction,
   tenantId: string,
@@ -63,7 +63,7 @@ export async function findWorkflow(
   return row ?? null;
 }
 
-/** A workflow as a start finds it: what decides whether it may begin, and what its run then takes from it. */
+/** A workflow with everything that its start and its run need. */
 export interface DefinedStart extends Definition {
   name: string;
   active: boolean;
@@ -79,7 +79,7 @@ const startSource =
   'FROM workflows w JOIN tenants t ON t.id = w.tenant_id LEFT JOIN automation_policies p ON p.tenant_id = w.tenant_id';
 const startColumns = `${shortStartColumns}, w.steps, w.inputs ${startSource}`;
 
-/** A workflow with all that its start needs, in one round trip. */
+/** A workflow with everything that its start needs, in one round trip. */
 export async function findStartable(tx: Transaction, tenantId: string, id: string): Promise<DefinedStart | null> {
   const { rows } = await tx.query<DefinedStart>(
     'find_startable',
@@ -89,7 +89,7 @@ export async function findStartable(tx: Transaction, tenantId: string, id: strin
   return rows[0] ?? null;
 }
 
-/** The same of the workflow that something else made; locks nothing. */
+/** The same for a derived workflow. It locks nothing. */
 export async function findStartableByOrigin(
   tx: Transaction,
   tenantId: string,
@@ -103,7 +103,7 @@ export async function findStartableByOrigin(
   return rows[0] ?? null;
 }
 
-/** The workflow that something else made and keeps up to date. */
+/** The derived workflow of a resource. */
 export async function findByOrigin(
   tx: Transaction,
   tenantId: string,
@@ -122,7 +122,7 @@ export async function findByOrigin(
   return row ?? null;
 }
 
-/** The workflows that were made of others of one kind, by the id of those; locks nothing. */
+/** Ids of the derived workflows of one kind, by the ids of their resources. It locks nothing. */
 export async function listDerivedIds(
   tx: Transaction,
   tenantId: string,
@@ -140,9 +140,9 @@ export async function listDerivedIds(
 }
 
 /**
- * What a webhook token opens: the workflow of any workspace that `workflowId` names, or all workflows of the workspace that had
- * the token first, so that no stranger who saves the same one comes between. Where there are
- * several, each comes without its steps and inputs, which are read one workflow at a time.
+ * The workflows of a webhook token: the workflow `workflowId` of any workspace, or all workflows of the workspace that
+ * had the token first. So another workspace that saves the same token cannot intercept calls. When there are several,
+ * steps and inputs are omitted and read later, one workflow at a time.
  */
 export async function findByWebhookToken(
   db: Database,
@@ -166,7 +166,7 @@ export async function findByWebhookToken(
   );
 }
 
-/** Finds the workspace of the workflows that `findByWebhookToken` returns; null when it returns none. */
+/** The workspace of the workflows that `findByWebhookToken` returns; null when it returns none. */
 export async function findWebhookTokenWorkspace(
   db: Database,
   tokenHash: Buffer,
@@ -181,7 +181,7 @@ export async function findWebhookTokenWorkspace(
   return row?.tenant_id ?? null;
 }
 
-/** How many workflows of a workspace, other than one, a webhook token opens, and since when it does. */
+/** The number of other workflows of a workspace with a webhook token, and since when the workspace has it. */
 export async function readWebhookToken(
   tx: Transaction,
   tenantId: string,
@@ -225,7 +225,10 @@ export async function insertWorkflow(
   return (await insertDerivedWorkflow(tx, tenantId, id, content, authors, origin)) as WorkflowRow;
 }
 
-/** Inserts a workflow, unless its origin, of the kind that makes one alone, has it already: then null, once whoever makes it has committed. */
+/**
+ * Inserts a derived workflow. @returns null when the workflow of this origin already exists, after the transaction that
+ * created it has committed.
+ */
 export async function insertDerivedWorkflow(
   tx: Transaction,
   tenantId: string,

@@ -7,10 +7,13 @@ import { fitting } from '../../../platform/large-pages.ts';
 import { live } from './store.ts';
 import type { WorkflowRow } from './store.ts';
 
-/** The most workflows that one call of the inbound hook starts. */
+/** Maximum workflows that one call of the inbound hook starts. */
 export const maxHookWorkflows = 100;
 
-/** The active webhook workflows of one workspace that accept an event, live ones first, one more than a call may start at most. */
+/**
+ * The active webhook workflows of one workspace that accept an event, live workflows first, limited to one more than a
+ * call may start.
+ */
 export async function listWebhookWorkflows(
   tx: Transaction,
   tenantId: string,
@@ -31,13 +34,16 @@ export async function listWebhookWorkflows(
     .limit(maxHookWorkflows + 1);
 }
 
-/** A workflow without its steps: what decides whether it starts. */
+/** A workflow without its steps, for deciding whether it starts. */
 export type TriggeredWorkflow = Pick<WorkflowRow, 'id' | 'trigger'>;
 
-/** Triggers that the first statement reads, in bytes as PostgreSQL keeps them in memory. */
+/** Maximum size of the triggers that the first statement reads, in bytes of PostgreSQL memory. */
 const firstPageBytes = 4 * 1024 * 1024;
 
-/** The oldest active workflows that follow a type of event, 1,000 at most, in pages. Only the first statement measures their triggers. */
+/**
+ * The oldest active workflows that subscribe to a type of event, 1,000 at most, in pages. Only the first statement
+ * measures the size of their triggers.
+ */
 export async function* listEventWorkflows(
   tx: Transaction,
   tenantId: string,

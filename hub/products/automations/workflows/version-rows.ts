@@ -4,7 +4,10 @@ import { and, desc, eq, getTableColumns, lt } from '../../../platform/db/orm.ts'
 
 export type VersionRow = typeof workflowVersions.$inferSelect;
 
-/** Who wrote a version: none of them decides the approvals of `system.run` in its runs, and they count as starters of its automatic runs. */
+/**
+ * The authors of a version. They may not decide approvals of `system.run` in its runs, and they count as starters of
+ * its automatic runs.
+ */
 export type VersionAuthors = Pick<VersionRow, 'changedBy' | 'definedBy' | 'activatedBy' | 'authors'>;
 
 export async function insertVersion(
@@ -18,7 +21,7 @@ export async function insertVersion(
   await tx.insert(workflowVersions).values({ workflowId, version, tenantId, name, steps, inputs, ...authors });
 }
 
-/** Versions of a workflow, newest first, from before one of them on. */
+/** Versions of a workflow, newest first, before the given version. */
 export async function listVersions(
   tx: Transaction,
   tenantId: string,
@@ -60,17 +63,20 @@ export async function findVersion(
   return row ?? null;
 }
 
-/** Versions of a workflow that are kept, whether or not a run has them. */
-const keptVersions = 100;
-/** How many of the oldest, and of the newest beyond those that are kept, one change looks at: more than it adds, so that they run out. */
-const pruneAtOnce = 50;
+/** Number of newest versions that are retained regardless of runs. */
+const retainedVersions = 100;
+/**
+ * Maximum oldest versions, and maximum newest versions beyond the retained ones, that one change checks. It removes
+ * more than it adds, so the backlog shrinks.
+ */
+const maxPrunedPerChange = 50;
 
 /**
- * Removes versions beyond the newest that no run has: what changes a workflow all day leaves no more than those. One that was
- * current within the last minute stays, because a start that read it may not have committed its run.
+ * Removes versions beyond the newest ones that no run refers to, so that frequent changes do not accumulate versions. A
+ * version that was current within the last minute is retained, because a start that read it may not have committed yet.
  */
 export async function pruneVersions(tx: Transaction, workflowId: string, newest: number): Promise<void> {
-  if (newest <= keptVersions) return;
+  if (newest <= retainedVersions) return;
   await tx.query(
     'prune_versions',
     `WITH bound AS MATERIALIZED (
@@ -81,6 +87,6 @@ export async function pruneVersions(tx: Transaction, workflowId: string, newest:
      )
      DELETE FROM workflow_versions WHERE workflow_id = $1 AND version = ANY(ARRAY(
        SELECT version FROM old WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.workflow_id = $1 AND r.workflow_version = old.version)))`,
-    [workflowId, newest - keptVersions, pruneAtOnce],
+    [workflowId, newest - retainedVersions, maxPrunedPerChange],
   );
 }

@@ -54,16 +54,16 @@ const presentVersionSummary = ({ version, name, createdAt }: Omit<VersionRow, 's
   createdAt: createdAt.toISOString(),
 });
 
-/** A version in the form that cursors have: they carry ids. */
+/** A version number in the form of an id, because cursors contain ids. */
 const cursorOfVersion = (version: number) => `00000000-0000-0000-0000-${version.toString(16).padStart(12, '0')}`;
 const versionOfCursor = (cursor: string) => Number.parseInt(cursor.slice(-12), 16);
 
 function noVersion(id: string, version: number): AppError {
   return new AppError(
     'not_found',
-    `The workflow ${id} has no version ${version}, or it was pruned; list its versions.`,
+    `The workflow ${id} has no version ${version}, or the version was pruned. List its versions.`,
     {
-      details: [{ path: 'params.version', message: 'is not there' }],
+      details: [{ path: 'params.version', message: 'does not exist' }],
     },
   );
 }

@@ -12,57 +12,61 @@ import { assertStartable } from './startable.ts';
 import type { StepValidator } from './startable.ts';
 import type { DefinedStart } from './store.ts';
 
-const maxKnown = 5_000;
-/** The heap that all of them may use, in bytes. */
-const maxKnownBytes = 32 * 1024 * 1024;
-/** After so long without a start a workflow is forgotten, in milliseconds. */
-const forgetAfterMs = 10 * 60_000;
+const maxCachedWorkflows = 5_000;
+/** Maximum heap use of the cached workflows, in bytes. */
+const maxCachedBytes = 32 * 1024 * 1024;
+/** A workflow without a start for this time is evicted, in milliseconds. */
+const evictAfterMs = 10 * 60_000;
 
-export interface KnownStartsDependencies {
+export interface WorkflowStartCacheDependencies {
   db: Database;
   runs: Runs;
-  /** Null where nothing is accepted that way. */
+  /** Null in a process that accepts no runs in batches. */
   intake: RunIntake | null;
   validateSteps: StepValidator;
 }
 
 /**
- * Workflows as their latest starts found them. A run of one is accepted only if all that the start depends on is still as it was found, which the
- * statement that accepts it looks at itself: so nobody has to be told of a change, and one takes effect at once, on every process. What would
- * be refused by what is known is not refused, but looked up again.
+ * Caches workflows as their latest starts found them.
+ * The cache is never trusted on its own: the statement that accepts a run also checks that the cached workflow is
+ * current. A change therefore takes effect immediately on every process, without invalidation. A start that the cached
+ * state would refuse is looked up again.
  */
 export class WorkflowStartCache {
-  readonly #deps: KnownStartsDependencies;
+  readonly #deps: WorkflowStartCacheDependencies;
   readonly #known = new LRUCache<string, DefinedStart>({
-    max: maxKnown,
-    maxSize: maxKnownBytes,
+    max: maxCachedWorkflows,
+    maxSize: maxCachedBytes,
     sizeCalculation: (start) => heapOf(start as unknown as JsonValue),
-    ttl: forgetAfterMs,
+    ttl: evictAfterMs,
     updateAgeOnGet: true,
   });
   readonly #valid = new WeakSet<DefinedStart>();
 
-  constructor(dependencies: KnownStartsDependencies) {
+  constructor(dependencies: WorkflowStartCacheDependencies) {
     this.#deps = dependencies;
   }
 
-  /** Keeps what a start found, under the key by which it looked. */
+  /** Caches the workflow of a start under its lookup key. */
   learn(key: string, start: DefinedStart): void {
     if (this.#deps.intake !== null) this.#known.set(key, deepFreeze(start));
   }
 
-  /** Accepts a run of what a key leads to; null, and nothing was accepted, when this has to be looked up. @throws DatabaseOutage. */
+  /**
+   * Accepts a run of the cached workflow of a key. @returns null without accepting a run when the workflow must be
+   * looked up. @throws DatabaseOutage.
+   */
   async start(key: string, request: StartRequest): Promise<{ runId: string } | null> {
     const { db, intake, runs } = this.#deps;
-    // What joins another transaction is committed with that.
+    // A joined transaction must commit the run together with its other changes.
     if (intake === null || db.isJoined) return null;
     const start = this.#known.get(key);
     if (start === undefined) return null;
     const { limits } = start;
-    // Limits that drop or replace runs look at those that there are.
+    // Limits that drop or replace runs depend on the current runs.
     if (limits !== null && limits.onLimit !== 'queue') return null;
-    const payload = this.#accepts(start, request);
-    if (payload === undefined || !runs.takeKnownRoom(start.tenant_id)) return null;
+    const payload = this.#payloadFor(start, request);
+    if (payload === undefined || !runs.reserveCachedQueueSlot(start.tenant_id)) return null;
     const accepted = await intake.accept({
       definition: start,
       trigger: request.trigger,
@@ -76,8 +80,8 @@ export class WorkflowStartCache {
     return accepted;
   }
 
-  /** The payload of a run that nothing known speaks against; undefined for any other. */
-  #accepts(start: DefinedStart, request: StartRequest): ReturnType<typeof payloadOf> | undefined {
+  /** The payload of a run that the cached state allows; undefined for other runs. */
+  #payloadFor(start: DefinedStart, request: StartRequest): ReturnType<typeof payloadOf> | undefined {
     try {
       if (!this.#valid.has(start)) {
         const { entitlements }: { entitlements: Record<Entitlement, boolean> } = start;
@@ -92,7 +96,7 @@ export class WorkflowStartCache {
   }
 }
 
-/** What many runs share is changed by none. */
+/** Many runs share the cached value, so it must not change. */
 function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) deepFreeze(inner);

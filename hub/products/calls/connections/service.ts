@@ -123,7 +123,7 @@ export class Connections {
       if (moves && body.authToken === undefined)
         throw invalidBody(
           'authToken',
-          'is required with another apiBaseUrl: a secret goes only to the address that it was set for',
+          'is required with another apiBaseUrl: a secret is only sent to the address that it was set for',
         );
       if (!moves && body.authToken !== undefined)
         throw invalidBody('authToken', 'is changed by POST /calls/connections/{id}/rotate');

@@ -5,7 +5,7 @@ import { telegram } from './telegram.ts';
 import { webhook } from './webhook.ts';
 import { whatsapp } from './whatsapp.ts';
 
-/** How each provider takes and gives messages; email goes out by mail. */
+/** The adapter of each provider. Email channels use the mailer instead. */
 export const adapters: Record<Exclude<ChannelProvider, 'email'>, ChannelAdapter> = {
   telegram,
   slack,

@@ -6,26 +6,26 @@ import type { JsonObject, JsonValue } from '../../../../../shared/json.ts';
 import { EgressFailed, EgressRefused } from '../../../../platform/egress/egress.ts';
 import type { Egress, EgressResponse } from '../../../../platform/egress/egress.ts';
 
-/** The configuration of a channel with its secrets opened. */
+/** The configuration of a channel with its decrypted secrets. */
 export type ChannelConfig = Record<string, string | undefined>;
 
-/** What a provider signs of a call of the inbound endpoint. */
+/** The parts of an inbound call that a provider signs. */
 export interface SignedCall {
   headers: IncomingHttpHeaders;
   rawBody: Buffer;
 }
 
-/** A call of the inbound endpoint, as it came. */
+/** A call of the inbound endpoint. */
 export interface InboundCall extends SignedCall {
   body: JsonObject;
 }
 
-/** A message that came in, whatever provider it came through. */
+/** An inbound message of any provider. */
 export interface InboundMessage {
-  /** The provider's own id, the same each time it sends the message; null when it names none. */
+  /** The message id of the provider, which is stable over repeated calls; null when the provider sends none. */
   messageId: string | null;
   from: string;
-  /** Where an answer goes to. */
+  /** Address for replies. */
   replyTo: string;
   text: string;
   scope: SessionScope;
@@ -45,15 +45,15 @@ export interface SendContext {
   signal: AbortSignal;
 }
 
-/** How one provider is spoken to. */
+/** The protocol of one provider. */
 export interface ChannelAdapter {
-  /** Whether a call carries the provider's own proof that it comes from there. */
+  /** Whether a call has a valid signature of the provider. */
   isSigned(config: ChannelConfig, call: SignedCall): boolean;
-  /** A check of the provider's that is answered at once. */
+  /** The response to a verification request of the provider; null for other calls. */
   challenge?(body: JsonObject): string | null;
-  /** What a call says; empty for what is no message. */
+  /** The messages of a call; empty for calls without messages. */
   parse(body: JsonObject): InboundMessage[];
-  /** Sends a message; answers the provider's id of it. @throws AppError. */
+  /** Sends a message. @returns the message id of the provider. @throws AppError. */
   send(
     config: ChannelConfig,
     message: OutboundMessage,
@@ -61,7 +61,7 @@ export interface ChannelAdapter {
   ): Promise<{ providerMessageId: string | null }>;
 }
 
-/** Compares two secrets without telling by its time how far they agree. */
+/** Compares two secrets in constant time. */
 export function equalSecrets(left: string | undefined, right: string | undefined): boolean {
   if (left === undefined || right === undefined || left === '' || right === '') return false;
   const digest = (text: string) => createHmac('sha256', 'compare').update(text).digest();
@@ -73,7 +73,7 @@ export function header(headers: IncomingHttpHeaders, name: string): string | und
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A text at a path of a JSON value, whatever the value really is; undefined when there is none. */
+/** The text at a path of a JSON value; undefined when the path holds no text. */
 export function textAt(value: JsonValue | undefined, ...path: (string | number)[]): string | undefined {
   const found = valueAt(value, ...path);
   if (typeof found === 'number') return String(found);
@@ -90,7 +90,7 @@ export function valueAt(value: JsonValue | undefined, ...path: (string | number)
   return current;
 }
 
-/** Items of a list at a path; none when it is no list. */
+/** The items of the list at a path of a JSON value; empty when the path holds no list. */
 export function listAt(value: JsonValue | undefined, ...path: (string | number)[]): JsonValue[] {
   const found = valueAt(value, ...path);
   return Array.isArray(found) ? found : [];
@@ -98,7 +98,7 @@ export function listAt(value: JsonValue | undefined, ...path: (string | number)[
 
 const sendTimeoutMs = 15_000;
 const maxResponseBytes = 256 * 1024;
-/** Failures to connect: nothing was sent, so that a further try does no harm. */
+/** Connection failures before anything was sent. A retry cannot send the message twice. */
 const neverSent = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -110,8 +110,8 @@ const neverSent = new Set([
 
 /**
  * POSTs JSON to a provider.
- * @throws AppError `skill_failed` on 429 and 5xx with the provider's own delay, `delivery_refused` on another refusal,
- *   `outcome_unknown` when the connection broke after the message may have gone.
+ * @throws AppError `skill_failed` on 429 and 5xx with the delay that the provider sends; `delivery_refused` on other
+ * refusals; `outcome_unknown` when the connection broke after the message may have been sent.
  */
 export async function postJson(
   context: SendContext,
@@ -138,7 +138,7 @@ export async function postJson(
     if (code !== undefined && neverSent.has(code)) throw new AppError('skill_failed', error.message, { cause: error });
     throw new AppError(
       'outcome_unknown',
-      `${error.message} Nobody knows whether the message arrived; look there before you send it again.`,
+      `${error.message} It is unknown whether the message arrived. Check at the provider before you send it again.`,
       { cause: error },
     );
   }
@@ -147,15 +147,16 @@ export async function postJson(
   try {
     answer = JSON.parse(text) as JsonValue;
   } catch {
-    // An error page is kept as the text that it is.
+    // A response that is not JSON is kept as text.
   }
   if (response.status >= 200 && response.status < 300) return answer;
-  // The address may hold a token, so only the host is named.
-  const said = `${host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`;
-  if (response.status !== 429 && response.status < 500) throw new AppError('delivery_refused', said);
-  const asked = Number(response.headers['retry-after']);
-  const retryAfterSeconds = delayOf(answer) ?? (Number.isFinite(asked) && asked >= 0 ? asked : undefined);
-  throw new AppError('skill_failed', said, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  // The URL may contain a token, so the error only contains the host.
+  const summary = `${host} answered ${response.status}${text === '' ? '' : `: ${text.slice(0, 300)}`}`;
+  if (response.status !== 429 && response.status < 500) throw new AppError('delivery_refused', summary);
+  const retryAfter = Number(response.headers['retry-after']);
+  const retryAfterSeconds =
+    delayOf(answer) ?? (Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined);
+  throw new AppError('skill_failed', summary, retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
 }
 
 /** Whether a header is the hex HMAC-SHA256 of a text, with a prefix. */

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../../../../shared/json.ts';
 import { header, isHmac, postJson, textAt, valueAt } from './provider.ts';
 import type { ChannelAdapter } from './provider.ts';
 
-/** A signed call that is older may have been recorded and sent again, in seconds. */
+/** Maximum age of a signed call in seconds, which limits replays of recorded calls. */
 const maxAgeSeconds = 300;
 
 /** Slack's Events API and chat.postMessage: https://api.slack.com/apis/events-api */
@@ -32,7 +32,7 @@ export const slack: ChannelAdapter = {
     const channel = textAt(event, 'channel');
     const from = textAt(event, 'user');
     const text = textAt(event, 'text');
-    // A bot's own messages come back as events; answering them would never end.
+    // Slack sends the messages of bots as events too. Answering them would cause an endless loop.
     const isOwn = valueAt(event, 'bot_id') !== undefined || valueAt(event, 'subtype') !== undefined;
     if (
       (type !== 'message' && type !== 'app_mention') ||
@@ -43,7 +43,8 @@ export const slack: ChannelAdapter = {
     )
       return [];
     const timestamp = textAt(event, 'ts');
-    // One message that mentions the app comes as two events with ids of their own; its place in the channel is the same.
+    // Slack sends two events with different ids for one message that mentions the app. Their channel and timestamp are
+    // the same.
     const messageId = timestamp === undefined ? (textAt(body, 'event_id') ?? null) : `${channel}:${timestamp}`;
     return [
       {
@@ -74,11 +75,11 @@ export const slack: ChannelAdapter = {
       { authorization: `Bearer ${config['botToken']}` },
       { channel: to, text, ...blocks },
     );
-    // Slack answers 200 to what it refuses, too.
+    // Slack also responds 200 to refused messages.
     if (valueAt(answer, 'ok') !== true)
       throw new AppError(
         'delivery_refused',
-        `Slack refused the message: ${textAt(answer, 'error') ?? 'it gave no reason'}.`,
+        `Slack refused the message: ${textAt(answer, 'error') ?? 'no reason given'}.`,
       );
     return { providerMessageId: textAt(answer, 'ts') ?? null };
   },

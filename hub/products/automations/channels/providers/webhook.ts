@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../../shared/json.ts';
 import { postJson, textAt } from './provider.ts';
 import type { ChannelAdapter, InboundMessage } from './provider.ts';
 
-/** The message of a provider that has no shape of its own. */
+/** The message format of the generic webhook provider. */
 export function parsePlain(body: JsonObject): InboundMessage[] {
   const text = textAt(body, 'text');
   if (text === undefined) return [];
@@ -23,16 +23,17 @@ export function parsePlain(body: JsonObject): InboundMessage[] {
   ];
 }
 
-/** Any program that speaks JSON over HTTP. */
+/** Any program that sends JSON over HTTP. */
 export const webhook: ChannelAdapter = {
-  // The channel's inbound secret is its only proof, and is looked at for every provider.
+  // This provider has no signature. The inbound secret of the channel, which is checked for every provider,
+  // authenticates its calls.
   isSigned: () => false,
   parse: parsePlain,
 
   async send(config, { to, text, mediaUrl }, context) {
     const url = config['url'];
     if (url === undefined)
-      throw new AppError('validation_failed', 'This channel has no url to send to; set config.url.');
+      throw new AppError('validation_failed', 'This channel has no URL to send to. Set config.url.');
     const body = { to, text, mediaUrl: mediaUrl ?? null, messageId: context.idempotencyKey };
     const timestamp = String(Math.floor(Date.now() / 1000));
     const secret = config['signingSecret'];

@@ -4,17 +4,19 @@ import type { ChatEvent } from '../chat/events/index.ts';
 import { deliveryBody } from './body.ts';
 
 /**
- * Writes a delivery of an event for each webhook that asked for it, in the transaction of its cause, with the bytes that will be sent.
- * @returns the webhooks.
+ * Inserts a delivery for each webhook that subscribes to the event. It runs in the transaction that causes the event
+ * and stores the exact bytes to send.
+ * @returns the ids of the webhooks.
  */
-export async function writeDeliveries(tx: Transaction, event: ChatEvent): Promise<string[]> {
+export async function enqueueDeliveries(tx: Transaction, event: ChatEvent): Promise<string[]> {
   const { conversation, sequence, environment } = event.payload as {
     conversation: { id: string };
     sequence: number;
     environment: string;
   };
-  // The last event before that is still to be tried for the first time is locked: the end of that attempt waits until this one is written,
-  // and finds it. Nor does a webhook go away meanwhile. Deliveries are locked by their ids, as by whoever records attempts.
+  // The statement locks the last preceding event that has not been attempted. The transaction that records this attempt
+  // waits until the new event is inserted, and then finds it. The lock on the webhook prevents its deletion. All
+  // transactions lock deliveries in the order of their ids.
   const { rows } = await tx.query<{ id: string; waits: boolean }>(
     'list_following_webhooks',
     `WITH hooks AS (

@@ -5,23 +5,23 @@ import { logRecovery } from '../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../platform/observability/logger.ts';
 import { mailAdmins } from '../core/identity/index.ts';
 
-/** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
+/** Delay in seconds before a mail is retried that could not be sent or whose process died. */
 const retrySeconds = 120;
 
-/** Tells the admins of a workspace by mail that a webhook was switched off. */
-export class SwitchedOffMails {
+/** Notifies the admins of a workspace by mail that a webhook was deactivated. */
+export class DeactivationMails {
   readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
 
   constructor(dependencies: { db: Database; mailer: Mailer | null; logger: Logger }) {
     this.#deps = dependencies;
   }
 
-  /** Sends the mails that are due; part of the sweep. Nothing without a mail server. */
+  /** Sends due mails in each sweep. Does nothing when no mail server is configured. */
   async send(stopping: AbortSignal): Promise<void> {
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      // Both commits are durable, so that a crash of PostgreSQL does not repeat a mail that was sent.
       const { rows } = await db.system((tx) =>
         tx.query<{ id: string; tenant_id: string; url: string; reason: string | null }>(
           'begin_webhook_mail',
@@ -39,15 +39,18 @@ export class SwitchedOffMails {
           { db, mailer },
           due.tenant_id,
           {
-            subject: `A webhook to ${host} was switched off`,
-            text: `The webhook ${due.id} to ${host} was switched off: ${due.reason ?? ''}\n\nWhat happens meanwhile is not sent to it. What was waiting is kept for 30 days and goes out once an admin switches the webhook on again.\n`,
+            subject: `A webhook to ${host} was deactivated`,
+            text: `The webhook ${due.id} to ${host} was deactivated: ${due.reason ?? ''}\n\nWhile it is inactive, no new events are recorded. Pending deliveries are kept for 30 days and resume when an admin reactivates the webhook.\n`,
             messageId: `<webhook-${due.id}-${Date.now()}@outrigger>`,
           },
           stopping,
         );
         logRecovery(logger, 'mail');
       } catch (error) {
-        logger.warn({ err: error, part: 'mail', webhookId: due.id }, 'admins could not be told of a webhook by mail');
+        logger.warn(
+          { err: error, part: 'mail', webhookId: due.id },
+          'admins could not be notified of a deactivated webhook by mail',
+        );
         if (!(error instanceof MailError) || error.retryable) continue;
       }
       await db.system((tx) =>

@@ -8,24 +8,24 @@ import { recordAudits } from '../../core/audit/index.ts';
 import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { QueueCapacity } from './queue-capacity.ts';
 
-/** How runs that have ended are run again. */
-export interface AgainPlan {
-  /** What the audit log calls it. */
+/** How ended runs are run again. */
+export interface RerunPlan {
+  /** Action name in the audit log. */
   action: 'run.retried' | 'run.replayed';
-  /** Refuses a run whose state does not allow it. @throws AppError. */
+  /** Asserts that the state of a run allows the operation. @throws AppError. */
   assertAllowed: (run: EndedRun) => void;
-  /** Where it begins; at the first step that did not succeed when undefined. */
+  /** The first step of the new run; the first step that has not succeeded when undefined. */
   fromStep: number | undefined;
-  /** Where a caller named that step. */
+  /** Path of the step in the request. */
   field: string;
 }
 
-/** The new run, or why there is none; `latest` when the run was run again already. */
-export type AgainOutcome = { runId: string } | { refusal: AppError; latest?: string };
+/** The new run, or the refusal; `latest` when the run already has a newer attempt. */
+export type RerunOutcome = { runId: string } | { refusal: AppError; latest?: string };
 
 export const isFinal = (status: RunStatus) => (finalRunStatuses as readonly RunStatus[]).includes(status);
 
-export const asRetry = (fromStep?: number): AgainPlan => ({
+export const asRetry = (fromStep?: number): RerunPlan => ({
   action: 'run.retried',
   fromStep,
   field: 'query.fromStep',
@@ -35,7 +35,7 @@ export const asRetry = (fromStep?: number): AgainPlan => ({
   },
 });
 
-export const asReplay = (fromStep: number): AgainPlan => ({
+export const asReplay = (fromStep: number): RerunPlan => ({
   action: 'run.replayed',
   fromStep,
   field: 'body.fromStep',
@@ -46,35 +46,35 @@ export const asReplay = (fromStep: number): AgainPlan => ({
 });
 
 /**
- * Queues the next attempts of the flows of runs, in the caller's transaction and in as many statements for a hundred as for one. Each run
- * that can't be run again has its refusal, and keeps no other from it.
+ * Queues the next attempts of the flows of runs, in the transaction of the caller. The number of statements does not
+ * depend on the number of runs. A run that can't be run again is refused and does not affect the others.
  */
-export async function runAgain(
+export async function rerunRuns(
   tx: Transaction,
-  room: QueueCapacity,
+  queueCapacity: QueueCapacity,
   tenantId: string,
   runIds: readonly string[],
   caller: RunCaller,
-  plan: AgainPlan,
-): Promise<{ outcomes: Map<string, AgainOutcome>; jobs: PromisedJob[] }> {
+  plan: RerunPlan,
+): Promise<{ outcomes: Map<string, RerunOutcome>; jobs: PromisedJob[] }> {
   const found = new Map((await lockForRetry(tx, tenantId, runIds)).map((run) => [run.id, run]));
-  const outcomes = new Map<string, AgainOutcome>();
-  const wanted: { run: EndedRun; fromStep: number }[] = [];
+  const outcomes = new Map<string, RerunOutcome>();
+  const requested: { run: EndedRun; fromStep: number }[] = [];
   for (const id of runIds) {
     const run = found.get(id);
     try {
       if (run === undefined) throw notFound('run', id);
       if (caller.environment === 'test' && run.environment === 'live') throw testKeyNotAllowed('live runs');
-      wanted.push({ run, fromStep: stepToBegin(run, plan) });
+      requested.push({ run, fromStep: firstStepOf(run, plan) });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       const isOld = run !== undefined && run.latest_run_id !== id;
       outcomes.set(id, { refusal: error, ...(isOld ? { latest: run.latest_run_id } : {}) });
     }
   }
-  const taken = await room.take(tx, tenantId, wanted.length);
-  for (const { run } of wanted.slice(taken)) outcomes.set(run.id, { refusal: room.refusal() });
-  const retries = wanted.slice(0, taken);
+  const acceptedCount = await queueCapacity.reserve(tx, tenantId, requested.length);
+  for (const { run } of requested.slice(acceptedCount)) outcomes.set(run.id, { refusal: queueCapacity.refusal() });
+  const retries = requested.slice(0, acceptedCount);
   const inserted = await insertRetries(tx, retries, caller);
   await recordAudits(
     tx,
@@ -92,21 +92,21 @@ export async function runAgain(
 }
 
 /** @throws AppError `run_not_retryable`, `validation_failed`. */
-function stepToBegin(run: EndedRun, { assertAllowed, fromStep, field }: AgainPlan): number {
+function firstStepOf(run: EndedRun, { assertAllowed, fromStep, field }: RerunPlan): number {
   assertAllowed(run);
   if (run.latest_run_id !== run.id)
     throw new AppError(
       'run_not_retryable',
-      `The run was run again already; take its latest attempt, ${run.latest_run_id}.`,
+      `The run already has a newer attempt. Use the latest attempt, ${run.latest_run_id}.`,
     );
   if (run.is_bare && fromStep !== 0)
-    throw new AppError('run_not_retryable', 'The steps of the run are kept no longer; replay it from step 0.');
-  const most = run.first_open;
-  if (fromStep !== undefined && fromStep > most)
+    throw new AppError('run_not_retryable', 'The steps of the run are no longer stored. Replay it from step 0.');
+  const maxStep = run.first_open;
+  if (fromStep !== undefined && fromStep > maxStep)
     throw new AppError(
       'validation_failed',
-      `fromStep must be from 0 to ${most}: the step at ${most} has not succeeded yet.`,
-      { details: [{ path: field, message: `must be from 0 to ${most}` }] },
+      `fromStep must be from 0 to ${maxStep}: the step at ${maxStep} has not succeeded yet.`,
+      { details: [{ path: field, message: `must be from 0 to ${maxStep}` }] },
     );
-  return fromStep ?? most;
+  return fromStep ?? maxStep;
 }
