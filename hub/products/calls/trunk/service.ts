@@ -59,7 +59,7 @@ export class OwnTrunks {
     const port = body.port ?? null;
     const host = this.#checkedHost(body.host, port ?? sipPort(transport));
     const row = await db.workspace(tenantId, async (tx) => {
-      await modes.take(tx, tenantId, 'own', actor);
+      await modes.switchTo(tx, tenantId, 'own', actor);
       const before = await readTrunk(tx, tenantId);
       // Whoever listens on the way sees nothing of tls, and could guess the password from what goes without it.
       const isUncovered = before?.transport === 'tls' && transport !== 'tls';

@@ -409,7 +409,7 @@ describe('a trunk', () => {
     modes.define('hosted', async () => void (hosted = 0));
     const optIn = () =>
       db.workspace(tenantId, async (tx) => {
-        await modes.take(tx, tenantId, 'hosted', 'user:test');
+        await modes.switchTo(tx, tenantId, 'hosted', 'user:test');
         hosted = 1;
       });
     await Promise.all(Array.from({ length: 50 }, (_, turn) => (turn % 2 === 0 ? set({ port: 5_060 }) : optIn())));
