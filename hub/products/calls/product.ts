@@ -21,7 +21,7 @@ import { SipModes, publishSipModeChange } from './sip-mode/index.ts';
 import { SipServer } from './sip/index.ts';
 import type { SipServerSettings } from './sip/index.ts';
 import { PendingTeardowns, CallLeases, LostCalls, SipReports, SoftphoneSocketGateway } from './softphones/index.ts';
-import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
+import type { DialQuota, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
@@ -39,7 +39,7 @@ export interface CallsProduct extends Product {
 
 export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
-  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialCaps };
+  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialQuota };
 }
 
 export function createCalls(
@@ -75,7 +75,7 @@ export function createCalls(
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
-  const callLeases = stack.use(new CallLeases({ db, logger, caps: dial, server }));
+  const callLeases = stack.use(new CallLeases({ db, logger, quota: dial, server }));
   const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
   const teardowns = new PendingTeardowns({ db, server });
   const reports = new SipReports({ db, calls, logger });
@@ -113,10 +113,10 @@ export function createCalls(
         everyMs: 1_800_000,
         run: (stopping) => reconciliation.compareNightly(stopping),
       },
-      { name: 'merge SIP server reports', everyMs: 1_000, run: (stopping) => reports.take(stopping) },
+      { name: 'merge SIP server reports', everyMs: 1_000, run: (stopping) => reports.run(stopping) },
       { name: 'end softphone calls with expired leases', everyMs: 15_000, run: () => lost.sweep() },
       { name: 'end softphone calls of revoked sessions', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
-      { name: 'end calls of workspaces without hosted SIP', everyMs: 1_000, run: () => teardowns.take() },
+      { name: 'end calls of workspaces without hosted SIP', everyMs: 1_000, run: () => teardowns.run() },
       { name: 'fold daily call sums', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),

@@ -148,7 +148,7 @@ test('a visible change publishes the record as listed, and an invisible change p
     mosScore: null,
     startedAt: started,
   };
-  const told = () =>
+  const publishedEvents = () =>
     db.systemStatement<{ data: { call: unknown } }>(
       '',
       `SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq`,
@@ -167,7 +167,7 @@ test('a visible change publishes the record as listed, and an invisible change p
   for (const [change, tells] of steps) {
     await calls.merge(tenantId, { ...call, reason: null, sipCode: 200, hangupBy: 'caller', sequence: 0, ...change });
     count += tells ? 1 : 0;
-    const all = await told();
+    const all = await publishedEvents();
     expect(all.length).toBe(count);
     expect(all.at(-1)?.data.call).toEqual(await shown());
   }
