@@ -28,7 +28,7 @@ const ai = new Ai({
   breakers,
   ledger: {
     add: (call) => ledger.add(call),
-    free: (reservation) => ledger.free(reservation),
+    release: (reservation) => ledger.release(reservation),
     written: async () => {
       await held;
       await ledger.written();

@@ -33,7 +33,7 @@ export interface AiDependencies {
   /** The hub's own model, which its operator set, with what reaches it; null without one. */
   own: { binding: ModelBinding; inference: Inference; prices: ModelPrices | null } | null;
   breakers: Breakers;
-  ledger: Pick<UsageLedger, 'add' | 'free' | 'written'>;
+  ledger: Pick<UsageLedger, 'add' | 'release' | 'written'>;
   clock: Clock;
   /** Told how each call of a model ended. */
   onCall: (call: ModelCall) => void;
@@ -192,7 +192,7 @@ export class Ai {
       const isOwn = answer.attempts.at(-1)?.modelId !== null;
       return { ...answer, authors: isOwn ? Object.values(row?.authors ?? {}) : [] };
     } finally {
-      if (reservation !== null) ledger.free(reservation);
+      if (reservation !== null) ledger.release(reservation);
       // Before anything is kept of its answer.
       await ledger.written();
     }
