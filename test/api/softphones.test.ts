@@ -465,7 +465,7 @@ describe('a softphone', () => {
     await expect.poll(() => answered(tenantId)).toBe(1);
     const back = () => ageSipCalls(hub.database, tenantId, { minutes: 6 });
     await back();
-    expect(await dials?.start()).toBe('minutes_a_day');
+    expect(await dials?.start()).toBe('minutes_per_day');
     await expireSipCalls(hub.database, tenantId, { minutes: 4 });
     await lost().sweep();
     expect(await running(tenantId)).toBe(0);
