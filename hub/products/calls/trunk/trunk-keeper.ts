@@ -18,7 +18,7 @@ export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
 export interface TrunkKeeperOptions {
   /** Lifetime of a lease without renewal, in milliseconds. */
   leaseMs?: number;
-  /** Interval between passes, in milliseconds. A trunk of a crashed process is claimed after at most `leaseMs` + `passMs`. */
+  /** Interval between passes, in ms. After a crash, another process claims a trunk within `leaseMs` + `passMs`. */
   passMs?: number;
 }
 

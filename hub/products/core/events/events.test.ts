@@ -207,7 +207,7 @@ describe('the events of a workspace', () => {
     }
   });
 
-  /** Waits until no older transaction is open in the cluster. Other tests run there, and an open one would cause a second reset. */
+  /** Waits until no older transaction is open in the cluster, where other tests run. It would cause a second reset. */
   const olderTransactionsEnded = async () => {
     const text = `SELECT pg_snapshot_xmin(pg_current_snapshot()) > transaction AS "areOver" FROM workspace_event_floors WHERE tenant_id = $1`;
     await expect.poll(() => database.query(text, [tenantId])).toEqual([{ areOver: true }]);

@@ -1,7 +1,10 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { violatedConstraint } from '../../../platform/db/database.ts';
 
-/** Converts unique violations of workspace names and email addresses. @throws AppError `email_taken`, `workspace_name_taken`. */
+/**
+ * Converts unique violations of workspace names and email addresses.
+ * @throws AppError `email_taken`, `workspace_name_taken`.
+ */
 export async function mapUniqueViolations<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
