@@ -544,7 +544,12 @@ export interface Config {
   sip: {
     trunkContact: { host: string; parameters: string } | null;
     server: { domain: string; wsUrl: string; rpcUrl: string; sharedSecret: string } | null;
-    dial: { emergency: 'refuse' | 'route'; allow: readonly string[]; callsAtOnce: number; minutesADay: number };
+    dial: {
+      emergency: 'refuse' | 'route';
+      allow: readonly string[];
+      maxConcurrentCalls: number;
+      maxMinutesPerDay: number;
+    };
   };
   /** In days; 0 keeps for ever. */
   retention: {
@@ -700,8 +705,8 @@ export function parseConfig(sources: SettingSources, options: { role: HubRole; i
       dial: {
         emergency: required('SIP_EMERGENCY'),
         allow: values.SIP_DIAL_ALLOW ?? [],
-        callsAtOnce: required('SIP_CALLS_AT_ONCE'),
-        minutesADay: required('SIP_MINUTES_A_DAY'),
+        maxConcurrentCalls: required('SIP_CALLS_AT_ONCE'),
+        maxMinutesPerDay: required('SIP_MINUTES_A_DAY'),
       },
     },
     nodes: { pollSeconds: required('NODE_POLL_SECONDS'), heartbeatSeconds: required('NODE_HEARTBEAT_SECONDS') },

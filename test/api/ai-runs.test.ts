@@ -210,7 +210,7 @@ describe('a run', () => {
     ).toEqual([]);
   });
 
-  test('can not be cancelled yet', async () => {
+  test('cannot be cancelled yet', async () => {
     const answer = await send(hub.url, 'POST', `/v1/ai/runs/${missingId}/cancel`, {
       headers: { 'x-api-key': workspace.keys.ai as string },
     });
@@ -235,7 +235,7 @@ describe('a run', () => {
     const [run] = await runsOf(own);
     expect((await read(run?.id, own.keys.ai)).body['error']).toEqual({
       code: 'unavailable',
-      message: 'The caller went away before the answer came.',
+      message: 'The client disconnected before the answer was complete.',
     });
   });
 

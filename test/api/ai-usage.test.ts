@@ -227,7 +227,7 @@ test('a budget that is used up has every way to a model say so, until the next d
   for (const step of [invoke, { type: 'agent', prompt: 'go' }])
     expect((await workflowRun(step)).error).toMatchObject({
       code: 'ai_budget_used_up',
-      message: expect.stringContaining('models are asked again from 00:00 UTC') as string,
+      message: expect.stringContaining('it resets at 00:00 UTC') as string,
     });
   expect(model.requests).toEqual([]);
   // A limit in a currency in which nothing was spent is none of it.

@@ -279,7 +279,7 @@ test('what is not set is said before anybody is asked', async () => {
       models: { isConfigured: async () => isConfigured },
       speechOf: () => bindings,
       speaking: { answer: () => Promise.reject(new Error('asked')) } as never,
-      places: new FairSemaphore({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
+      slots: new FairSemaphore({ perWorkspace: 1, waiting: 0, waitMs: 0 }),
     });
     const utterance = { tenantId: 'x', text: '', sampleRate: 8_000, signal: new AbortController().signal };
     await expect(answers.answer({ ...utterance, heard })).rejects.toMatchObject({

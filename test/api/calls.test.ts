@@ -860,7 +860,7 @@ test("the carrier's own list makes up for what was missed, page by page and only
   await hub.app.sweep();
   expect([nightly > 3, asked.length]).toEqual([true, nightly]);
   leads = 'http://127.0.0.2:1/elsewhere';
-  expect((await reconcile()).failed[0]?.message).toContain('at another address');
+  expect((await reconcile()).failed[0]?.message).toContain('on another host');
 });
 
 test(

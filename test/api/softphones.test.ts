@@ -27,8 +27,8 @@ let hub: TestHub;
 let other: TestHub;
 beforeAll(async () => {
   server = await startSipWebSocketServer();
-  const caps = { SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' };
-  hub = await startHub({ ...server.env, ...caps, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' });
+  const limits = { SIP_DIAL_ALLOW: '+49', SIP_CALLS_AT_ONCE: '3', SIP_MINUTES_A_DAY: '5' };
+  hub = await startHub({ ...server.env, ...limits, SIGN_IN_RATE_LIMIT_PER_MINUTE: '300' });
   other = await startHub(server.env, hub.database);
 });
 afterAll(async () => {
@@ -63,15 +63,15 @@ async function open({ jwt, user }: Person, url = hub.url): Promise<Softphone> {
   return phone;
 }
 
-/** What counts calls, in two processes. */
+/** Starts counted calls in two processes. */
 async function dialsOf(tenantId: string) {
   const text = 'SELECT id FROM sessions WHERE tenant_id = $1';
   const sessionId = (await hub.database.query<{ id: string }>(text, [tenantId]))[0]?.id as string;
   return [hub, other].map(({ app: { db } }) => {
-    const caps = { callsAtOnce: 3, minutesADay: 5 };
-    const calls = new CallLeases({ db, logger: pino({ level: 'silent' }), caps, server: null });
+    const quota = { maxConcurrentCalls: 3, maxMinutesPerDay: 5 };
+    const calls = new CallLeases({ db, logger: pino({ level: 'silent' }), quota, server: null });
     onTestFinished(() => calls[Symbol.asyncDispose]());
-    return { begin: () => calls.begin({ tenantId, sessionId }, { callId: 'none', fromTag: 'a' }) };
+    return { start: () => calls.start({ tenantId, sessionId }, { callId: 'none', fromTag: 'a' }) };
   });
 }
 const count = async (tenantId: string, condition: string) => {
@@ -264,13 +264,13 @@ describe('a softphone', () => {
       get: (target, name) =>
         name === 'systemStatement' ? systemStatement : Reflect.get(target, name, target).bind(target),
     });
-    const caps = { callsAtOnce: 3, minutesADay: 5 };
-    await using calls = new CallLeases({ db, logger: pino({ level: 'silent' }), caps, server: null });
-    const counted = await calls.begin({ tenantId, sessionId }, { callId: 'number', fromTag: 'a' });
+    const quota = { maxConcurrentCalls: 3, maxMinutesPerDay: 5 };
+    await using calls = new CallLeases({ db, logger: pino({ level: 'silent' }), quota, server: null });
+    const counted = await calls.start({ tenantId, sessionId }, { callId: 'number', fromTag: 'a' });
     if (typeof counted === 'string') throw new Error(counted);
     counted.answered({ callId: 'number', fromTag: 'a', toTag: 'b' });
-    calls.hold({ tenantId, sessionId }, { callId: 'colleague', fromTag: 'a', toTag: 'b' });
-    const over = calls.hold({ tenantId, sessionId }, { callId: 'over', fromTag: 'a', toTag: 'b' });
+    calls.track({ tenantId, sessionId }, { callId: 'colleague', fromTag: 'a', toTag: 'b' });
+    const over = calls.track({ tenantId, sessionId }, { callId: 'over', fromTag: 'a', toTag: 'b' });
     await calls.renew();
     expect([await running(tenantId), await answered(tenantId)]).toEqual([1, 0]);
     isAway = false;
@@ -441,7 +441,7 @@ describe('a softphone', () => {
   test('calls so many numbers at once, over all processes, however many are asked for at the same time', async () => {
     const workspace = await workspaceWithPhones();
     const dials = await dialsOf(workspace.tenantId);
-    const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => dials[at % 2]?.begin() ?? 'none'));
+    const asked = await Promise.all(Array.from({ length: 20 }, (_, at) => dials[at % 2]?.start() ?? 'none'));
     const begun = asked.flatMap((dial) => (typeof dial === 'string' ? [] : [dial]));
     expect(begun).toHaveLength(3);
     const phone = await open(workspace);
@@ -459,18 +459,18 @@ describe('a softphone', () => {
     const workspace = await workspaceWithPhones();
     const { tenantId } = workspace;
     const [dials] = await dialsOf(tenantId);
-    const one = await dials?.begin();
+    const one = await dials?.start();
     if (typeof one !== 'object') throw new Error('no call began');
     one.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
     const back = () => ageSipCalls(hub.database, tenantId, { minutes: 6 });
     await back();
-    expect(await dials?.begin()).toBe('minutes_a_day');
+    expect(await dials?.start()).toBe('minutes_per_day');
     await expireSipCalls(hub.database, tenantId, { minutes: 4 });
     await lost().sweep();
     expect(await running(tenantId)).toBe(0);
     expect(await secondsToday(tenantId)).toBeGreaterThanOrEqual(119);
-    const two = await dials?.begin();
+    const two = await dials?.start();
     if (typeof two !== 'object') throw new Error('no call began');
     two.answered({ callId: 'none', fromTag: 'a', toTag: 'b' });
     await expect.poll(() => answered(tenantId)).toBe(1);
@@ -481,7 +481,7 @@ describe('a softphone', () => {
     phone.request('INVITE', 'sip:+4930@sip.example.com');
     expect(await phone.wait(403)).toMatchObject({ reason: 'Minutes Of The Day Used Up' });
     await ageDialSums(hub.database, tenantId);
-    expect(typeof (await dials?.begin())).toBe('object');
+    expect(typeof (await dials?.start())).toBe('object');
   });
 
   test('needs a session, of a workspace that is entitled', async () => {

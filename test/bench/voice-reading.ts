@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import type { Transaction } from '../../hub/platform/db/transaction.ts';
 import { callColumns } from '../../hub/products/calls/records/present.ts';
 import { listCalls, sumDays } from '../../hub/products/calls/records/store.ts';
-import type { CallFilter, Place } from '../../hub/products/calls/records/store.ts';
+import type { CallFilter, CallPosition } from '../../hub/products/calls/records/store.ts';
 import { callDirections, callResults } from '../../shared/contract/calls/records.ts';
 import { milliseconds, percentile } from './table.ts';
 import { startVoiceScene } from './voice-scene.ts';
@@ -84,7 +84,7 @@ function row(what: string, all: readonly Samples[], more: Record<string, string>
 }
 
 /** How many blocks of 8 KiB a list looks at, which nothing else on the machine changes. */
-async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter, after: Place | undefined) {
+async function blocksOf(database: PgClient, tenantId: string, filter: CallFilter, after: CallPosition | undefined) {
   let blocks = 0;
   const explain = {
     async query(_name: string, text: string, values: unknown[]) {
@@ -120,7 +120,7 @@ async function measureLists(
   const dayAfter = new Date(middle.getTime() + 86_400_000).toISOString();
   const [inMiddle] = await listCalls(bare, tenantId, { to: middle.toISOString() }, undefined, 1);
   if (inMiddle === undefined) throw new Error('there are too few calls to have a middle');
-  const place: Place = { startedAt: inMiddle.started_at, id: inMiddle.id };
+  const place: CallPosition = { startedAt: inMiddle.started_at, id: inMiddle.id };
   // What a hub does for the first time in its life would else all be in the first combination.
   for (let index = 0; index < firstRequests; index += 1) await read(`/calls?limit=${pageSize}`, headers);
   const measured: { range: string; kind: string; query: string; samples: Samples; blocks: number }[] = [];

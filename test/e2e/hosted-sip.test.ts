@@ -323,7 +323,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
     const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = server.env;
     const settings = { domain, wsUrl, rpcUrl, sharedSecret };
     expect(await examineSipServer(settings)).toMatch(
-      /^kamailio \d.* serves sip\.example\.com; sound goes from phone to phone$/i,
+      /^kamailio \d.* serves sip\.example\.com; media goes directly between phones$/i,
     );
     await expect(examineSipServer({ ...settings, domain: 'sip.other.test' })).rejects.toThrow(
       /does not serve sip\.other\.test.*SIP_DOMAIN/,
@@ -343,7 +343,7 @@ describe.skipIf(!kamailioServerAvailable)('the SIP server of deploy/kamailio (sk
       await using relayed = await startKamailioServer(database, rtpengine.url);
       const { SIP_WS_URL: wsUrl = '', SIP_RPC_URL: rpcUrl = '', SIP_SHARED_SECRET: sharedSecret = '' } = relayed.env;
       const examine = () => examineSipServer({ domain, wsUrl, rpcUrl, sharedSecret });
-      expect(await examine().finally(() => rtpengine[Symbol.asyncDispose]())).toMatch(/sound goes by rtpengine$/);
+      expect(await examine().finally(() => rtpengine[Symbol.asyncDispose]())).toMatch(/media goes through rtpengine$/);
       await expect(examine()).rejects.toThrow(`does not reach rtpengine at ${rtpengine.url}`);
     },
   );

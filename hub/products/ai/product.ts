@@ -32,7 +32,7 @@ export interface AiSettings extends KnowledgeSettings {
   retention: { aiRuns: number };
 }
 
-/** What is counted of models and of speech. */
+/** Receives events of models and speech for metrics. */
 export interface ModelMeters {
   call(call: ModelCall): void;
   breaker(change: 'opened' | 'reopened' | 'closed'): void;
@@ -40,17 +40,17 @@ export interface ModelMeters {
   voiceTurn(turn: TurnEnd): void;
 }
 
-/** The models of workspaces, and the way to ask them. */
+/** The AI product: models of workspaces, knowledge, runs and voice. */
 export interface AiProduct extends Product {
   ai: Ai;
   knowledge: Knowledge;
-  /** Who counts from now on. */
+  /** Sets the receiver of metrics. */
   measureBy(meters: ModelMeters): void;
-  /** Breakers that are open now, of all workspaces and processes. */
+  /** Counts open breakers over all workspaces and processes. */
   countBreakers(): Promise<{ open: number; halfOpen: number }>;
 }
 
-/** @param stack ends what it opens. */
+/** @param stack disposes what this function opens. */
 export function createAi(stack: AsyncDisposableStack, platform: Platform, settings: AiSettings): AiProduct {
   const { db, secrets, egress, mailer, logger, rateLimiter } = platform;
   let meters: ModelMeters | null = null;
@@ -70,17 +70,17 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
   });
   const knowledge = createKnowledge(stack, platform, settings);
   const answering = new Answering(ai, knowledge.knowledge);
-  // Few of the connections that the hub has to its own model, and some that wait for them.
-  const places = new FairSemaphore({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
-  const runs = new AiRuns({ db, cursors: platform.cursors, answering, places });
+  // The limits are below the number of connections to the model, so that no workspace uses all of them.
+  const slots = new FairSemaphore({ perWorkspace: 8, waiting: 16, waitMs: 3_000 });
+  const runs = new AiRuns({ db, cursors: platform.cursors, answering, slots });
   const speech = openSpeech(stack, settings.speech, { clock, onCall: (call) => meters?.speech(call) });
   const meter = new SpeechMeter({ db, speech, limits });
   const speechOf = (tenantId: string) => meter.bindingsOf(tenantId);
   const speaking = new Speaking(answering);
-  const voice = new VoiceAnswers({ models: ai, speechOf, speaking, places });
-  const doors = new VoiceSocketGateway({
+  const voice = new VoiceAnswers({ models: ai, speechOf, speaking, slots });
+  const gateway = new VoiceSocketGateway({
     seats: stack.use(new VoiceSessionLimit({ db, logger })),
-    turns: { models: ai, speaking, places, clock },
+    turns: { models: ai, speaking, slots, clock },
     speechOf,
     onTurn: (turn) => meters?.voiceTurn(turn),
     logger,
@@ -94,28 +94,28 @@ export function createAi(stack: AsyncDisposableStack, platform: Platform, settin
       ...(usage.routes ?? []),
       ...knowledge.routes,
       ...aiRunRoutes(runs),
-      ...speakRoutes(speaking, places),
+      ...speakRoutes(speaking, slots),
       ...voiceRoutes(voice, rateLimiter),
     ],
-    sockets: voiceSocketRoutes(doors),
+    sockets: voiceSocketRoutes(gateway),
     skills: aiSkills(answering),
     retention: {
       aged: [{ table: 'ai_runs', days: settings.retention.aiRuns }, ...(usage.retention?.aged ?? [])],
       expiring: [
         { table: 'knowledge_unanswered', column: 'last_asked_at', days: unansweredQuestionDays },
-        // Of a model that was removed nothing else makes it go; what a breaker remembers is over after a day.
+        // Rows of removed models have no other cleanup. Breaker state is irrelevant after a day.
         { table: 'model_breakers', column: 'updated_at', days: 2 },
         ...(usage.retention?.expiring ?? []),
         { table: 'voice_seats' },
       ],
     },
     tasks: [
-      { name: 'mails of models', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
+      { name: 'mail model refusals', everyMs: 5_000, run: (stopping) => mails.send(stopping) },
       ...(usage.tasks ?? []),
       ...knowledge.tasks,
     ],
-    measureBy(given) {
-      meters = given;
+    measureBy(receiver) {
+      meters = receiver;
     },
     countBreakers: () => countOpenBreakers(db),
     pages: voicePages,

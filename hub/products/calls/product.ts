@@ -17,29 +17,29 @@ import { phonePages } from './phone-page/pages.ts';
 import { Calls, closeSilentCalls, foldCallDays } from './records/index.ts';
 import { callRoutes } from './records/routes.ts';
 import { callSkills } from './records/skills.ts';
-import { SipModes, tellSipMode } from './sip-mode/index.ts';
+import { SipModes, publishSipModeChange } from './sip-mode/index.ts';
 import { SipServer } from './sip/index.ts';
 import type { SipServerSettings } from './sip/index.ts';
 import { PendingTeardowns, CallLeases, LostCalls, SipReports, SoftphoneSocketGateway } from './softphones/index.ts';
-import type { DialCaps, SoftphoneRules } from './softphones/index.ts';
+import type { DialQuota, SoftphoneRules } from './softphones/index.ts';
 import { softphoneRoutes } from './softphones/routes.ts';
 import { createOwnTrunk, wakeTrunks } from './trunk/index.ts';
 import type { OwnTrunk, TrunkSettings } from './trunk/index.ts';
 
-/** Records of calls, from the carriers of workspaces. */
+/** Calls of workspaces: records, carrier connections, SIP trunks and softphones. */
 export interface CallsProduct extends Product {
   calls: Calls;
   /** @throws AppError `validation_failed`. */
   importCsv(tenantId: string, pieces: AsyncIterable<string>, provider: Carrier | null): Promise<ImportOutcome>;
-  /** Makes up for what the carriers of a workspace could not tell since a time. */
+  /** Compares stored calls with the carriers' own lists from `since` on, and adds missing data. */
   reconcile(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome>;
-  /** Keeps the SIP trunks of workspaces registered, until it is disposed. */
+  /** Keeps the SIP trunks of all workspaces registered until the returned object is disposed. */
   keepTrunks: OwnTrunk['keep'];
 }
 
 export interface CallsSettings extends TrunkSettings {
   retention: { calls: number };
-  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialCaps };
+  sip: TrunkSettings['sip'] & { server: SipServerSettings | null; dial: SoftphoneRules & DialQuota };
 }
 
 export function createCalls(
@@ -70,12 +70,12 @@ export function createCalls(
   const server = settings.sip.server === null ? null : new SipServer(settings.sip.server);
   const wake = (tenantId: string) => {
     wakeTrunks(platform.events);
-    tellSipMode(platform.events, tenantId);
+    publishSipModeChange(platform.events, tenantId);
   };
   const trunk = createOwnTrunk(platform, settings, { calls, modes, wake });
   const hosted = new HostedSips({ db, modes, domain: server?.domain ?? null, wake });
   modes.define('hosted', (tx, tenantId, actor) => hosted.leave(tx, tenantId, actor));
-  const held = stack.use(new CallLeases({ db, logger, caps: dial, server }));
+  const callLeases = stack.use(new CallLeases({ db, logger, quota: dial, server }));
   const lost = new LostCalls({ db, server, sessions: (ids) => identity.sessions(ids) });
   const teardowns = new PendingTeardowns({ db, server });
   const reports = new SipReports({ db, calls, logger });
@@ -88,7 +88,7 @@ export function createCalls(
       hosted,
       server,
       rules: dial,
-      calls: held,
+      calls: callLeases,
       now: Date.now,
     }),
   );
@@ -96,7 +96,7 @@ export function createCalls(
     calls,
     keepTrunks: trunk.keep,
     importCsv: (tenantId, pieces, provider) => importCsv(calls, tenantId, pieces, provider),
-    reconcile: (tenantId, since, signal) => reconciliation.since(tenantId, since, signal),
+    reconcile: (tenantId, since, signal) => reconciliation.compareSince(tenantId, since, signal),
     routes: [
       ...callRoutes(calls, events, rateLimiter),
       ...connectionRoutes(connections, receive),
@@ -107,19 +107,23 @@ export function createCalls(
     pages: phonePages,
     skills: callSkills(calls),
     tasks: [
-      { name: 'silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
-      { name: 'lists of carriers', everyMs: 1_800_000, run: (stopping) => reconciliation.nightly(stopping) },
-      { name: 'reports of the SIP server', everyMs: 1_000, run: (stopping) => reports.take(stopping) },
-      { name: 'calls of softphones without a process', everyMs: 15_000, run: () => lost.sweep() },
-      { name: 'calls of softphones without a session', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
-      { name: 'calls of workspaces that left', everyMs: 1_000, run: () => teardowns.take() },
-      { name: 'sums of calls', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
+      { name: 'close silent calls', everyMs: 60_000, run: (stopping) => closeSilentCalls(db, stopping) },
+      {
+        name: 'compare carrier call lists',
+        everyMs: 1_800_000,
+        run: (stopping) => reconciliation.compareNightly(stopping),
+      },
+      { name: 'merge SIP server reports', everyMs: 1_000, run: (stopping) => reports.run(stopping) },
+      { name: 'end softphone calls with expired leases', everyMs: 15_000, run: () => lost.sweep() },
+      { name: 'end softphone calls of revoked sessions', everyMs: 1_000, run: (stopping) => lost.endRevoked(stopping) },
+      { name: 'end calls of workspaces without hosted SIP', everyMs: 1_000, run: () => teardowns.run() },
+      { name: 'fold daily call sums', everyMs: 10_000, run: (stopping) => foldCallDays(db, stopping) },
     ],
     retention: callsRetention(settings.retention.calls),
   };
 }
 
-/** Sums of days stay a little longer than they can be asked for. */
+/** Retention of daily sums in days. It exceeds `maxUsageDays`, the longest period of a usage report. */
 const sumDays = 400;
 
 export const callsRetention = (days: number): RowRetention => ({

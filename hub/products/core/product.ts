@@ -4,7 +4,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Product } from '../../product.ts';
 import { Audit } from './audit/index.ts';
 import { auditRoutes } from './audit/routes.ts';
-import { keptEvents, trimWorkspaceEvents, WorkspaceEvents } from './events/index.ts';
+import { eventRetention, trimWorkspaceEvents, WorkspaceEvents } from './events/index.ts';
 import { eventRoutes } from './events/routes.ts';
 import { Identity } from './identity/index.ts';
 import { signInPages } from './identity/pages.ts';
@@ -28,14 +28,14 @@ export interface CoreSettings {
   retention: { audit: number };
 }
 
-/** Workspaces, people, their keys and rights, and the record of who changed what. */
+/** Workspaces, members, API keys, permissions, limits, events and the audit log. */
 export interface Core extends Product {
   identity: Identity;
   limits: WorkspaceLimits;
   events: WorkspaceEvents;
 }
 
-/** @param maxPerWorkspace other limits than the declared ones; for tests. */
+/** @param maxPerWorkspace replaces declared limits in tests. */
 export function createCore(
   { db, events, live, cursors, rateLimiter, secrets, mailer, logger }: Platform,
   settings: CoreSettings,
@@ -67,9 +67,9 @@ export function createCore(
     ],
     tasks: [
       {
-        name: 'retention of workspace events',
+        name: 'trim workspace events',
         everyMs: 60_000,
-        run: (stopping) => trimWorkspaceEvents(db, keptEvents, stopping),
+        run: (stopping) => trimWorkspaceEvents(db, eventRetention, stopping),
       },
     ],
     pages: [...signInPages(identity), ...passwordPages(identity, resets)],

@@ -3,33 +3,33 @@ import { recordAudit } from '../../core/audit/index.ts';
 import { closedState, isForgettable, observe, windowMs } from './breaker.ts';
 import type { BreakerState, Observation } from './breaker.ts';
 
-/** The scope of the hub's own model. */
+/** Scope of the hub's own model. */
 export const hubScope = '00000000-0000-0000-0000-000000000000';
 
-/** A model under one configuration. */
+/** Identifies the breaker of a model configuration. */
 export interface BreakerKey {
   scope: string;
   modelId: string;
-  /** Null for the hub's own. */
+  /** Null for the hub's own model. */
   tenantId: string | null;
   fingerprint: string;
 }
 
-/** What the configuration is read with of a breaker that has a row. */
+/** The state of a stored breaker, read together with the configuration. */
 export interface BreakerView {
   fingerprint: string;
-  /** For how long it is open still; null when it is closed. */
+  /** Remaining open time in milliseconds. Null for a closed breaker. */
   openMs: number | null;
-  /** Whether somebody is finding out now. */
+  /** Whether a probe is in progress. */
   isProbed: boolean;
-  /** Whether it failed within the last minute. */
+  /** Whether the model failed within the last minute. */
   isTroubled: boolean;
 }
 
-/** A probe whose process died ends so. It outlasts every call. */
+/** Lease of a probe, longer than any call. It frees the probe of a crashed process. */
 const probeSeconds = 40;
 
-/** Claims the probe of a half-open breaker; true for one caller of all processes. */
+/** Claims the probe of a half-open breaker. Returns true for only one caller over all processes. */
 export async function claimProbe(db: Database, { scope, modelId, fingerprint }: BreakerKey): Promise<boolean> {
   const rows = await db.systemStatement(
     'claim_model_probe',
@@ -41,7 +41,10 @@ export async function claimProbe(db: Database, { scope, modelId, fingerprint }: 
   return rows.length > 0;
 }
 
-/** Breakers that are open or half open, of all workspaces and of the hub; without those that nobody came back to for 10 minutes. */
+/**
+ * Counts open and half-open breakers of all workspaces and the hub. Half-open breakers without a call for 10 minutes do
+ * not count.
+ */
 export async function countOpenBreakers(db: Database): Promise<{ open: number; halfOpen: number }> {
   const rows = await db.systemStatement<{ open: number; half_open: number }>(
     'count_open_model_breakers',
@@ -62,33 +65,36 @@ interface Row {
   now: number;
 }
 
-/** Adds what was seen of a model to its breaker; tells the admins of its workspace, once, when it refuses its calls. */
+/**
+ * Adds an observation to the breaker of a model. If the model refuses calls, schedules at most one notice to the admins
+ * of its workspace.
+ */
 export function writeObservation(
   db: Database,
   key: BreakerKey,
   refusedStatus: number | null,
   seen: Observation,
-): Promise<{ change: ReturnType<typeof observe>['change']; tells: boolean }> {
-  const place = [key.scope, key.modelId];
+): Promise<{ change: ReturnType<typeof observe>['change']; notifies: boolean }> {
+  const rowKey = [key.scope, key.modelId];
   return db.system(
     async (tx) => {
       const [, { rows }] = await Promise.all([
         tx.query(
           'make_model_breaker',
           `INSERT INTO model_breakers (scope, model_id, tenant_id, fingerprint) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-          [...place, key.tenantId, key.fingerprint],
+          [...rowKey, key.tenantId, key.fingerprint],
         ),
         tx.query<Row>(
           'lock_model_breaker',
           `SELECT fingerprint, recent, openings, ${inMs('open_until')}, ${inMs('probe_until')}, ${inMs('told_at')},
              extract(epoch FROM clock_timestamp())::float8 * 1000 AS now
            FROM model_breakers WHERE scope = $1 AND model_id = $2 FOR UPDATE`,
-          place,
+          rowKey,
         ),
       ]);
       const [row] = rows;
-      // Another one has just forgotten it; what comes next is counted.
-      if (row === undefined) return { change: null, tells: false };
+      // Another process has just deleted the row. The next observation creates it again.
+      if (row === undefined) return { change: null, notifies: false };
       const before: BreakerState =
         row.fingerprint === key.fingerprint
           ? {
@@ -99,12 +105,12 @@ export function writeObservation(
               toldAt: row.told_at,
             }
           : closedState();
-      const { state, change, tells } = observe(before, seen, row.now);
+      const { state, change, notifies } = observe(before, seen, row.now);
       if (isForgettable(state)) {
-        await tx.query('forget_model_breaker', 'DELETE FROM model_breakers WHERE scope = $1 AND model_id = $2', place);
+        await tx.query('forget_model_breaker', 'DELETE FROM model_breakers WHERE scope = $1 AND model_id = $2', rowKey);
       } else {
         const troubledAt = Math.max(...state.recent.filter(({ failed }) => failed > 0).map(({ at }) => at));
-        const mails = tells && key.tenantId !== null;
+        const mails = notifies && key.tenantId !== null;
         await tx.query(
           'write_model_breaker',
           `UPDATE model_breakers SET fingerprint = $3, recent = $4::jsonb, openings = $5, open_until = ${toInstant('$6')},
@@ -113,7 +119,7 @@ export function writeObservation(
              updated_at = now()
            WHERE scope = $1 AND model_id = $2`,
           [
-            ...place,
+            ...rowKey,
             key.fingerprint,
             JSON.stringify(state.recent),
             state.openings,
@@ -127,7 +133,7 @@ export function writeObservation(
         );
         if (mails) await audit(tx, key, refusedStatus);
       }
-      return { change, tells };
+      return { change, notifies };
     },
     { durable: false },
   );

@@ -1,38 +1,39 @@
 /**
- * What is known of how a model fares, shared by all processes. Times are milliseconds of the database's clock.
- *
- * Invariants: closed is `openUntil === null`; open is `openUntil` in the future; from then on it is half open, until the probe that one process claimed
- * (`probeUntil`, a lease, so that one which died holds nobody up) has ended. `openings` counts in a row, without an answer between them.
+ * The state of a breaker, shared by all processes. Times are milliseconds of the database clock.
+ * `openUntil === null` means closed, and `openUntil` in the future means open. After that time the breaker is half open
+ * until its probe ends.
+ * One process claims the probe with the lease `probeUntil`, so that a crashed process does not block it. `openings`
+ * counts consecutive openings without an answer.
  */
 export interface BreakerState {
-  /** Calls of the last minute while it was closed, summed up by the second. */
+  /** Calls of the last minute while the breaker was closed, per second. */
   recent: { at: number; calls: number; failed: number }[];
   openings: number;
   openUntil: number | null;
   probeUntil: number | null;
-  /** When the admins were told last that the model refuses its calls. */
+  /** When the admins were last notified that the model refuses calls. */
   toldAt: number | null;
 }
 
-/** What calls of a model came to. */
+/** Results of calls of a model. */
 export interface Observation {
   calls: { ageMs: number; isFailed: boolean }[];
-  /** Whether one of them was refused with 401: no call after it will fare better. */
-  isUnauthorised: boolean;
-  /** Whether one of them was refused in a way that only an admin can mend. */
+  /** Whether a call was refused with 401. Later calls will be refused, too. */
+  isUnauthorized: boolean;
+  /** Whether a call was refused in a way that only an admin can fix. */
   isRefused: boolean;
-  /** What came of the probe, if it was one; `released` when nobody knows. */
+  /** The result of the probe. `released` means unknown, null means that no call was a probe. */
   probe: 'answered' | 'failed' | 'released' | null;
 }
 
 export const windowMs = 60_000;
-const leastCalls = 5;
+const minCalls = 5;
 const firstOpenMs = 5_000;
 const maxOpenMs = 60_000;
-/** Admins that were told of a model are told again when its breaker opens, but not of what they heard just now; */
-const tellOfOpeningMs = 3_600_000;
-/** and when it goes on being refused, without that. */
-const tellAgainMs = 24 * 3_600_000;
+/** Minimum time between a notice and a further one when the breaker opens. */
+const openingNoticeMs = 3_600_000;
+/** Minimum time between notices about a refusing model whose breaker does not open. */
+const repeatNoticeMs = 24 * 3_600_000;
 
 export const closedState = (): BreakerState => ({
   recent: [],
@@ -42,27 +43,27 @@ export const closedState = (): BreakerState => ({
   toldAt: null,
 });
 
-/** Whether nothing is left that would have to be remembered. */
+/** Whether the state holds no information and its row can be deleted. */
 export const isForgettable = (state: BreakerState) =>
   state.openUntil === null && state.toldAt === null && state.recent.every(({ failed }) => failed === 0);
 
-/** What a breaker comes to with what was seen. */
+/** Returns the state of a breaker after an observation. */
 export function observe(
   before: BreakerState,
   seen: Observation,
   now: number,
-): { state: BreakerState; change: 'opened' | 'reopened' | 'closed' | null; tells: boolean } {
+): { state: BreakerState; change: 'opened' | 'reopened' | 'closed' | null; notifies: boolean } {
   if (before.openUntil !== null) {
     switch (seen.probe) {
       case 'answered':
-        return { state: closedState(), change: 'closed', tells: false };
+        return { state: closedState(), change: 'closed', notifies: false };
       case 'failed':
-        return { state: openAgain(before, now), change: 'reopened', tells: false };
+        return { state: openAgain(before, now), change: 'reopened', notifies: false };
       case 'released':
-        return { state: { ...before, probeUntil: null }, change: null, tells: false };
+        return { state: { ...before, probeUntil: null }, change: null, notifies: false };
       default:
-        // Calls that were under way when it opened say nothing new.
-        return { state: before, change: null, tells: false };
+        // Calls that started before the opening give no new information.
+        return { state: before, change: null, notifies: false };
     }
   }
   const recent = new Map(
@@ -77,11 +78,11 @@ export function observe(
     recent.set(at, second);
   }
   const sum = (count: 'calls' | 'failed') => [...recent.values()].reduce((total, second) => total + second[count], 0);
-  const opens = seen.isUnauthorised || (sum('calls') >= leastCalls && sum('failed') * 2 >= sum('calls'));
-  const tells =
-    seen.isRefused && (before.toldAt === null || before.toldAt <= now - (opens ? tellOfOpeningMs : tellAgainMs));
-  const state = { ...before, recent: [...recent.values()], toldAt: tells ? now : before.toldAt };
-  return opens ? { state: openAgain(state, now), change: 'opened', tells } : { state, change: null, tells };
+  const opens = seen.isUnauthorized || (sum('calls') >= minCalls && sum('failed') * 2 >= sum('calls'));
+  const notifies =
+    seen.isRefused && (before.toldAt === null || before.toldAt <= now - (opens ? openingNoticeMs : repeatNoticeMs));
+  const state = { ...before, recent: [...recent.values()], toldAt: notifies ? now : before.toldAt };
+  return opens ? { state: openAgain(state, now), change: 'opened', notifies } : { state, change: null, notifies };
 }
 
 function openAgain(state: BreakerState, now: number): BreakerState {

@@ -25,7 +25,7 @@ const egress = createEgress({
   clock,
 });
 const inference = createInference(egress);
-const said = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
+const consoleSpies = [vi.spyOn(console, 'error'), vi.spyOn(console, 'warn')];
 afterAll(async () => {
   await egress[Symbol.asyncDispose]();
   await Promise.all([first, second, untrusted].map((server) => server[Symbol.asyncDispose]()));
@@ -65,7 +65,7 @@ function ask(candidates: Candidate[], holdsParts = true, signal = new AbortContr
   return failOver(candidates, { clock: timer, request, holdsParts, onCall: () => undefined });
 }
 
-/** What is answered in the end, with the parts before it. */
+/** Reads all parts and the final answer or failure. */
 async function drained(parts: ReturnType<typeof ask>) {
   const seen: string[] = [];
   try {
@@ -84,13 +84,13 @@ interface Case {
   what: string;
   reply: ModelReply;
   outcome: string;
-  /** Calls of the first model; the second answers. */
+  /** Calls of the first model. The second model answers. */
   calls: number;
-  /** What its second call comes to, where that is something else. */
+  /** Outcome of the second call, if it differs. */
   again?: string;
-  /** What passes at least before the next answers, in milliseconds. */
+  /** Minimum time before the next model answers, in milliseconds. */
   leastMs?: number;
-  /** Whether it takes seconds, so that one provider stands for all. */
+  /** Whether the case takes seconds. Only one provider runs it. */
   isLong?: boolean;
   health?: CallEnd['health'];
 }
@@ -127,13 +127,13 @@ const cases: Case[] = [
     leastMs: 2_000,
   },
   {
-    what: '429 with a pause that nobody has time for',
+    what: '429 with a Retry-After beyond the time limit',
     reply: { status: 429, headers: { 'retry-after': '60' } },
     outcome: 'http_429',
     calls: 1,
   },
   {
-    what: '429 until a date that nobody has time for',
+    what: '429 with a Retry-After date beyond the time limit',
     reply: { status: 429, headers: { 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() } },
     outcome: 'http_429',
     calls: 1,
@@ -158,7 +158,7 @@ const cases: Case[] = [
   { what: 'cut JSON', reply: { raw: 'data: {"id":"chatcmpl-1","choices":[{"ind\n\n' }, outcome: 'rubbish', calls: 2 },
   { what: 'a stream without its end', reply: { parts: ['so'], finish: 'none' }, outcome: 'rubbish', calls: 2 },
   { what: 'a reset in the middle', reply: { parts: ['so'], finish: 'reset' }, outcome: 'reset', calls: 2 },
-  // Its share of the time is 15 s, and each silence is 8 s.
+  // The share of the first model is 15 s, and each stall time-out is 8 s.
   { what: 'silence', reply: 'hang', outcome: 'stalled_before_first_part', again: 'timeout', calls: 2, isLong: true },
   {
     what: 'silence after the head',
@@ -192,7 +192,7 @@ const cases: Case[] = [
 ];
 
 test.each(['openai-compatible', 'openai'] as const)(
-  'an endpoint of %s that knows no streams is taken at its word',
+  'an endpoint of %s that answers without a stream gives the whole answer',
   async (provider) => {
     const { whole } = chatProtocol;
     const say = (text: string, finish: Finish) => {
@@ -213,7 +213,7 @@ test.each(['openai-compatible', 'openai'] as const)(
 
 describe.each(providers)('a model of %s', (provider) => {
   test.each(cases.filter(({ isLong }) => provider === 'openai-compatible' || isLong !== true))(
-    'that answers with $what is asked $calls times, then the next',
+    'that answers with $what is called $calls times, then the next model is called',
     async ({ reply, outcome, again, calls, health, leastMs = 0 }) => {
       first.reply = () => reply;
       const startedAt = clock.now();
@@ -231,7 +231,7 @@ describe.each(providers)('a model of %s', (provider) => {
     },
   );
 
-  test('answers in parts, with usage and whether it was cut', async () => {
+  test('answers in parts, with its usage and whether the answer was truncated', async () => {
     first.reply = () => ({ parts: ['Be', 'cause', '.'], finish: 'length' });
     const { parts, answer } = await drained(ask(both({ provider }), false));
     expect(parts).toEqual(['Be', 'cause', '.']);
@@ -249,7 +249,7 @@ describe.each(providers)('a model of %s', (provider) => {
     ['3e9', 100_000_000],
     ['1e308', 100_000_000],
     ['-5', 0],
-  ])('that says %s tokens took a whole number of them', async (count, tokens) => {
+  ])('that reports %s tokens has its usage rounded to a bounded whole number', async (count, tokens) => {
     const { begin, part, end } = provider === 'anthropic' ? messagesProtocol : chatProtocol;
     const whole = begin('alpha') + part('alpha', 'Why not?') + end('alpha', 'stop');
     first.reply = () => ({ raw: whole.replaceAll(/("\w+_tokens":)\d+/g, `$1${count}`) });
@@ -257,7 +257,7 @@ describe.each(providers)('a model of %s', (provider) => {
     expect(answer).toMatchObject({ text: 'Why not?', usage: { inputTokens: tokens, outputTokens: tokens } });
   });
 
-  test('that breaks off in a stream is not gone on with by another', async () => {
+  test('that fails after a streamed part is not continued by another model', async () => {
     first.reply = () => ({ parts: ['so'], finish: 'reset' });
     const { parts, failure } = await drained(ask(both({ provider }), false));
     expect(parts).toEqual(['so']);
@@ -265,7 +265,7 @@ describe.each(providers)('a model of %s', (provider) => {
     expect(second.requests.length).toBe(0);
   });
 
-  test('that fails in a stream before its first part is followed by the next', async () => {
+  test('that fails before its first streamed part is followed by the next model', async () => {
     first.reply = () => ({ streamError: { type: 'overloaded_error', message: 'busy' } });
     const { parts, answer } = await drained(ask(both({ provider }), false));
     expect(parts).toEqual(['from the second']);
@@ -277,40 +277,40 @@ describe.each(providers)('a model of %s', (provider) => {
   });
 
   test.each([true, false])(
-    'has its connection closed when its caller goes away, before a part: %s',
+    'has its connection closed when the caller aborts, before the first part: %s',
     async (isBefore) => {
       first.reply = () => (isBefore ? 'hang' : { parts: ['so'], finish: 'stall' });
       const stop = new AbortController();
-      const asked = ask(both({ provider }), false, stop.signal);
-      const next = asked.next();
+      const parts = ask(both({ provider }), false, stop.signal);
+      const next = parts.next();
       if (!isBefore) expect((await next).value).toBe('so');
       await expect.poll(() => first.requests.length).toBe(1);
-      const goneOn = isBefore ? next : asked.next();
+      const following = isBefore ? next : parts.next();
       stop.abort(new Error('withdrawn'));
-      await expect(goneOn).rejects.toThrow('withdrawn');
+      await expect(following).rejects.toThrow('withdrawn');
       await expect.poll(() => first.aborted).toBe(1);
       expect(second.requests.length).toBe(0);
       expect(ends).toMatchObject([{ outcome: 'aborted', health: isBefore ? 'unknown' : 'answered' }]);
     },
   );
 
-  test('has its connection closed by a reader that stops early', async () => {
+  test('has its connection closed when the reader stops early', async () => {
     first.reply = () => ({ parts: ['so'], finish: 'stall' });
-    const asked = ask(both({ provider }), false);
-    expect((await asked.next()).value).toBe('so');
-    await asked.return(undefined as never);
+    const parts = ask(both({ provider }), false);
+    expect((await parts.next()).value).toBe('so');
+    await parts.return(undefined as never);
     await expect.poll(() => first.aborted).toBe(1);
   });
 });
 
 describe('a model', () => {
   test.each([
-    ['where nobody listens', `http://127.0.0.1:${closedPort}/v1`, 'connect_refused', 2],
+    ['at a closed port', `http://127.0.0.1:${closedPort}/v1`, 'connect_refused', 2],
     ['that speaks no TLS', first.baseUrl.replace('http:', 'https:'), 'no_tls', 1],
-    ['that can not be connected to', 'https://silent.example/v1', 'connect_timeout', 2],
-    ['for whose certificate nobody vouches', `https://${untrusted.host}/v1`, 'tls', 1],
+    ['that cannot be connected to', 'https://silent.example/v1', 'connect_timeout', 2],
+    ['with an untrusted certificate', `https://${untrusted.host}/v1`, 'tls', 1],
     ['at a private address', 'https://169.254.169.254/v1', 'address_refused', 1],
-  ] as const)('%s is passed over', async (_what, baseUrl, outcome, tries) => {
+  ] as const)('%s is skipped', async (_what, baseUrl, outcome, tries) => {
     const { answer } = await drained(ask(both({ baseUrl })));
     expect(answer?.attempts.map((attempt) => attempt.outcome)).toEqual([
       ...Array.from({ length: tries }, () => outcome),
@@ -319,7 +319,7 @@ describe('a model', () => {
     expect([second.requests.length, untrusted.requests]).toEqual([1, 0]);
   });
 
-  test('that hangs leaves time for all others, and nothing is waited for beyond 30 s', async () => {
+  test('that hangs leaves time for all others, and no deadline exceeds 30 s', async () => {
     first.reply = () => 'hang';
     const names = ['a', 'b', 'c', 'd', 'e'];
     const read: number[] = [];
@@ -343,13 +343,13 @@ describe('a model', () => {
         watched,
       ),
     );
-    // How late a busy machine is with them is its own affair.
+    // The deadlines are checked instead of the duration, because a busy machine fires timers late.
     expect(deadlines.length).toBeGreaterThanOrEqual(names.length);
     expect(Math.max(...deadlines)).toBeLessThan(30_001);
     expect([...new Set(failure?.attempts.map(({ model }) => model))]).toEqual(names);
   });
 
-  test('that drips its answer to the end of the time leaves none, and those after it are none the worse for it', async () => {
+  test('that streams slowly until the deadline fails alone, and the models after it keep their health', async () => {
     first.reply = () => ({ parts: Array.from({ length: 50 }, () => 'x'), gapMs: 200 });
     const { failure } = await drained(ask(both()));
     expect(failure?.attempts).toMatchObject([{ model: 'alpha', outcome: 'timeout' }]);
@@ -358,17 +358,17 @@ describe('a model', () => {
     ends.length = 0;
     const streamed = await drained(ask([candidate('alpha', {})], false));
     expect(streamed.parts.length).toBeGreaterThan(5);
-    // Whether its reader or the model was slow is not known.
+    // The slow side can be the reader or the model, so the health is unknown.
     expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([['timeout', 'unknown']]);
   });
 
-  test('that goes on answering is not cut off for those after it', async () => {
-    // Longer than its share of the time, which is 15 s.
+  test('that keeps streaming is not cut off at the end of its share', async () => {
+    // The answer takes longer than the share of the model, which is 15 s.
     first.reply = () => ({ parts: Array.from({ length: 10 }, () => 'x'), gapMs: 200 });
     expect((await drained(ask(both()))).answer).toMatchObject({ model: 'alpha', text: 'xxxxxxxxxx' });
   });
 
-  test('that is paused is not asked; when all are, that is said at once', async () => {
+  test('that is paused is not called, and if all are paused the failure is immediate', async () => {
     const paused = (name: string, pausedMs: number) => candidate(name, {}, { pausedMs });
     const { answer } = await drained(ask([paused('alpha', 4_000), ...both().slice(1)]));
     expect(answer?.attempts).toMatchObject([
@@ -381,7 +381,7 @@ describe('a model', () => {
     expect(first.requests.length).toBe(0);
   });
 
-  test('that one caller had say nothing is no worse for all others', async () => {
+  test('that answers one caller with an empty text keeps its health', async () => {
     first.reply = () => '';
     await drained(ask(both()));
     expect(ends.map(({ outcome, health }) => [outcome, health])).toEqual([
@@ -391,7 +391,7 @@ describe('a model', () => {
     ]);
   });
 
-  test('that is probed is asked once', async () => {
+  test('that is probed is called once', async () => {
     first.reply = () => ({ status: 500 });
     const probed = candidate('alpha', {}, { admit: async () => ({ kind: 'call', isProbe: true }) });
     await drained(ask([probed, ...both().slice(1)]));
@@ -399,13 +399,13 @@ describe('a model', () => {
     expect(ends[0]).toMatchObject({ outcome: 'http_500', health: 'failed', isProbe: true });
   });
 
-  test('keeps what was asked and said out of its failures', async () => {
+  test('has no question and no provider message in its failures', async () => {
     first.reply = () => ({ status: 400, error: { message: 'your prompt "Why?" holds secret-key', code: 'bad_thing' } });
     const { failure } = await drained(ask([candidate('alpha', {})]));
     expect(failure?.message).toBe('No model answered: alpha answered 400 (bad_thing).');
   });
 });
 
-test('of all this the console hears nothing', () => {
-  for (const spy of said) expect(spy).not.toHaveBeenCalled();
+test('failover writes nothing to the console', () => {
+  for (const spy of consoleSpies) expect(spy).not.toHaveBeenCalled();
 });

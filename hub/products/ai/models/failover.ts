@@ -4,42 +4,45 @@ import { waitFor } from '../../../platform/clock.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { InferenceError } from '../../../platform/inference/inference.ts';
 import type { Inference, InferenceEnd, ModelBinding } from '../../../platform/inference/inference.ts';
-import { takenBy } from './taken-tokens.ts';
-import type { Taken } from './taken-tokens.ts';
+import { usageOfCall } from './call-usage.ts';
+import type { CallUsage } from './call-usage.ts';
 
-/** A model that may be asked. */
+/** A model that may be called. */
 export interface Candidate {
   name: string;
-  /** Null for the hub's own. */
+  /** Null for the hub's own model. */
   modelId: string | null;
   binding: ModelBinding;
   inference: Inference;
-  /** For how long it is left alone, as far as is known, in milliseconds; 0 when it may be asked, if only to see. */
+  /** Remaining pause in milliseconds. 0 if the model may be called, at least as a probe. */
   pausedMs: number;
-  /** Says whether it may be asked now, and as what. */
+  /** Decides whether the model may be called now, and whether the call is a probe. */
   admit(): Promise<Admission>;
-  /** Takes note of how a call of it ended. */
+  /** Records the result of a call. */
   record(end: CallEnd): void;
 }
 
 export type Admission = { kind: 'call'; isProbe: boolean } | { kind: 'paused'; forMs: number };
 
-/** How one call of a model ended. */
+/** The result of one call of a model. */
 export interface CallEnd {
   outcome: string;
-  /** What it says of the model: it `answered`, if only that it will not; it `failed`; or nothing, because its caller went away. */
+  /**
+   * What the result says about the model. A refusal of the request counts as `answered`. `unknown` means that the
+   * caller aborted.
+   */
   health: 'answered' | 'failed' | 'unknown';
   status: number | null;
   isProbe: boolean;
 }
 
-/** What one call of a model came to, for whoever counts. */
-export interface EndedCall extends Taken {
+/** The result of one call of a model, for usage and metrics. */
+export interface EndedCall extends CallUsage {
   outcome: string;
   ms: number;
 }
 
-/** No model answered. `attempts` says which were asked, and what came of it. */
+/** No model answered. `attempts` lists the calls and their outcomes. */
 export class ModelsFailed extends AppError {
   readonly attempts: readonly ModelAttempt[];
 
@@ -54,13 +57,13 @@ export class ModelsFailed extends AppError {
   }
 }
 
-/** For one inference with all its tries, in milliseconds. */
+/** Time limit for all attempts together, in milliseconds. */
 const budgetMs = 30_000;
 const retryPauseMs = 500;
-/** A try that has less is not begun. */
-const leastTryMs = 1_000;
-/** What a model gets at least of the time, where so much is left: with less hardly any would come to begin its answer. */
-const leastShareMs = 5_000;
+/** Minimum time for an attempt. */
+const minAttemptMs = 1_000;
+/** Minimum share of a model while enough time is left. With less time few models begin their answer. */
+const minShareMs = 5_000;
 const maxTries = 2;
 
 const retriedStatuses = new Set([408, 409, 425, 429]);
@@ -75,21 +78,22 @@ const retriedKinds: ReadonlySet<InferenceError['kind']> = new Set([
   'empty',
   'rubbish',
 ]);
-/** Statuses that keep their own word; of the others their hundred is enough. */
+/** Statuses with their own outcome. Others are reported by their class, for example `http_5xx`. */
 const namedStatuses = new Set([400, 401, 402, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 529]);
 
 const isRetried = ({ kind, status }: InferenceError) =>
   kind === 'status' ? retriedStatuses.has(status ?? 0) || (status ?? 0) >= 500 : retriedKinds.has(kind);
 
-/** The stable word of an attempt that failed. */
+/** The stable outcome of a failed attempt. */
 function outcomeOf({ kind, status }: InferenceError): string {
   if (kind !== 'status') return kind;
   return `http_${namedStatuses.has(status ?? 0) ? status : `${Math.floor((status ?? 0) / 100)}xx`}`;
 }
 
 /**
- * A model that refuses one request for what stands in it, or was talked into an answer without a word, is none the worse for it: one caller must not close it to
- * all others.
+ * The effect of an error on the health of the model.
+ * An error caused by the request, or an empty answer, does not count as a failure. Otherwise one caller could open the
+ * breaker for all others.
  */
 function healthOf({ kind, status }: InferenceError): CallEnd['health'] {
   const isOfRequest =
@@ -100,24 +104,26 @@ function healthOf({ kind, status }: InferenceError): CallEnd['health'] {
   return isOfRequest ? 'answered' : 'failed';
 }
 
-export interface FailoverOptions<Asked extends Candidate = Candidate> {
+export interface FailoverOptions<Model extends Candidate = Candidate> {
   clock: Clock;
   request: Omit<ModelRequest, 'tenantId' | 'preferredModel'>;
-  /** False where parts are shown as they come: then no other model goes on with an answer that has begun. */
+  /** False if parts are streamed to the caller. Then a failure after the first part is final. */
   holdsParts: boolean;
-  /** Told how each call ended, before its answer goes on. */
-  onCall: (asked: Asked, call: EndedCall) => void;
+  /** Called with the result of each call, before the answer continues. */
+  onCall: (model: Model, call: EndedCall) => void;
 }
 
 /**
- * Asks models in their order until one answers; all of it together has 30 s. What may pass is tried once more with the same model: a connection that can't be made or breaks,
- * silence, 408, 409, 429, 5xx and rubbish, after as long as the model asks for if its share of the time has that. At once to the next go a certificate
- * that does not hold, what the request itself is refused for (400, 413, too long a text, a content filter), and what only an admin can mend (401, 403, 404).
- * @throws ModelsFailed; the signal's reason when it aborts.
+ * Calls models in order until one answers, within 30 s in total.
+ * It retries once with the same model after connection errors, stalls, 408, 409, 429, 5xx and invalid responses, after
+ * the requested delay if the share of the model permits.
+ * It calls the next model at once after an invalid certificate, a refused request (400, 413, too long, content filter)
+ * and errors that need an admin (401, 403, 404).
+ * @throws ModelsFailed; the reason of the signal.
  */
-export async function* failOver<Asked extends Candidate>(
-  candidates: readonly Asked[],
-  { clock, request, holdsParts, onCall }: FailoverOptions<Asked>,
+export async function* failOver<Model extends Candidate>(
+  candidates: readonly Model[],
+  { clock, request, holdsParts, onCall }: FailoverOptions<Model>,
 ): AsyncGenerator<string, ModelAnswer, undefined> {
   const { signal } = request;
   const startedAt = clock.now();
@@ -130,19 +136,19 @@ export async function* failOver<Asked extends Candidate>(
     signal.throwIfAborted();
     const { modelId } = candidate;
     const { model } = candidate.binding;
-    if (candidate.pausedMs === 0 && endsAt - clock.now() < leastTryMs) {
+    if (candidate.pausedMs === 0 && endsAt - clock.now() < minAttemptMs) {
       problems.push(`there was no time left for ${candidate.name}`);
       continue;
     }
     const admission: Admission =
       candidate.pausedMs > 0 ? { kind: 'paused', forMs: candidate.pausedMs } : await candidate.admit();
-    // A model that hangs must leave time for those after it.
+    // A model that hangs must leave time for the models after it.
     const leftMs = endsAt - clock.now();
-    const shareMs = Math.min(leftMs, Math.max(leastShareMs, leftMs / Math.max(1, left)));
+    const shareMs = Math.min(leftMs, Math.max(minShareMs, leftMs / Math.max(1, left)));
     if (candidate.pausedMs === 0) left -= 1;
     if (admission.kind === 'paused') {
       attempts.push({ modelId, model, ms: 0, outcome: 'breaker_open' });
-      problems.push(`${candidate.name} is left alone for a while, because it failed too often`);
+      problems.push(`${candidate.name} is paused because it failed too often`);
       soonestMs = Math.min(soonestMs, admission.forMs);
       continue;
     }
@@ -154,43 +160,43 @@ export async function* failOver<Asked extends Candidate>(
       let isSettled = false;
       const settle = (
         end: Pick<CallEnd, 'outcome' | 'health'> & Partial<CallEnd>,
-        taken: Taken,
+        callUsage: CallUsage,
         detail: string | null = null,
       ) => {
         isSettled = true;
         const ms = Math.round(clock.now() - begunAt);
         attempts.push({ modelId, model, ms, outcome: end.outcome, ...(detail === null ? {} : { detail }) });
         candidate.record({ status: null, isProbe, ...end });
-        onCall(candidate, { outcome: end.outcome, ms, ...taken });
+        onCall(candidate, { outcome: end.outcome, ms, ...callUsage });
       };
       try {
         const { usage, truncated } = yield* call.run(holdsParts);
-        settle({ outcome: 'answered', health: 'answered' }, takenBy(request, call.text, usage, null));
+        settle({ outcome: 'answered', health: 'answered' }, usageOfCall(request, call.text, usage, null));
         const latencyMs = Math.round(clock.now() - startedAt);
         return { text: call.text, usage, truncated, model, latencyMs, attempts };
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof InferenceError)) throw error;
-        // How long a stream takes is its reader's doing, too; and time that hardly sufficed proves nothing.
-        const isUnfair = error.kind === 'timeout' && (call.text === '' ? shareMs < leastShareMs : !holdsParts);
+        // The reader also determines the duration of a stream, and a short share proves nothing about the model.
+        const isInconclusive = error.kind === 'timeout' && (call.text === '' ? shareMs < minShareMs : !holdsParts);
         settle(
-          { outcome: outcomeOf(error), health: isUnfair ? 'unknown' : healthOf(error), status: error.status },
-          takenBy(request, call.text, null, error),
+          { outcome: outcomeOf(error), health: isInconclusive ? 'unknown' : healthOf(error), status: error.status },
+          usageOfCall(request, call.text, null, error),
           error.words,
         );
         problems.push(error.message.replace(/\.$/, ''));
         if (call.text !== '' && !holdsParts) throw failed(problems, attempts, null);
         const pauseMs = Math.max(retryPauseMs, error.retryAfterMs ?? 0);
-        const hasTime = clock.now() + pauseMs + leastTryMs <= shareEndsAt;
-        // Only one call may find out whether a model is back.
+        const hasTime = clock.now() + pauseMs + minAttemptMs <= shareEndsAt;
+        // A probe is a single call.
         if (tries === maxTries || isProbe || !isRetried(error) || !hasTime) break;
         await waitFor(clock, pauseMs, signal);
       } finally {
-        // Its caller went away in the middle of it.
+        // The caller stopped reading.
         if (!isSettled)
           settle(
             { outcome: 'aborted', health: call.text === '' ? 'unknown' : 'answered' },
-            takenBy(request, call.text, null, null),
+            usageOfCall(request, call.text, null, null),
           );
       }
     }
@@ -203,11 +209,13 @@ function failed(problems: string[], attempts: ModelAttempt[], pausedMs: number |
   const message =
     pausedMs === null
       ? `No model answered: ${problems.join('; ').slice(0, 1000)}.`
-      : `No model can be asked now, because each failed too often: try again in ${Math.max(1, Math.ceil(pausedMs / 1000))} s.`;
+      : `No model can be called now, because each failed too often: try again in ${Math.max(1, Math.ceil(pausedMs / 1000))} s.`;
   return new ModelsFailed(message, attempts, pausedMs);
 }
 
-/** One call of one model, within its time: its share until the answer begins, and then all that is left. */
+/**
+ * One call of one model. Its deadline is the end of its share until the answer begins, then the end of the total time.
+ */
 class Call {
   text = '';
   readonly #candidate: Candidate;

@@ -6,7 +6,10 @@ import { modelConfigs } from './schema.ts';
 
 type ModelsRow = typeof modelConfigs.$inferSelect;
 
-/** The authors of the models of a workspace and of their order after a change. Prices do not affect an answer, so they have no author. */
+/**
+ * The authors of the models of a workspace and their order after a change. Prices do not affect answers, so they have
+ * no author.
+ */
 export function authorsOfModels(
   before: ModelsRow | undefined,
   after: Pick<ModelsRow, 'models' | 'order'>,
@@ -20,7 +23,7 @@ export function authorsOfModels(
   return authorsAfter(earlier, valuesOf(after), actor);
 }
 
-/** Who last changed the models of a workspace; none while it uses the hub's own. */
+/** The users who last changed the models of a workspace. Empty while the workspace uses the hub's own model. */
 export async function readModelAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
   const [row] = await tx
     .select({ authors: modelConfigs.authors, order: modelConfigs.order })

@@ -18,8 +18,8 @@ const db = new Database({ url: database.url, maxConnections: 4, applicationName:
 const egress = createEgress({ allowHosts: [model.host] });
 const breakers = new Breakers({ db, logger: pino({ level: 'silent' }), clock, onChange: () => undefined });
 const ledger = new UsageLedger({ db, logger: pino({ level: 'silent' }), clock });
-/** What keeps usage from being written. */
-let held = Promise.resolve();
+/** Delays the write of usage. */
+let usageDelay = Promise.resolve();
 const ai = new Ai({
   db,
   secrets: createSecrets(Buffer.alloc(32, 1)),
@@ -28,9 +28,9 @@ const ai = new Ai({
   breakers,
   ledger: {
     add: (call) => ledger.add(call),
-    free: (reservation) => ledger.free(reservation),
+    release: (reservation) => ledger.release(reservation),
     written: async () => {
-      await held;
+      await usageDelay;
       await ledger.written();
     },
   },
@@ -63,7 +63,7 @@ const request = (of = tenantId) => ({
   signal: new AbortController().signal,
 });
 
-test('an answer in parts is the same as a whole one, and each costs a statement before it and one after it', async () => {
+test('a streamed answer equals a whole one, and each needs one statement before and one after the call', async () => {
   const whole = await ai.generate(request());
   using recorder = new StatementRecorder();
   const parts = ai.stream(request());
@@ -76,11 +76,11 @@ test('an answer in parts is the same as a whole one, and each costs a statement 
   expect(recorder.statements.map(({ name }) => name)).toEqual(['read_models', 'write_ai_usage']);
 });
 
-test('what calls of one moment came to is written at once, and before the process ends', async () => {
+test('breaker results of concurrent calls are written together, and before the process ends', async () => {
   model.reply = () => ({ status: 400 });
   await Promise.allSettled(Array.from({ length: 4 }, () => ai.generate(request())));
   await breakers.written();
-  // What a request is refused for says nothing against its model.
+  // A refused request is no failure of the model.
   expect(await database.query('SELECT 1 FROM model_breakers')).toEqual([]);
   model.reply = () => ({ status: 404 });
   await Promise.allSettled(Array.from({ length: 8 }, () => ai.generate(request())));
@@ -91,11 +91,11 @@ test('what calls of one moment came to is written at once, and before the proces
   expect(await database.query("SELECT 1 FROM audit_log WHERE action = 'models.refused'")).toHaveLength(1);
 });
 
-test('an answer is handed on once it is counted, and so is it that there is none', async () => {
+test('an answer and a failure are returned only after their usage is written', async () => {
   for (const reply of ['Because', { status: 400 }]) {
     model.reply = () => reply;
     const { promise, resolve } = Promise.withResolvers<void>();
-    held = promise;
+    usageDelay = promise;
     let isOver = false;
     const over = ai.generate(request()).then(
       () => (isOver = true),
@@ -113,10 +113,10 @@ test('an answer is handed on once it is counted, and so is it that there is none
   }
 });
 
-test('the end of an answer in parts is told before its usage is written', async () => {
+test('the end of a streamed answer is signalled before its usage is written', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   onTestFinished(() => resolve());
-  held = promise;
+  usageDelay = promise;
   const parts = ai.stream(request());
   const seen: unknown[] = [];
   while (seen.length < 3) seen.push((await parts.next()).value);
@@ -125,7 +125,7 @@ test('the end of an answer in parts is told before its usage is written', async 
   expect(await parts.next()).toMatchObject({ done: true, value: { text: 'Because' } });
 });
 
-test('without a model nobody is asked', async () => {
+test('without a model, calls reject with ai_binding_not_configured', async () => {
   const code = { code: 'ai_binding_not_configured' };
   await expect(ai.generate(request(bare))).rejects.toMatchObject(code);
   await expect(ai.stream(request(bare)).next()).rejects.toMatchObject(code);

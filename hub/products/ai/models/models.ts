@@ -16,62 +16,62 @@ import { hubScope } from './breaker-store.ts';
 import type { BreakerKey, BreakerView } from './breaker-store.ts';
 import { fingerprintOf } from './breakers.ts';
 import type { Breakers } from './breakers.ts';
+import { promptTokens } from './call-usage.ts';
 import { failOver } from './failover.ts';
 import type { Candidate, EndedCall } from './failover.ts';
 import { authorsOfModels } from './model-authors.ts';
 import { modelBreakers, modelConfigs } from './schema.ts';
-import { promptTokens } from './taken-tokens.ts';
 
 type PutBody = z.output<typeof resource.putAutomationModels.body>;
-type Shown = z.input<typeof resource.getAutomationModels.response>;
+type ModelsResponse = z.input<typeof resource.getAutomationModels.response>;
 
 export interface AiDependencies {
   db: Database;
   secrets: Secrets;
-  /** Reaches what workspaces name. */
+  /** Access to the models of workspaces. */
   inference: Inference;
-  /** The hub's own model, which its operator set, with what reaches it; null without one. */
+  /** The hub's own model, configured by its operator. Null without one. */
   own: { binding: ModelBinding; inference: Inference; prices: ModelPrices | null } | null;
   breakers: Breakers;
-  ledger: Pick<UsageLedger, 'add' | 'free' | 'written'>;
+  ledger: Pick<UsageLedger, 'add' | 'release' | 'written'>;
   clock: Clock;
-  /** Told how each call of a model ended. */
+  /** Called with the result of each model call. */
   onCall: (call: ModelCall) => void;
 }
 
-/** A call of a model that ended, for the metrics. */
+/** An ended model call, for metrics. */
 export interface ModelCall {
   provider: ModelBinding['provider'];
-  /** Whose model it is. */
+  /** Owner of the model. */
   owner: 'hub' | 'workspace';
   outcome: string;
   ms: number;
   usage: Tokens;
-  /** Null where no prices are set. */
+  /** Null without prices. */
   cost: { currency: string; micros: number } | null;
 }
 
-/** A model of a workspace, or of the hub, that may be asked. */
-interface AskedModel extends Candidate {
+/** A model that may be called, with its prices. */
+interface PricedCandidate extends Candidate {
   prices: ModelPrices | null;
 }
 
-/** What an answer without a limit is taken to have at most. */
-const usualOutputTokens = 4_096;
+/** Assumed output tokens of a request without a limit. */
+const defaultOutputTokens = 4_096;
 
 interface ModelsRow {
   models: (typeof modelConfigs.$inferSelect)['models'] | null;
   order: string[] | null;
   authors: FieldAuthors | null;
   updated_at: Date | null;
-  /** By scope and model. */
+  /** Breakers by `scope/modelId`. */
   breakers: Record<string, BreakerView> | null;
   has_budget: boolean;
 }
 
 const keyPurpose = 'model-api-key';
 
-/** The models of workspaces, and the way to ask them. */
+/** Configures and calls the models of workspaces. */
 export class Ai {
   readonly #deps: AiDependencies;
 
@@ -79,7 +79,7 @@ export class Ai {
     this.#deps = dependencies;
   }
 
-  async getModels(tenantId: string): Promise<Shown> {
+  async getModels(tenantId: string): Promise<ModelsResponse> {
     const row = await this.#read(tenantId);
     const { own } = this.#deps;
     return {
@@ -89,20 +89,20 @@ export class Ai {
         apiKeySet: sealedKey !== null,
       })),
       order: row?.order ?? [],
-      // Once a workspace chose models, nothing is sent to another one.
+      // After a workspace has chosen models, its requests go to no other model.
       fallback: own === null || (row?.order ?? []).length > 0 ? null : { model: own.binding.model, prices: own.prices },
       updatedAt: row?.updated_at?.toISOString() ?? null,
     };
   }
 
-  async putModels(tenantId: string, body: PutBody, actor: string): Promise<Shown> {
+  async putModels(tenantId: string, body: PutBody, actor: string): Promise<ModelsResponse> {
     await this.#deps.db.workspace(tenantId, async (tx) => {
       const [before] = await tx.select().from(modelConfigs).where(eq(modelConfigs.tenantId, tenantId)).for('update');
       const models = body.models.map(({ apiKey, baseUrl, prices = null, ...model }) => ({
         ...model,
         prices,
         baseUrl: baseUrl ?? null,
-        // A key that was set for one address is not sent to another, and a provider has an address of its own.
+        // A key is reused only for the same provider and address, so that it is never sent elsewhere.
         sealedKey:
           apiKey === undefined
             ? (before?.models.find(
@@ -117,7 +117,7 @@ export class Ai {
         .insert(modelConfigs)
         .values({ tenantId, ...values })
         .onConflictDoUpdate({ target: modelConfigs.tenantId, set: { ...values, updatedAt: sql`now()` } });
-      // Whatever was wrong with them may be mended by this.
+      // Reset the breakers, because the change may fix the failures.
       await tx.delete(modelBreakers).where(eq(modelBreakers.tenantId, tenantId));
       await recordAudit(tx, {
         tenantId,
@@ -135,7 +135,7 @@ export class Ai {
     return this.getModels(tenantId);
   }
 
-  /** All models that can be asked, with what they cost: steps may name one that stands in no order. */
+  /** Lists all models that can be called, with prices. A step can name a model that is not in the order. */
   async pricedModels(tenantId: string) {
     const { models, order, fallback } = await this.getModels(tenantId);
     return [
@@ -144,24 +144,24 @@ export class Ai {
     ];
   }
 
-  /** Whether there is a model to ask. */
+  /** Whether the workspace has a model. */
   async isConfigured(tenantId: string): Promise<boolean> {
     return this.#candidates(await this.#read(tenantId), tenantId, null).length > 0;
   }
 
   /**
-   * Asks the models in their order until one answers, as `failOver` says.
-   * @throws AppError `ai_binding_not_configured`; ModelsFailed; the signal's reason when it aborts.
+   * Calls the models in order until one answers (see `failOver`).
+   * @throws AppError `ai_binding_not_configured`; ModelsFailed; the reason of the signal.
    */
   async generate(request: ModelRequest): Promise<ModelAnswer> {
-    // Nothing is yielded of parts that are held.
+    // With `holdsParts` the generator yields nothing before its result.
     const { value } = await this.#ask(request, true).next();
     return value as ModelAnswer;
   }
 
   /**
-   * The same, with the parts of the answer as they come, an empty one behind the last, and all of it once its usage is written. Once a part went out, a failure is the end of it. Whoever stops early closes the
-   * connection to the model.
+   * Streams the parts of the answer, then an empty part, and returns the answer after its usage is written.
+   * A failure after the first part is final. If the caller stops early, the connection to the model is closed.
    */
   stream(request: ModelRequest): AsyncGenerator<string, ModelAnswer, undefined> {
     return this.#ask(request, false);
@@ -184,21 +184,21 @@ export class Ai {
         ? await reserve({ db, clock }, tenantId, demandOf(request, candidates), request.signal)
         : null;
     try {
-      const onCall = (asked: AskedModel, call: EndedCall) => this.#count(tenantId, asked, call);
+      const onCall = (candidate: PricedCandidate, call: EndedCall) => this.#count(tenantId, candidate, call);
       const answer = yield* failOver(candidates, { clock, request, holdsParts, onCall });
-      // Whoever reads it aloud goes on while its usage is written.
+      // The empty part marks the end of the text, so that the caller can continue during the write of the usage.
       if (!holdsParts) yield '';
-      // The workspace does not configure the hub's own model.
+      // The hub's own model has no authors in the workspace.
       const isOwn = answer.attempts.at(-1)?.modelId !== null;
       return { ...answer, authors: isOwn ? Object.values(row?.authors ?? {}) : [] };
     } finally {
-      if (reservation !== null) ledger.free(reservation);
-      // Before anything is kept of its answer.
+      if (reservation !== null) ledger.release(reservation);
+      // Write the usage before the caller stores the answer.
       await ledger.written();
     }
   }
 
-  #count(tenantId: string, { modelId, binding, prices }: AskedModel, call: EndedCall): void {
+  #count(tenantId: string, { modelId, binding, prices }: PricedCandidate, call: EndedCall): void {
     const { outcome, ms, usage } = call;
     const micros = this.#deps.ledger.add({ tenantId, modelId, model: binding.model, prices, ...call });
     this.#deps.onCall({
@@ -211,7 +211,7 @@ export class Ai {
     });
   }
 
-  #candidates(row: ModelsRow | undefined, tenantId: string, preferred: string | null): AskedModel[] {
+  #candidates(row: ModelsRow | undefined, tenantId: string, preferred: string | null): PricedCandidate[] {
     const models = row?.models ?? [];
     const order = row?.order ?? [];
     const ids =
@@ -219,35 +219,35 @@ export class Ai {
         ? order
         : [preferred, ...order.filter((id) => id !== preferred)];
     const own = this.#deps.own;
-    const candidates = ids.flatMap((id): AskedModel[] => {
+    const candidates = ids.flatMap((id): PricedCandidate[] => {
       const model = models.find((known) => known.id === id);
       if (model === undefined) return [];
       const apiKey = model.sealedKey === null ? null : this.#deps.secrets.open(keyPurpose, model.sealedKey);
       const binding = { provider: model.provider, baseUrl: model.baseUrl, model: model.model, apiKey };
-      const asked = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
-      return [{ ...asked, modelId: id, prices: model.prices ?? null }];
+      const candidate = this.#candidate(row, { scope: tenantId, tenantId, modelId: id }, binding, this.#deps.inference);
+      return [{ ...candidate, modelId: id, prices: model.prices ?? null }];
     });
     if (candidates.length > 0 || own === null) return candidates;
-    const place = { scope: hubScope, tenantId: null, modelId: own.binding.model };
-    return [{ ...this.#candidate(row, place, own.binding, own.inference), modelId: null, prices: own.prices }];
+    const keyOfHub = { scope: hubScope, tenantId: null, modelId: own.binding.model };
+    return [{ ...this.#candidate(row, keyOfHub, own.binding, own.inference), modelId: null, prices: own.prices }];
   }
 
   #candidate(
     row: ModelsRow | undefined,
-    place: Omit<BreakerKey, 'fingerprint'>,
+    breakerKey: Omit<BreakerKey, 'fingerprint'>,
     binding: ModelBinding,
     inference: Inference,
   ): Omit<Candidate, 'modelId'> {
     const { breakers, secrets } = this.#deps;
     const { provider, baseUrl, model, apiKey } = binding;
     const key = {
-      ...place,
+      ...breakerKey,
       fingerprint: fingerprintOf(secrets.subkey('model fingerprints'), [provider, baseUrl, model, apiKey]),
     };
     const found = row?.breakers?.[`${key.scope}/${key.modelId}`] ?? null;
     const view = found?.fingerprint === key.fingerprint ? found : null;
     return {
-      name: place.modelId,
+      name: breakerKey.modelId,
       binding,
       inference,
       pausedMs: Math.max(0, view?.openMs ?? 0),
@@ -275,12 +275,15 @@ export class Ai {
   }
 }
 
-/** What a call takes at most, by the dearest of the models that may be asked; a retry of one that broke off takes more. */
-function demandOf(request: Pick<ModelRequest, 'instructions' | 'messages' | 'maxOutputTokens'>, asked: AskedModel[]) {
+/** Upper bound of the usage of a call, with the most expensive candidate. Retries of an interrupted call can exceed it. */
+function demandOf(
+  request: Pick<ModelRequest, 'instructions' | 'messages' | 'maxOutputTokens'>,
+  candidates: PricedCandidate[],
+) {
   const inputTokens = promptTokens(request);
-  const outputTokens = request.maxOutputTokens ?? usualOutputTokens;
+  const outputTokens = request.maxOutputTokens ?? defaultOutputTokens;
   const costMicros: Record<string, bigint> = {};
-  for (const { prices } of asked) {
+  for (const { prices } of candidates) {
     if (prices === null) continue;
     const micros = costMicrosOf({ inputTokens, outputTokens }, prices);
     const most = costMicros[prices.currency] ?? 0n;

@@ -9,11 +9,14 @@ export interface OwnModelSettings {
   baseUrl: string;
   model: string;
   apiKey: string | null;
-  /** Null where its calls cost nothing that is known. */
+  /** Null if the cost of calls is unknown. */
   prices: ModelPrices | null;
 }
 
-/** The hub's own model and what reaches it. The operator chose this address, so it may be any. @param stack ends what it opens. */
+/**
+ * Opens the hub's own model. The operator chose its address, so private addresses are permitted.
+ * @param stack disposes what this function opens.
+ */
 export function openOwnModel(
   stack: AsyncDisposableStack,
   settings: OwnModelSettings,

@@ -5,7 +5,7 @@ import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { mailAdmins } from '../../core/identity/index.ts';
 
-/** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
+/** Delay before a mail is retried after a failure or a crash, in seconds. */
 const retrySeconds = 120;
 
 const whatToCheck: Readonly<Record<number, string>> = {
@@ -14,16 +14,16 @@ const whatToCheck: Readonly<Record<number, string>> = {
   404: 'there is no such model, or its address is wrong',
 };
 
-interface Due {
+interface DueMail {
   scope: string;
   model_id: string;
   tenant_id: string;
   status: number;
-  /** When the refusal was recorded: the same in each try, so that a mail server can recognise a repeated mail. */
+  /** When the refusal was recorded. It is the same in each attempt, so that mail servers recognize duplicates. */
   told_ms: string;
 }
 
-/** Tells the admins of a workspace by mail that a model refuses its calls. */
+/** Mails the admins of a workspace when a model refuses calls. */
 export class RefusalMails {
   readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
 
@@ -31,14 +31,14 @@ export class RefusalMails {
     this.#deps = dependencies;
   }
 
-  /** Sends the mails that are due; part of the sweep. Nothing without a mail server. */
+  /** Sends due mails. Does nothing without a mail server. The sweep runs this method. */
   async send(stopping: AbortSignal): Promise<void> {
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a sent mail.
       const { rows } = await db.system((tx) =>
-        tx.query<Due>(
+        tx.query<DueMail>(
           'begin_model_mail',
           `UPDATE model_breakers SET mail_due_at = now() + make_interval(secs => $1) WHERE (scope, model_id) = (
              SELECT scope, model_id FROM model_breakers WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -55,14 +55,14 @@ export class RefusalMails {
           due.tenant_id,
           {
             subject: `The model ${modelId} refuses its calls`,
-            text: `The model ${modelId} answered ${status}: ${whatToCheck[status] ?? 'it refuses'}. Check its settings (PUT /v1/automations/models) and its provider's console.\n\nMeanwhile the models after it in the order are asked, where there are any.\n`,
+            text: `The model ${modelId} answered ${status}: ${whatToCheck[status] ?? 'it refuses calls'}. Check its settings (PUT /v1/automations/models) and the console of its provider.\n\nUntil then, the next models in the order are called, if there are any.\n`,
             messageId: `<model-${due.tenant_id}-${modelId}-${due.told_ms}@outrigger>`,
           },
           stopping,
         );
         logRecovery(logger, 'mail');
       } catch (error) {
-        logger.warn({ err: error, part: 'mail', modelId }, 'admins could not be told of a model by mail');
+        logger.warn({ err: error, part: 'mail', modelId }, 'mailing a model refusal to the admins failed');
         if (!(error instanceof MailError) || error.retryable) continue;
       }
       await db.system((tx) =>

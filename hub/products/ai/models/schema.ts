@@ -5,7 +5,7 @@ import { appRole, instant, jsonb, policies, tenantId, tenants, updatedAt } from 
 import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import type { BreakerState } from './breaker.ts';
 
-/** The models of a workspace; their API keys are sealed. */
+/** Models of a workspace. Their API keys are sealed. */
 export const modelConfigs = pgTable(
   'model_configs',
   {
@@ -23,7 +23,7 @@ export const modelConfigs = pgTable(
       >()
       .notNull(),
     order: text('order').array().notNull(),
-    /** Who last changed the models and their order. */
+    /** Users who last changed the models and their order. */
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     updatedAt: updatedAt(),
   },
@@ -31,13 +31,13 @@ export const modelConfigs = pgTable(
 );
 
 /**
- * Models that failed of late, of workspaces and of the hub itself: the state of their breakers, as `BreakerState` says. A model that does well has no row.
- * A row stands for the configuration of its fingerprint; of another one it says nothing.
+ * Breakers (`BreakerState`) of models with recent failures. A healthy model has no row.
+ * A row is valid only for the configuration with its fingerprint.
  */
 export const modelBreakers = pgTable(
   'model_breakers',
   {
-    /** The workspace, or nil for the hub's own model, whose state every workspace sees. */
+    /** The workspace, or the nil UUID for the hub's own model, whose state is shared by all workspaces. */
     scope: uuid('scope').notNull(),
     modelId: text('model_id').notNull(),
     tenantId: uuid('tenant_id').references(() => tenants.id, { onDelete: 'cascade' }),
@@ -46,11 +46,11 @@ export const modelBreakers = pgTable(
     openings: integer('openings').notNull().default(0),
     openUntil: instant('open_until'),
     probeUntil: instant('probe_until'),
-    /** Until then its successes are counted, too. */
+    /** Until this time, successes are recorded, too. */
     troubledUntil: instant('troubled_until'),
     toldAt: instant('told_at'),
     toldStatus: integer('told_status'),
-    /** When its admins are to be told by mail that it refuses its calls; null when there is nothing to tell. */
+    /** When a refusal is due to be mailed to the admins. Null if nothing is due. */
     mailDueAt: instant('mail_due_at'),
     updatedAt: updatedAt(),
   },

@@ -1,11 +1,11 @@
 import { AppError } from '../../../../shared/errors.ts';
 
-export interface FairPlacesOptions {
-  /** Calls of one workspace that are under way at once. */
+export interface FairSemaphoreOptions {
+  /** Concurrent model calls per workspace. */
   perWorkspace: number;
-  /** Further ones that wait for a place. */
+  /** Further calls that may wait for a slot. */
   waiting: number;
-  /** How long each of them does, at most. */
+  /** Longest wait for a slot, in milliseconds. */
   waitMs: number;
 }
 
@@ -13,50 +13,51 @@ interface Waiter {
   resolve: () => void;
 }
 
-interface Line {
-  underWay: number;
+interface Queue {
+  active: number;
   waiting: Waiter[];
 }
 
 /**
- * Places for calls of models, so many for each workspace and process: models take half a minute at worst, and a hub has a few dozen connections to each. What finds no
- * place waits a moment in the order in which it came; whoever comes when the line is full, or waited for too long, is told to come back.
+ * Limits concurrent model calls per workspace and process. Model calls take up to 30 s and share a few dozen
+ * connections.
+ * A call above the limit waits in arrival order. If the queue is full or the wait is too long, the caller must retry.
  */
 export class FairSemaphore {
-  readonly #options: FairPlacesOptions;
-  readonly #lines = new Map<string, Line>();
+  readonly #options: FairSemaphoreOptions;
+  readonly #queues = new Map<string, Queue>();
 
-  constructor(options: FairPlacesOptions) {
+  constructor(options: FairSemaphoreOptions) {
     this.#options = options;
   }
 
   /**
-   * A place until it is disposed.
-   * @throws AppError `rate_limited` where there is none; the signal's reason when it aborts.
+   * Acquires a slot until the returned object is disposed.
+   * @throws AppError `rate_limited` without a free slot; the reason of the signal.
    */
-  async take(tenantId: string, signal: AbortSignal): Promise<Disposable> {
+  async acquire(tenantId: string, signal: AbortSignal): Promise<Disposable> {
     signal.throwIfAborted();
     const { perWorkspace, waiting, waitMs } = this.#options;
-    const line = this.#lines.get(tenantId) ?? { underWay: 0, waiting: [] };
-    this.#lines.set(tenantId, line);
-    if (line.underWay < perWorkspace) line.underWay += 1;
-    else if (line.waiting.length >= waiting) throw tooMany(perWorkspace);
-    else await this.#wait(line, signal, waitMs);
-    let isHeld = true;
+    const queue = this.#queues.get(tenantId) ?? { active: 0, waiting: [] };
+    this.#queues.set(tenantId, queue);
+    if (queue.active < perWorkspace) queue.active += 1;
+    else if (queue.waiting.length >= waiting) throw tooMany(perWorkspace);
+    else await this.#wait(queue, signal, waitMs);
+    let isReleased = false;
     return {
       [Symbol.dispose]: () => {
-        if (isHeld) this.#giveBack(tenantId, line);
-        isHeld = false;
+        if (!isReleased) this.#release(tenantId, queue);
+        isReleased = true;
       },
     };
   }
 
-  async #wait(line: Line, signal: AbortSignal, waitMs: number): Promise<void> {
+  async #wait(queue: Queue, signal: AbortSignal, waitMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter = { resolve };
-    line.waiting.push(waiter);
+    queue.waiting.push(waiter);
     const leave = (reason: unknown) => {
-      line.waiting = line.waiting.filter((other) => other !== waiter);
+      queue.waiting = queue.waiting.filter((other) => other !== waiter);
       reject(reason as Error);
     };
     const onAbort = () => leave(signal.reason);
@@ -70,18 +71,18 @@ export class FairSemaphore {
     }
   }
 
-  #giveBack(tenantId: string, line: Line): void {
-    const next = line.waiting.shift();
-    // It gets the place as it is: nobody who comes now is before it.
+  #release(tenantId: string, queue: Queue): void {
+    const next = queue.waiting.shift();
+    // The next waiter inherits the slot, so a new call cannot overtake it.
     if (next !== undefined) return next.resolve();
-    line.underWay -= 1;
-    if (line.underWay === 0) this.#lines.delete(tenantId);
+    queue.active -= 1;
+    if (queue.active === 0) this.#queues.delete(tenantId);
   }
 }
 
 const tooMany = (perWorkspace: number) =>
   new AppError(
     'rate_limited',
-    `This workspace has ${perWorkspace} calls of models under way, and others wait for them; try again shortly.`,
+    `This workspace already has ${perWorkspace} model calls in progress and more are waiting; try again shortly.`,
     { retryAfterSeconds: 2, limit: perWorkspace },
   );

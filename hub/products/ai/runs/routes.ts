@@ -12,7 +12,7 @@ export const aiRunRoutes = (runs: AiRuns) =>
     cancelAiRun: async () => {
       throw new AppError(
         'not_available',
-        'Runs can not be cancelled yet: each ends with its request. Close the connection to end it.',
+        'Runs cannot be cancelled yet. A run ends with its request: close the connection to end it.',
       );
     },
   });

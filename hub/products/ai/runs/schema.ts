@@ -1,7 +1,7 @@
 import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** Questions of API clients and what models answered; written once, when they have ended. */
+/** Questions of API clients and the answers of models. A row is inserted once, when the run has ended. */
 export const aiRuns = pgTable(
   'ai_runs',
   {
@@ -19,9 +19,9 @@ export const aiRuns = pgTable(
     inputTokens: integer('input_tokens').notNull(),
     outputTokens: integer('output_tokens').notNull(),
     latencyMs: integer('latency_ms').notNull(),
-    /** What was left out, in words. */
+    /** Description of the omitted context. Null if nothing was omitted. */
     truncation: text('truncation'),
-    /** Ids of the entries of the knowledge that the model was given. */
+    /** IDs of the knowledge entries that the model received. */
     sources: text('sources').array().notNull(),
     error: jsonb('error').$type<{ code: string; message: string } | null>(),
     createdAt: createdAt(),

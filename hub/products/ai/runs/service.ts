@@ -11,22 +11,22 @@ import { newId } from '../../../platform/ids.ts';
 import { ModelsFailed } from '../models/index.ts';
 import type { Answering } from '../prompt/index.ts';
 import type { FairSemaphore } from './fair-semaphore.ts';
-import { assertKeyHolds, insertRun, listRuns, readRun } from './store.ts';
+import { assertKeyIsValid, insertRun, listRuns, readRun } from './store.ts';
 
 export interface AiRunsDependencies {
   db: Database;
   cursors: Cursors;
   answering: Answering;
-  places: FairSemaphore;
+  slots: FairSemaphore;
 }
 
-/** Whose request it is, and how long it lasts. */
+/** The request of a run. */
 export interface RunRequest {
   tenantId: string;
-  /** The key that asks. */
+  /** ID of the API key. */
   tokenId: string;
   environment: 'live' | 'test';
-  /** Ends with the caller, and with the hub. */
+  /** Aborts when the client disconnects or the hub stops. */
   signal: AbortSignal;
   conclude: Conclude;
 }
@@ -35,10 +35,9 @@ const task =
   'You answer the questions of people for a business, on its behalf. Take the facts from what is quoted. Where it does not hold the answer, say that you do not know, and do not guess. Be short and friendly.';
 
 /**
- * Runs of the token API: a question, answered while its caller waits.
- *
- * A run is written once, at its end. Nobody knows its id before, so whoever was cut off asks again, and there is no state between for a killed process to leave behind: a row
- * written first would say `failed`, which may not be so, or need a state that the contract does not have, and a sweep to end it.
+ * Runs of the API: questions answered within the request.
+ * A run is inserted once, at its end. Its ID is unknown before, so a client that loses the connection repeats the
+ * question. A row inserted at the start would need a further state and a sweep for processes that crash.
  */
 export class AiRuns {
   readonly #deps: AiRunsDependencies;
@@ -48,13 +47,14 @@ export class AiRuns {
   }
 
   /**
-   * Asks, and keeps what came of it.
-   * @throws AppError `ai_binding_not_configured` and `rate_limited`, which leave no run; `inference_failed` and `unavailable`, with the id of the failed one; so do
-   * `token_revoked`, `token_expired` and `product_not_entitled` where that happened while it was answered: the answer is not kept, nor does it leave.
+   * Asks the models and stores the result.
+   * @throws AppError `ai_binding_not_configured` and `rate_limited`, which store no run; `inference_failed` and
+   * `unavailable` with the ID of the failed run; `token_revoked`, `token_expired` and `product_not_entitled` if the key
+   * lost its access meanwhile. Then the answer is neither stored nor sent.
    */
   async create(body: z.output<typeof createAiRunBody>, request: RunRequest): Promise<AiRun> {
     const { tenantId, tokenId, signal, conclude } = request;
-    using _place = await this.#deps.places.take(tenantId, signal);
+    using _slot = await this.#deps.slots.acquire(tenantId, signal);
     const startedAt = performance.now();
     const run: AiRun = {
       id: newId(),
@@ -76,7 +76,7 @@ export class AiRuns {
       error: null,
       createdAt: new Date().toISOString(),
     };
-    const ended = (): Pick<AiRun, 'latencyMs'> => ({ latencyMs: Math.round(performance.now() - startedAt) });
+    const timing = (): Pick<AiRun, 'latencyMs'> => ({ latencyMs: Math.round(performance.now() - startedAt) });
     const { input, context, locale } = body;
     const answer = await this.#deps.answering
       .ask({ tenantId, task, input, context, locale, signal })
@@ -84,7 +84,7 @@ export class AiRuns {
         const failure = failureOf(error, signal);
         if (failure === null) throw error;
         const { code, message, attempts } = failure;
-        await this.#write(tenantId, { ...run, ...ended(), attempts, error: { code, message } });
+        await this.#write(tenantId, { ...run, ...timing(), attempts, error: { code, message } });
         if (signal.aborted && signal.reason === callerGone) throw callerGone;
         throw new AppError(code, message, {
           runId: run.id,
@@ -92,20 +92,20 @@ export class AiRuns {
         });
       });
     const { text: outputText, model, attempts, usage, truncation, sources } = answer;
-    const asked = { ...run, ...ended(), model, attempts, usage };
+    const answered = { ...run, ...timing(), model, attempts, usage };
     try {
       return await conclude(async () => {
         const truncated = truncation !== null;
-        const done: AiRun = { ...asked, status: 'succeeded', outputText, truncated, truncation, sources };
+        const done: AiRun = { ...answered, status: 'succeeded', outputText, truncated, truncation, sources };
         await this.#deps.db.workspace(tenantId, (tx) =>
-          Promise.all([assertKeyHolds(tx, tenantId, tokenId), insertRun(tx, tenantId, done)]),
+          Promise.all([assertKeyIsValid(tx, tenantId, tokenId), insertRun(tx, tenantId, done)]),
         );
         return done;
       });
     } catch (error) {
-      if (!(error instanceof AppError) || !endsOfKeys.has(error.code)) throw error;
+      if (!(error instanceof AppError) || !keyErrors.has(error.code)) throw error;
       const { code, message } = error;
-      await this.#write(tenantId, { ...asked, error: { code, message } });
+      await this.#write(tenantId, { ...answered, error: { code, message } });
       throw new AppError(error.code, message, { runId: run.id });
     }
   }
@@ -132,9 +132,12 @@ export class AiRuns {
   }
 }
 
-const endsOfKeys: ReadonlySet<string> = new Set(['token_revoked', 'token_expired', 'product_not_entitled']);
+const keyErrors: ReadonlySet<string> = new Set(['token_revoked', 'token_expired', 'product_not_entitled']);
 
-/** What a run says that it failed of; null where none is kept. What a provider said stays out: it may repeat the question, and goes to the log with the error. */
+/**
+ * The stored error of a failed run. Null if the run is not stored.
+ * Messages of providers may repeat the question, so only the log contains them.
+ */
 function failureOf(
   error: unknown,
   signal: AbortSignal,
@@ -144,8 +147,8 @@ function failureOf(
       code: 'unavailable',
       message:
         signal.reason === callerGone
-          ? 'The caller went away before the answer came.'
-          : 'The hub stopped before the answer came; ask again.',
+          ? 'The client disconnected before the answer was complete.'
+          : 'The hub stopped before the answer was complete; ask again.',
       attempts: [],
     };
   if (!(error instanceof ModelsFailed)) return null;
@@ -156,7 +159,7 @@ function failureOf(
   );
   return {
     code: 'inference_failed',
-    message: `No model answered (${tried.join('; ').slice(0, 800)}). Try again, or look at the models of the workspace.`,
+    message: `No model answered (${tried.join('; ').slice(0, 800)}). Try again, or check the models of the workspace.`,
     attempts,
   };
 }

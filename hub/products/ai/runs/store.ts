@@ -26,7 +26,7 @@ interface RunRow {
 const columns =
   'id, environment, status, input, context, metadata, locale, output_text, model, attempts, input_tokens, output_tokens, latency_ms, truncation, sources, error, created_at';
 
-/** Writes a run that has ended, and, when it succeeded, that it was used, for whoever bills it. */
+/** Inserts an ended run, and a usage event if it succeeded. */
 export async function insertRun(tx: Transaction, tenantId: string, run: AiRun): Promise<void> {
   await tx.query(
     'insert_ai_run',
@@ -60,10 +60,11 @@ export async function insertRun(tx: Transaction, tenantId: string, run: AiRun): 
 }
 
 /**
- * Looks once more whether the key of a run still holds, in the transaction that writes its answer: models take long enough for it to end meanwhile.
+ * Checks again, in the transaction that stores the answer, that the API key of a run is valid. The key may have lost
+ * its access during the model call.
  * @throws AppError `token_revoked`, `token_expired`, `product_not_entitled`.
  */
-export async function assertKeyHolds(tx: Transaction, tenantId: string, tokenId: string): Promise<void> {
+export async function assertKeyIsValid(tx: Transaction, tenantId: string, tokenId: string): Promise<void> {
   const { rows } = await tx.query<{ is_revoked: boolean; is_expired: boolean; is_entitled: boolean }>(
     'read_key_of_ai_run',
     `SELECT k.revoked_at IS NOT NULL AS is_revoked, coalesce(k.expires_at <= now(), false) AS is_expired,
@@ -73,12 +74,12 @@ export async function assertKeyHolds(tx: Transaction, tenantId: string, tokenId:
   );
   const [key] = rows;
   if (key === undefined || key.is_revoked)
-    throw new AppError('token_revoked', 'This API key was revoked before the answer came.');
-  if (key.is_expired) throw new AppError('token_expired', 'This API key expired before the answer came.');
+    throw new AppError('token_revoked', 'This API key was revoked before the answer was complete.');
+  if (key.is_expired) throw new AppError('token_expired', 'This API key expired before the answer was complete.');
   if (!key.is_entitled)
     throw new AppError(
       'product_not_entitled',
-      'This workspace lost its entitlement to ai_agent before the answer came.',
+      'This workspace lost its entitlement to ai_agent before the answer was complete.',
     );
 }
 
@@ -92,7 +93,7 @@ export async function readRun(tx: Transaction, tenantId: string, id: string): Pr
   return row === undefined ? null : present(row);
 }
 
-/** Runs of a workspace, newest first. */
+/** Lists the runs of a workspace, newest first. */
 export async function listRuns(
   tx: Transaction,
   tenantId: string,

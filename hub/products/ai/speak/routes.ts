@@ -14,12 +14,12 @@ interface SpeakRequest {
   signal: AbortSignal;
 }
 
-/** Answers to what was said on the phone. */
-export function speakRoutes(speaking: Speaking, places: FairSemaphore) {
+/** Routes that answer text spoken on the phone. */
+export function speakRoutes(speaking: Speaking, slots: FairSemaphore) {
   const speak = async ({ principal, body, signal }: SpeakRequest) => {
     const { tenantId } = principal;
     assertMaySpeak(principal);
-    using _place = await places.take(tenantId, signal);
+    using _slot = await slots.acquire(tenantId, signal);
     const { text, automaticAgent, context, locale } = body;
     const answer = await speaking.answer({ tenantId, text, automaticAgent, context, locale, signal });
     return { text: answer, done: true as const };
@@ -30,7 +30,7 @@ export function speakRoutes(speaking: Speaking, places: FairSemaphore) {
       return request.conclude(async () => answer);
     },
     streamSpeak: async (request) => {
-      // Before the stream begins, so that what fails is an error like any other.
+      // Answer before the stream begins, so that a failure is a regular error response.
       const answer = await speak(request);
       await streamEvents(
         request.raw.response,

@@ -7,22 +7,22 @@ const task =
 const alone = 'Nobody of the business listens: offer that somebody calls back where you can not help.';
 const greeting = 'Greet the person in one short sentence, and ask how you can help.';
 
-export interface Said {
+export interface SpokenInput {
   tenantId: string;
-  /** What was said; a greeting is answered where it is empty. */
+  /** The spoken text. An empty text is answered with a greeting. */
   text: string;
-  /** Whether nobody of the business listens in. */
+  /** Whether no person of the business listens. */
   automaticAgent?: boolean;
-  /** Facts of the caller, which are quoted. */
+  /** Facts about the caller, quoted to the model. */
   context?: string | undefined;
-  /** The language of the answer, by BCP 47. */
+  /** Language of the answer (BCP 47). */
   locale?: string | undefined;
-  /** What was said before, oldest first. */
+  /** Earlier turns, oldest first. */
   turns?: readonly InferenceMessage[];
   signal: AbortSignal;
 }
 
-/** Answers what is said on the phone, from what the workspace knows. */
+/** Answers spoken text from the knowledge of the workspace. */
 export class Speaking {
   readonly #answering: Answering;
 
@@ -30,15 +30,15 @@ export class Speaking {
     this.#answering = answering;
   }
 
-  /** @throws as `Answering.ask`. */
-  async answer(said: Said): Promise<string> {
-    const answer = await this.#answering.ask(questionOf(said));
+  /** @throws the errors of `Answering.ask`. */
+  async answer(input: SpokenInput): Promise<string> {
+    const answer = await this.#answering.ask(questionOf(input));
     return answer.text;
   }
 
-  /** The same sentence by sentence, each as soon as it stands. @throws as `Answering.askAloud`. */
-  answerAloud(said: Said): AsyncGenerator<string, void, undefined> {
-    return this.#answering.askAloud(questionOf(said));
+  /** Answers sentence by sentence, each as soon as it is complete. @throws the errors of `Answering.askAloud`. */
+  answerAloud(input: SpokenInput): AsyncGenerator<string, void, undefined> {
+    return this.#answering.askAloud(questionOf(input));
   }
 }
 
@@ -50,7 +50,7 @@ const questionOf = ({
   locale,
   turns = [],
   signal,
-}: Said): Question => ({
+}: SpokenInput): Question => ({
   tenantId,
   task: automaticAgent ? `${task} ${alone}` : task,
   input: text.trim() === '' ? greeting : text,
@@ -60,7 +60,7 @@ const questionOf = ({
   signal,
 });
 
-/** Speaking is of the phone as much as of the AI. @throws AppError `product_not_entitled`. */
+/** Speaking requires the entitlement to the phone in addition to the AI. @throws AppError `product_not_entitled`. */
 export function assertMaySpeak({ entitlements }: { entitlements: Readonly<Record<'business_phone', boolean>> }): void {
   if (!entitlements.business_phone)
     throw new AppError('product_not_entitled', 'This workspace is not entitled to business_phone.');

@@ -7,18 +7,21 @@ import { recordAudit } from '../../core/audit/index.ts';
 import { mailAdmins } from '../../core/identity/index.ts';
 import { todayStart } from './today.ts';
 
-/** A mail that could not be sent, or whose process died, is tried again after so long, in seconds. */
+/** Delay before a mail is retried after a failure or a crash, in seconds. */
 const retrySeconds = 120;
-/** Workspaces that are told at once. */
-const atOnce = 200;
+/** Workspaces per statement. */
+const batchSize = 200;
 
-interface Due {
+interface DueMail {
   tenant_id: string;
   told_percent: number;
   told_day: string;
 }
 
-/** Tells the admins of a workspace when 80 % and when all of its daily budget for models is used, once a day each: in the audit log, and by mail. */
+/**
+ * Notifies the admins of a workspace when 80 % and 100 % of its daily budget for models is used.
+ * Each notice is sent once a day, in the audit log and by mail.
+ */
 export class BudgetMails {
   readonly #deps: { db: Database; mailer: Mailer | null; logger: Logger };
 
@@ -26,15 +29,15 @@ export class BudgetMails {
     this.#deps = dependencies;
   }
 
-  /** Notes what is to be told, and tells it; part of the sweep. */
+  /** Records due notices and sends their mails. The sweep runs this method. */
   async send(stopping: AbortSignal): Promise<void> {
-    while (!stopping.aborted && (await this.#note()) === atOnce);
+    while (!stopping.aborted && (await this.#recordDue()) === batchSize);
     const { db, mailer, logger } = this.#deps;
     if (mailer === null) return;
     while (!stopping.aborted) {
-      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a mail that was sent.
+      // Both commits wait for the disk, so that a crash of PostgreSQL does not repeat a sent mail.
       const { rows } = await db.system((tx) =>
-        tx.query<Due>(
+        tx.query<DueMail>(
           'begin_budget_mail',
           `UPDATE ai_budgets SET mail_due_at = now() + make_interval(secs => $1) WHERE tenant_id = (
              SELECT tenant_id FROM ai_budgets WHERE mail_due_at <= now() ORDER BY mail_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -56,16 +59,16 @@ export class BudgetMails {
               : `${percent} % of today's budget for models is used`,
             text: `${
               isAll
-                ? `The daily budget of this workspace for models is used up on ${day} (UTC). Until 00:00 UTC no model is asked: runs answer 429, steps of workflows and agents fail, and visitors in chats go to people.`
-                : `${percent} % of the daily budget of this workspace for models is used on ${day} (UTC). Once all of it is, no model is asked until 00:00 UTC.`
-            }\n\nWhat was used by which model says GET /tenants/${tenantId}/ai/usage; the budget is changed with PUT /tenants/${tenantId}/ai/budget.\n`,
+                ? `The daily budget of this workspace for models is used up on ${day} (UTC). Until 00:00 UTC no model is called: runs answer 429, steps of workflows and agents fail, and chats go to human agents.`
+                : `${percent} % of the daily budget of this workspace for models is used on ${day} (UTC). When it is used up, no model is called until 00:00 UTC.`
+            }\n\nGET /tenants/${tenantId}/ai/usage shows the usage by model. PUT /tenants/${tenantId}/ai/budget changes the budget.\n`,
             messageId: `<ai-budget-${tenantId}-${day}-${percent}@outrigger>`,
           },
           stopping,
         );
         logRecovery(logger, 'mail');
       } catch (error) {
-        logger.warn({ err: error, part: 'mail', tenantId }, 'admins could not be told of a budget by mail');
+        logger.warn({ err: error, part: 'mail', tenantId }, 'mailing a budget notice to the admins failed');
         if (!(error instanceof MailError) || error.retryable) continue;
       }
       await db.system((tx) =>
@@ -79,9 +82,9 @@ export class BudgetMails {
     }
   }
 
-  #note(): Promise<number> {
+  #recordDue(): Promise<number> {
     return this.#deps.db.system(async (tx) => {
-      const { rows } = await tx.query<Due>(
+      const { rows } = await tx.query<DueMail>(
         'note_budget_mails',
         `UPDATE ai_budgets b SET told_day = r.day, told_percent = r.percent, mail_due_at = now()
          FROM (
@@ -95,7 +98,7 @@ export class BudgetMails {
              FROM ai_usage WHERE tenant_id = n.tenant_id AND hour >= ${todayStart}) u
            WHERE u.share >= 0.8 AND (n.told_day IS DISTINCT FROM n.day OR n.told_percent < 80 OR u.share >= 1) LIMIT $1) r
          WHERE b.tenant_id = r.tenant_id RETURNING b.tenant_id, b.told_percent, b.told_day::text`,
-        [atOnce],
+        [batchSize],
       );
       for (const { tenant_id: tenantId, told_percent: percent, told_day: day } of rows)
         await recordAudit(tx, {

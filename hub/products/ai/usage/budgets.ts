@@ -6,9 +6,9 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { SpeechLimits } from './speech-meter.ts';
 import { todayStart } from './today.ts';
 
-type Put = z.output<typeof resource.putAiBudget.body>;
-type Shown = z.output<typeof resource.getAiBudget.response>;
-type Budget = Omit<Shown, 'modelsWithoutCostLimit'>;
+type PutBody = z.output<typeof resource.putAiBudget.body>;
+type BudgetResponse = z.output<typeof resource.getAiBudget.response>;
+type Budget = Omit<BudgetResponse, 'modelsWithoutCostLimit'>;
 
 interface BudgetRow {
   day: string;
@@ -25,39 +25,39 @@ interface BudgetRow {
   updated_at: Date | null;
 }
 
-/** A model that a workspace can ask, by its id or, of the hub's own, its name, with what it costs. */
+/** A model that a workspace can call, by its ID (or the name of the hub's model), with its prices. */
 export interface PricedModel {
   id: string;
   prices: ModelPrices | null;
 }
 
-/** What workspaces may spend on models in a day. */
+/** Daily budgets of workspaces for models. */
 export class Budgets {
   readonly #db: Database;
   readonly #modelsOf: (tenantId: string) => Promise<PricedModel[]>;
   readonly #limits: SpeechLimits;
 
-  /** @param modelsOf all that a workspace can ask. */
+  /** @param modelsOf lists all models that a workspace can call. */
   constructor(db: Database, modelsOf: (tenantId: string) => Promise<PricedModel[]>, limits: SpeechLimits) {
     this.#limits = limits;
     this.#db = db;
     this.#modelsOf = modelsOf;
   }
 
-  async show(tenantId: string): Promise<Shown> {
+  async show(tenantId: string): Promise<BudgetResponse> {
     return this.#withModels(tenantId, await this.#db.read(tenantId, (tx) => readBudget(tx, tenantId, this.#limits)));
   }
 
-  /** Replaces it; one without limits stays, for when it was set. */
+  /** Replaces the budget. A budget without limits is stored, too, for its time. */
   async put(
     tenantId: string,
-    { dailyTokens, dailyCost, dailySpeechSeconds, dailySpeechCharacters }: Put,
+    { dailyTokens, dailyCost, dailySpeechSeconds, dailySpeechCharacters }: PutBody,
     actor: string,
-  ): Promise<Shown> {
+  ): Promise<BudgetResponse> {
     const budget = await this.#db.workspace(tenantId, async (tx) => {
       await tx.query(
         'put_ai_budget',
-        // Of the new limits the admins have heard nothing.
+        // Reset the notices, because the admins have received none about the new limits.
         `INSERT INTO ai_budgets (tenant_id, daily_tokens, daily_cost_micros, currency, daily_speech_seconds, daily_speech_characters) VALUES ($1, $2, $3, $4, $5, $6)
          ON CONFLICT (tenant_id) DO UPDATE SET daily_tokens = excluded.daily_tokens, daily_cost_micros = excluded.daily_cost_micros, currency = excluded.currency,
            daily_speech_seconds = CASE WHEN $7 THEN excluded.daily_speech_seconds ELSE ai_budgets.daily_speech_seconds END,
@@ -92,15 +92,15 @@ export class Budgets {
     return this.#withModels(tenantId, budget);
   }
 
-  async #withModels(tenantId: string, budget: Budget): Promise<Shown> {
+  async #withModels(tenantId: string, budget: Budget): Promise<BudgetResponse> {
     const { dailyCost } = budget;
     const models = dailyCost === null ? [] : await this.#modelsOf(tenantId);
-    const unbound = models.filter(({ prices }) => !isBound(prices, dailyCost));
-    return { ...budget, modelsWithoutCostLimit: unbound.map(({ id }) => id) };
+    const unlimited = models.filter(({ prices }) => !hasCostLimit(prices, dailyCost));
+    return { ...budget, modelsWithoutCostLimit: unlimited.map(({ id }) => id) };
   }
 }
 
-const isBound = (prices: PricedModel['prices'], limit: Budget['dailyCost']) =>
+const hasCostLimit = (prices: PricedModel['prices'], limit: Budget['dailyCost']) =>
   prices !== null && prices.currency === limit?.currency && prices.inputMicros + prices.outputMicros > 0;
 
 async function readBudget(tx: Transaction, tenantId: string, limits: SpeechLimits): Promise<Budget> {
@@ -151,7 +151,7 @@ function present(row: BudgetRow, limits: SpeechLimits): Budget {
 
 const lower = (own: string | null, ofHub: number) => (own === null ? ofHub : Math.min(Number(own), ofHub));
 
-/** Nothing of nothing is all of it; less than all never looks like it. */
+/** The used share, rounded so that it is 1 or more only at or above the limit. A limit of 0 counts as used up. */
 const shareOf = (used: number, limit: number) =>
   used >= limit
     ? Math.max(1, limit === 0 ? 1 : Math.round((used / limit) * 10_000) / 10_000)

@@ -7,7 +7,7 @@ export interface Tokens {
 
 const tokensOfPrice = 1_000_000n;
 
-/** What tokens cost, in millionths of the currency: a whole number, half a millionth rounded up. */
+/** The cost of tokens in millionths of the currency, rounded half up. */
 export function costMicrosOf(
   { inputTokens, outputTokens }: Tokens,
   { inputMicros, outputMicros }: ModelPrices,

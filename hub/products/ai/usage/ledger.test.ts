@@ -38,7 +38,7 @@ const counted = () =>
     `SELECT calls, failed, input_tokens::int AS tokens_in, output_tokens::int AS tokens_out, cost_micros::int AS cost, outcomes FROM ai_usage WHERE tenant_id = $1`,
     [tenantId],
   );
-/** A database of which some statements come to what a test says. */
+/** Wraps the database so that a test decides the outcome of statements. */
 const over = (statement: (write: () => Promise<unknown[]>, tries: number) => Promise<unknown[]>) => {
   let tries = 0;
   return {
@@ -47,7 +47,7 @@ const over = (statement: (write: () => Promise<unknown[]>, tries: number) => Pro
   } as Database;
 };
 
-test('calls that end while others are written are counted together, each once', async () => {
+test('calls that end during a write are counted together in the next write, each once', async () => {
   await using ledger = new UsageLedger({ db, logger, clock });
   // A new connection proves its role by a statement of its own.
   await db.systemStatement('open_connection', 'SELECT 1', []);
@@ -66,7 +66,7 @@ test('calls that end while others are written are counted together, each once', 
   ]);
 });
 
-test('a batch whose commit nobody heard of is not counted again, and one that was not taken is counted later', async () => {
+test('a batch with a lost commit response is counted once, and a refused batch is counted later', async () => {
   const [lost, refused] = [1, 2];
   await using ledger = new UsageLedger({
     db: over(async (write, tries) => {
@@ -83,7 +83,7 @@ test('a batch whose commit nobody heard of is not counted again, and one that wa
   await expect.poll(counted).toMatchObject([{ calls: 2 }]);
 });
 
-test('what is not written yet when the hub ends is written before that', async () => {
+test('disposing the ledger writes all pending calls first', async () => {
   const free = Promise.withResolvers<void>();
   const ledger = new UsageLedger({ db: over(async (write) => free.promise.then(write)), logger, clock });
   ledger.add(call());
@@ -91,11 +91,11 @@ test('what is not written yet when the hub ends is written before that', async (
   const ended = ledger[Symbol.asyncDispose]();
   free.resolve();
   await ended;
-  // A workspace that is gone meanwhile keeps nothing of the others from being counted.
+  // A removed workspace does not prevent the others from being counted.
   expect(await counted()).toMatchObject([{ calls: 1 }]);
 });
 
-test('cost is a whole number of millionths, half of one rounded up, however large the counts are', () => {
+test('costMicrosOf returns whole millionths, rounded half up, also for large counts', () => {
   const cost = (inputTokens: number, outputTokens: number, inputMicros: number, outputMicros: number) =>
     costMicrosOf({ inputTokens, outputTokens }, { inputMicros, outputMicros, currency: 'USD' });
   expect(cost(1, 0, 499_999, 0)).toBe(0n);

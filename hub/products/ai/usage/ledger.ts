@@ -12,7 +12,7 @@ import type { Tokens } from './cost.ts';
 import { writeUsage } from './usage-store.ts';
 import type { UsageSum } from './usage-store.ts';
 
-/** A call of a model that ended. */
+/** An ended model call. */
 export interface UsedCall {
   tenantId: string;
   /** Null for the model of the hub. */
@@ -22,7 +22,7 @@ export interface UsedCall {
   outcome: string;
   ms: number;
   usage: Tokens;
-  /** Whether the provider did not say what `usage` is. */
+  /** Whether `usage` is an estimate because the provider reported none. */
   isEstimated: boolean;
 }
 
@@ -33,10 +33,10 @@ interface Batch {
   written: PromiseWithResolvers<void>;
 }
 
-/** Whoever waits for a database that is away goes on after so long: what they would keep can't be kept either, and the batch is. */
+/** Longest wait of a caller for a write. During an outage the result of the call cannot be stored either. */
 const waitMs = 2_000;
 const retryMs = 1_000;
-const lastTryMs = 5_000;
+const shutdownFlushMs = 5_000;
 
 const newBatch = (): Batch => ({
   id: newId(),
@@ -46,9 +46,11 @@ const newBatch = (): Batch => ({
 });
 
 /**
- * Counts every call of a model once. Calls that end while a statement is under way go into the next together, so that a busy hub writes no more than an idle one; whoever
- * keeps what came of a call first waits until it is written. Commits do not wait for the disk: that of the result, which comes after, brings them there.
- * A batch is written under an id, so that one whose commit nobody heard of counts once. It grows with models, not with calls.
+ * Counts every model call exactly once.
+ * Calls that end during a write go into the next write together, so the load does not increase the number of
+ * statements. The size of a batch grows with the number of models, not of calls.
+ * A caller stores its result only after the usage is written. The durable commit of the result then also flushes the
+ * usage. A batch ID prevents double counting after a lost commit response.
  */
 export class UsageLedger implements AsyncDisposable {
   readonly #deps: { db: Database; logger: Logger; clock: Clock };
@@ -61,7 +63,7 @@ export class UsageLedger implements AsyncDisposable {
     this.#deps = dependencies;
   }
 
-  /** Adds a call to what is written next; never waits. Answers what it cost, in millionths of its currency. */
+  /** Adds a call to the next batch without waiting. Returns its cost in millionths of the currency. */
   add(call: UsedCall): bigint {
     const { tenantId, modelId, model, prices, outcome, ms, usage, isEstimated } = call;
     const cost = prices === null ? 0n : costMicrosOf(usage, prices);
@@ -97,13 +99,13 @@ export class UsageLedger implements AsyncDisposable {
     return cost;
   }
 
-  /** Gives back what was reserved, together with what was added before. */
-  free(reservation: string): void {
+  /** Releases a reservation together with the next batch. */
+  release(reservation: string): void {
     this.#next.reservations.push(reservation);
     this.#write();
   }
 
-  /** Resolves once all that was added so far is written; after two seconds in any case. */
+  /** Resolves when everything added so far is written, at the latest after `waitMs`. */
   async written(): Promise<void> {
     const last = this.#isEmpty ? this.#writing : this.#next;
     if (last === null) return;
@@ -113,7 +115,7 @@ export class UsageLedger implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const late = setTimeout(() => this.#stop.abort(), lastTryMs);
+    const late = setTimeout(() => this.#stop.abort(), shutdownFlushMs);
     await this.#loop;
     clearTimeout(late);
   }
@@ -130,7 +132,7 @@ export class UsageLedger implements AsyncDisposable {
   }
 
   async #writeAll(): Promise<void> {
-    // What ends in the same turn of the loop goes together.
+    // Calls that end in the same turn of the event loop go into one batch.
     await nextTurn();
     while (!this.#isEmpty) {
       const batch = this.#next;
@@ -142,7 +144,7 @@ export class UsageLedger implements AsyncDisposable {
     }
   }
 
-  /** Whether it is written; false where the hub ends before that. */
+  /** Retries until the batch is written. Returns false if the hub stops first. */
   async #writeOne({ id, sums, reservations }: Batch): Promise<boolean> {
     const { db, logger, clock } = this.#deps;
     for (;;) {
@@ -151,7 +153,7 @@ export class UsageLedger implements AsyncDisposable {
         logRecovery(logger, 'usage of models');
         return true;
       } catch (error) {
-        logger.warn({ err: error, part: 'usage of models' }, 'usage of models could not be written; it is tried again');
+        logger.warn({ err: error, part: 'usage of models' }, 'writing the usage of models failed; the hub retries it');
         if (this.#stop.signal.aborted) return false;
         await waitFor(clock, retryMs, this.#stop.signal).catch(() => undefined);
       }

@@ -15,11 +15,11 @@ interface Row {
   breaker: 'closed' | 'open' | 'half_open';
 }
 
-/** Objects of counts of the rows of a model, summed up by their keys. */
+/** SQL that adds up JSON objects of counters by key. */
 const summed = (column: string) =>
   `coalesce((SELECT jsonb_object_agg(key, n) FROM (SELECT o.key, sum(o.value::bigint) AS n FROM jsonb_array_elements(m.all_${column}) a, jsonb_each_text(a) o GROUP BY o.key) k), '{}') AS ${column}`;
 
-/** How the models of a workspace did, and that of the hub for it, since the hour in which a time lies; the most used first. */
+/** Outcomes, latency and cost of the models of a workspace since the hour of `from`, most used first. */
 export async function readModelHealth(tx: Transaction, tenantId: string, from: Date): Promise<Slo['models']> {
   const { rows } = await tx.query<Row>(
     'read_model_health',

@@ -11,9 +11,9 @@ import { usageRoutes } from './routes.ts';
 import type { SpeechLimits } from './speech-meter.ts';
 
 /**
- * What models are used for, and how much of them workspaces may use.
- * @param stack ends what it opens.
- * @param modelsOf all that a workspace can ask.
+ * Usage of models and the daily budgets.
+ * @param stack disposes what this function opens.
+ * @param modelsOf lists all models that a workspace can call.
  */
 export function createUsage(
   stack: AsyncDisposableStack,
@@ -25,7 +25,7 @@ export function createUsage(
   return {
     ledger: stack.use(new UsageLedger({ db, logger, clock: systemClock })),
     routes: usageRoutes(db, new Budgets(db, modelsOf, limits)),
-    tasks: [{ name: 'budgets for models', everyMs: 30_000, run: (stopping) => mails.send(stopping) }],
+    tasks: [{ name: 'mail budget notices', everyMs: 30_000, run: (stopping) => mails.send(stopping) }],
     retention: usageRetention,
   };
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database } from '../../../platform/db/database.ts';
 
 type Query = z.output<typeof resource.getAiUsage.query>;
-type Shown = z.output<typeof resource.getAiUsage.response>;
+type UsageReport = z.output<typeof resource.getAiUsage.response>;
 
 interface Row {
   day: string;
@@ -21,17 +21,14 @@ interface Row {
 }
 
 const dayMs = 86_400_000;
-const usualDays = 30;
+const defaultDays = 30;
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/**
- * What a workspace used models for, by day and model.
- * @throws AppError `validation_failed`.
- */
-export async function readUsage(db: Database, tenantId: string, query: Query): Promise<Shown> {
+/** Model usage of a workspace by day and model. @throws AppError `validation_failed`. */
+export async function readUsage(db: Database, tenantId: string, query: Query): Promise<UsageReport> {
   const toMs = query.to === undefined ? Date.now() : Date.parse(query.to);
   const to = dayOf(toMs);
-  const from = query.from ?? dayOf(toMs - (usualDays - 1) * dayMs);
+  const from = query.from ?? dayOf(toMs - (defaultDays - 1) * dayMs);
   const days = Math.round((Date.parse(to) - Date.parse(from)) / dayMs) + 1;
   if (days < 1) invalid('query.from', 'must not be after query.to');
   if (days > maxUsageDays) invalid('query.from', `must be at most ${maxUsageDays} days before query.to`);

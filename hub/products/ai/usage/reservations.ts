@@ -5,19 +5,19 @@ import type { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
 import { todayStart } from './today.ts';
 
-/** What a call may take. */
+/** Upper bound of the usage of a call. */
 export interface Demand {
   tokens: number;
-  /** By currency: models of the hub and of the workspace may have prices in different ones. */
+  /** Cost by currency, because models can have prices in different currencies. */
   costMicros: Readonly<Record<string, bigint>>;
 }
 
-/** A call is over by then, or its process is dead; in seconds. */
+/** Lifetime of a reservation in seconds. Every call ends earlier, unless its process crashed. */
 const leaseSeconds = 90;
 const pollMs = 250;
-/** For so long a call waits while those under way may take all that is left. */
-const longestWaitMs = 3_000;
-const comeBackSeconds = 5;
+/** Longest wait while calls in progress have reserved the rest of the budget. */
+const maxWaitMs = 3_000;
+const retryAfterSeconds = 5;
 
 interface Row {
   is_made: boolean;
@@ -26,10 +26,11 @@ interface Row {
 }
 
 /**
- * Reserves what a call may take of the day's budget, before it leaves; over all processes one decides at a time. A call is let through as long as what was used and what
- * calls under way may take is below each limit, so a day goes beyond one by no more than a call.
- * @returns the reservation; null where the workspace has no budget any more.
- * @throws AppError `ai_budget_used_up`; the signal's reason.
+ * Reserves the upper bound of a call in the daily budget before the call. Decisions are serialized over all processes.
+ * A call is admitted while the used and reserved amounts are below each limit, so a day exceeds a limit by at most one
+ * call.
+ * @returns the reservation ID, or null if the workspace has no budget.
+ * @throws AppError `ai_budget_used_up`; the reason of the signal.
  */
 export async function reserve(
   { db, clock }: { db: Database; clock: Clock },
@@ -37,7 +38,7 @@ export async function reserve(
   demand: Demand,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const endsAt = clock.now() + longestWaitMs;
+  const deadline = clock.now() + maxWaitMs;
   for (;;) {
     signal.throwIfAborted();
     const id = newId();
@@ -47,14 +48,14 @@ export async function reserve(
     if (row.is_used_up)
       throw new AppError(
         'ai_budget_used_up',
-        'The budget of this workspace for models is used up for today: models are asked again from 00:00 UTC. An admin can change it with PUT /tenants/{tenantId}/ai/budget.',
+        'The budget of this workspace for models is used up for today; it resets at 00:00 UTC. An admin can change it with PUT /tenants/{tenantId}/ai/budget.',
         { retryAfterSeconds: Math.max(1, Math.ceil(row.seconds_left)) },
       );
-    if (clock.now() + pollMs > endsAt)
+    if (clock.now() + pollMs > deadline)
       throw new AppError(
         'ai_budget_used_up',
-        'The calls of models that are under way may take all that is left of the budget of this workspace for today; try again shortly.',
-        { retryAfterSeconds: comeBackSeconds },
+        'Model calls in progress have reserved the rest of the budget of this workspace for today; try again shortly.',
+        { retryAfterSeconds },
       );
     await waitFor(clock, pollMs, signal);
   }
@@ -67,7 +68,7 @@ function tryToReserve(db: Database, tenantId: string, id: string, demand: Demand
   return db.workspace(
     tenantId,
     async (tx) => {
-      // Sent together: the second sees what was committed before the first had its lock.
+      // The statements are pipelined. The second one sees everything committed before the first got its lock.
       const [, { rows }] = await Promise.all([
         tx.query('lock_ai_budget', 'SELECT FROM ai_budgets WHERE tenant_id = $1 FOR UPDATE', [tenantId]),
         tx.query<Row>(

@@ -16,28 +16,28 @@ import { instant, jsonb, policies, systemRole, tenantId, updatedAt } from '../..
 const count = (name: string) => integer(name).notNull();
 const amount = (name: string) => bigint(name, { mode: 'number' }).notNull();
 
-/** What the calls of one model came to within an hour, UTC. */
+/** Usage of one model within an hour (UTC). */
 export const aiUsage = pgTable(
   'ai_usage',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     hour: instant('hour').notNull(),
-    /** Of the models of the workspace; empty for the one of the hub. */
+    /** ID of the model of the workspace. Empty for the model of the hub. */
     modelId: text('model_id').notNull(),
     model: text('model').notNull(),
-    /** Of `cost_micros`; empty where no prices were set. */
+    /** Currency of `cost_micros`. Empty without prices. */
     currency: text('currency').notNull(),
     calls: count('calls'),
     failed: count('failed'),
-    /** Calls whose tokens nobody said. */
+    /** Calls with estimated tokens. */
     estimated: count('estimated'),
     inputTokens: amount('input_tokens'),
     outputTokens: amount('output_tokens'),
     costMicros: amount('cost_micros'),
-    /** Calls by how they ended. */
+    /** Number of calls by outcome. */
     outcomes: jsonb('outcomes').$type<Record<string, number>>().notNull(),
-    /** Answered ones by how long they took, in the buckets of a `Histogram`. */
+    /** Number of answered calls by latency, in the buckets of a `Histogram`. */
     latency: jsonb('latency').$type<Record<string, number>>().notNull(),
   },
   (table) => [
@@ -46,7 +46,7 @@ export const aiUsage = pgTable(
   ],
 );
 
-/** Batches of usage that were written, so that one whose commit nobody heard of is not written twice. */
+/** IDs of written usage batches. They prevent double counting after a lost commit response. */
 export const aiUsageBatches = pgTable(
   'ai_usage_batches',
   { id: uuid('id').primaryKey(), expiresAt: instant('expires_at').notNull() },
@@ -56,7 +56,7 @@ export const aiUsageBatches = pgTable(
   ],
 );
 
-/** What a workspace may spend on models in a day, UTC; null for no limit. One that was never set has no row. */
+/** Daily budget of a workspace for models (UTC). Null means no limit. There is no row until a budget is set. */
 export const aiBudgets = pgTable(
   'ai_budgets',
   {
@@ -64,13 +64,13 @@ export const aiBudgets = pgTable(
     dailyTokens: bigint('daily_tokens', { mode: 'number' }),
     dailyCostMicros: bigint('daily_cost_micros', { mode: 'number' }),
     currency: text('currency'),
-    /** Of speech, in seconds of sound to transcribe and in characters to speak; null for the limits of the hub. */
+    /** Limits for seconds of transcription and for spoken characters. Null means the limits of the hub. */
     dailySpeechSeconds: bigint('daily_speech_seconds', { mode: 'number' }),
     dailySpeechCharacters: bigint('daily_speech_characters', { mode: 'number' }),
-    /** The day of which the admins were told last, and of how much of it, in percent. */
+    /** Day and percentage of the latest notice to the admins. */
     toldDay: date('told_day'),
     toldPercent: integer('told_percent'),
-    /** When that is to be told by mail; null when there is nothing to tell. */
+    /** When the notice is due by mail. Null if none is due. */
     mailDueAt: instant('mail_due_at'),
     updatedAt: updatedAt(),
   },
@@ -82,7 +82,9 @@ export const aiBudgets = pgTable(
   ],
 );
 
-/** What calls under way may take of a budget; gone in the statement that writes what they took, or with their process after `expires_at`. */
+/**
+ * Amounts reserved by calls in progress. The statement that writes the usage deletes the row; after a crash it expires.
+ */
 export const aiReservations = pgTable(
   'ai_reservations',
   {
@@ -99,7 +101,7 @@ export const aiReservations = pgTable(
   ],
 );
 
-/** What a workspace had transcribed and spoken on a day, UTC; counted before a provider is called. */
+/** Transcribed and spoken amounts per workspace and day (UTC), counted before the provider is called. */
 export const aiSpeechUsage = pgTable(
   'ai_speech_usage',
   {

@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import type { Speech, SpeechBindings, SpeechToText, TextToSpeech } from '../speech/index.ts';
 import { todayStart } from './today.ts';
 
-/** What all workspaces of a hub may have transcribed and spoken in a day each; a workspace may set lower limits of its own. */
+/** Daily speech limits per workspace. A workspace can set lower ones. */
 export interface SpeechLimits {
   dailySeconds: number;
   dailyCharacters: number;
@@ -16,8 +16,8 @@ interface MeterRow {
 }
 
 /**
- * Counts speech by workspace and day, and refuses what goes beyond a daily limit before a provider is called. Transcription is also refused once the
- * daily budget for models is used up: nothing could answer what was said.
+ * Counts speech per workspace and day and rejects calls above a limit before the provider is called.
+ * Transcription is also rejected when the daily budget for models is used up, because no model could answer it.
  */
 export class SpeechMeter {
   readonly #db: Database;
@@ -30,28 +30,28 @@ export class SpeechMeter {
     this.#limits = dependencies.limits;
   }
 
-  /** The bindings of the hub for a workspace. Their calls reject with `ai_budget_used_up` beyond a limit. */
+  /** The speech bindings of the hub for one workspace. Calls above a limit reject with `ai_budget_used_up`. */
   bindingsOf(tenantId: string): SpeechBindings {
     const { speechToText, textToSpeech } = this.#speech;
     return {
-      speechToText: speechToText === null ? null : this.#meteredEars(tenantId, speechToText),
-      textToSpeech: textToSpeech === null ? null : this.#meteredVoice(tenantId, textToSpeech),
+      speechToText: speechToText === null ? null : this.#meteredSpeechToText(tenantId, speechToText),
+      textToSpeech: textToSpeech === null ? null : this.#meteredTextToSpeech(tenantId, textToSpeech),
     };
   }
 
-  #meteredEars(tenantId: string, ears: SpeechToText): SpeechToText {
+  #meteredSpeechToText(tenantId: string, speechToText: SpeechToText): SpeechToText {
     return {
       transcribe: async (request) => {
         await this.#count(tenantId, { heardMs: durationMs(request), characters: 0 });
         request.signal.throwIfAborted();
-        return ears.transcribe(request);
+        return speechToText.transcribe(request);
       },
     };
   }
 
-  #meteredVoice(tenantId: string, voice: TextToSpeech): TextToSpeech {
+  #meteredTextToSpeech(tenantId: string, textToSpeech: TextToSpeech): TextToSpeech {
     const count = (characters: number) => this.#count(tenantId, { heardMs: 0, characters });
-    // One after the other, so that sentences reach the provider in the order of the answer.
+    // Count in sequence, so that sentences reach the provider in the order of the answer.
     let last: Promise<unknown> = Promise.resolve();
     return {
       async *speak(request) {
@@ -59,9 +59,9 @@ export class SpeechMeter {
         last = counted.catch(() => undefined);
         await counted;
         request.signal.throwIfAborted();
-        yield* voice.speak(request);
+        yield* textToSpeech.speak(request);
       },
-      ...(voice.hasVoice === undefined ? {} : { hasVoice: voice.hasVoice.bind(voice) }),
+      ...(textToSpeech.hasVoice === undefined ? {} : { hasVoice: textToSpeech.hasVoice.bind(textToSpeech) }),
     };
   }
 
@@ -103,11 +103,11 @@ export class SpeechMeter {
       : `The daily limit of this workspace for ${heardMs > 0 ? 'seconds of transcription' : 'spoken characters'} is reached`;
     throw new AppError(
       'ai_budget_used_up',
-      `${what}; it begins anew at 00:00 UTC. GET /tenants/{tenantId}/ai/budget shows the limits, and an admin can change them with PUT.`,
+      `${what}; it resets at 00:00 UTC. GET /tenants/{tenantId}/ai/budget shows the limits, and an admin can change them with PUT.`,
       { retryAfterSeconds: Math.max(1, Math.ceil(secondsLeft)) },
     );
   }
 }
 
-/** How long a sound is, in whole milliseconds, rounded up. */
+/** Duration in whole milliseconds, rounded up. */
 const durationMs = ({ pcm, sampleRate }: Speech) => Math.ceil((pcm.length / 2 / sampleRate) * 1_000);

@@ -1,2 +1,2 @@
-/** SQL of the beginning of this day, UTC. */
+/** SQL for the start of the current day (UTC). */
 export const todayStart = `date_trunc('day', now(), 'UTC')`;

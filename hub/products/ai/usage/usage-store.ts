@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/db/database.ts';
 
-/** What calls of one model came to. */
+/** Added-up usage of one model. */
 export interface UsageSum {
   id: string;
   tenant_id: string;
@@ -17,7 +17,7 @@ export interface UsageSum {
   latency: Record<string, number>;
 }
 
-/** Sums two objects of counts, one from the row and one that is added. */
+/** SQL that adds the counters of the new row to those of the stored row. */
 const sumOf = (column: string) =>
   `${column} = (SELECT coalesce(jsonb_object_agg(key, n), '{}') FROM (
      SELECT key, sum(value::bigint) AS n FROM (SELECT * FROM jsonb_each_text(u.${column}) UNION ALL SELECT * FROM jsonb_each_text(excluded.${column})) both_of GROUP BY key) summed)`;
@@ -25,8 +25,8 @@ const sumOf = (column: string) =>
 const added = ['calls', 'failed', 'estimated', 'input_tokens', 'output_tokens', 'cost_micros'];
 
 /**
- * Adds a batch of usage to the present hour, once however often it is written, and gives back what was reserved for it. Rows are taken in one order by all processes; what a
- * workspace used that is gone meanwhile is left out.
+ * Adds a batch of usage to the current hour and deletes its reservations. The write is idempotent by batch ID.
+ * All processes lock rows in the same order. Usage of removed workspaces is omitted.
  */
 export async function writeUsage(
   db: Database,

@@ -3,8 +3,8 @@ import { microphonePage } from '../../../platform/http/pages/microphone-page.ts'
 import type { Page } from '../../../platform/http/pages/page.ts';
 
 /**
- * The page on which a person speaks with the AI agent. It is the same for everybody: who is signed in it finds out by the cookie, which its script can't read
- * and the browser adds to what it asks, the WebSocket included.
+ * The page to speak with the AI agent. Its HTML is the same for every user.
+ * The browser sends the session cookie with each request and with the WebSocket handshake; scripts cannot read it.
  */
 export const voicePages: Page[] = [
   {

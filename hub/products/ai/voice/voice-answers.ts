@@ -27,7 +27,7 @@ interface Dependencies extends Pick<Bindings, 'models'> {
   /** The ears and the voice for a workspace. */
   speechOf: (tenantId: string) => SpeechBindings;
   speaking: Speaking;
-  places: FairSemaphore;
+  slots: FairSemaphore;
 }
 
 const nothing: VoiceAnswer = { text: '', pcm: new Uint8Array() };
@@ -52,7 +52,7 @@ export class VoiceAnswers {
       tenantId,
       heard !== null,
     );
-    using _place = await this.#deps.places.take(tenantId, signal);
+    using _slot = await this.#deps.slots.acquire(tenantId, signal);
     const transcript =
       heard === null || ears === null ? '' : (await ears.transcribe({ ...heard, language, signal })).text;
     const said = [...(hasText ? [text] : []), ...(transcript === '' ? [] : [transcript])].join('\n');

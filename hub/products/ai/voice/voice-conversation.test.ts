@@ -16,7 +16,7 @@ test('an interruption has ended what is under way when its page hears of it', as
     onTurn: () => undefined,
     turns: {
       clock,
-      places: { take: async () => ({ [Symbol.dispose]: () => undefined }) },
+      slots: { acquire: async () => ({ [Symbol.dispose]: () => undefined }) },
       speech: { speechToText: null, textToSpeech: {} },
       speaking: {
         async *answerAloud({ signal }: { signal: AbortSignal }) {
@@ -51,7 +51,7 @@ test('a voice that the hub does not have is refused and not kept, one that it ha
     onTurn: () => undefined,
     turns: {
       clock: { now: () => 0, after: () => ({ [Symbol.dispose]: () => undefined }) },
-      places: { take: async () => ({ [Symbol.dispose]: () => undefined }) },
+      slots: { acquire: async () => ({ [Symbol.dispose]: () => undefined }) },
       speech: {
         speechToText: null,
         textToSpeech: {

@@ -32,7 +32,7 @@ export interface PendingTurn {
 
 export interface TurnDependencies extends Bindings {
   speaking: Pick<Speaking, 'answerAloud'>;
-  places: FairSemaphore;
+  slots: FairSemaphore;
   clock: Clock;
 }
 
@@ -60,9 +60,9 @@ const maxPieceBytes = 24 * 1024;
 const sendsTranscript = ({ transcript, turnDetection }: VoiceConfig) =>
   transcript || turnDetection.type === 'server_vad';
 
-/** Gives a place back once the answer is there, however long it is spoken. */
-async function* untilEnd(place: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
-  using _place = place;
+/** Releases the slot when the answer is complete, even while it is still spoken. */
+async function* releaseAtEnd(slot: Disposable, sentences: AsyncIterable<string>): AsyncGenerator<string> {
+  using _slot = slot;
   yield* sentences;
 }
 
@@ -199,14 +199,14 @@ export class VoiceTurn {
   }
 
   async #speak(text: string, voice: TextToSpeech): Promise<void> {
-    const { speaking, places, clock } = this.#deps;
+    const { speaking, slots, clock } = this.#deps;
     const { tenantId, config, context } = this.#situation;
     const { signal } = this.#stop;
     const turns = context.turns;
     context.add('user', text);
-    const place = await places.take(tenantId, signal);
+    const slot = await slots.acquire(tenantId, signal);
     const locale = config.language ?? undefined;
-    const sentences = readAhead(untilEnd(place, speaking.answerAloud({ tenantId, text, turns, locale, signal })));
+    const sentences = readAhead(releaseAtEnd(slot, speaking.answerAloud({ tenantId, text, turns, locale, signal })));
     const answer = context.add('assistant', '');
     this.#answer = answer;
     let upcoming = this.#prepare(sentences, voice);

@@ -2,7 +2,7 @@ import type { CallDirection } from '../../../../shared/contract/calls/records.ts
 import { isStorableText } from '../../../../shared/json.ts';
 import { isCallTime } from '../records/index.ts';
 
-/** Fields of what carriers send, each as it can be kept; null for what can't. */
+/** Convert fields of carrier messages. Each function returns null for an invalid value. */
 
 export const callSidLength = 255;
 
@@ -10,13 +10,13 @@ export function textOf(value: unknown, maxLength: number): string | null {
   return typeof value === 'string' && value !== '' && value.length <= maxLength && isStorableText(value) ? value : null;
 }
 
-/** A whole number, also as text. */
+/** Accepts a whole number or its decimal text. */
 export function wholeOf(value: unknown, least: number, most: number): number | null {
   const number = typeof value === 'string' && /^[0-9]{1,12}$/.test(value.trim()) ? Number(value) : value;
   return typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most ? number : null;
 }
 
-/** ISO 8601 or as in mail, or seconds since 1970; at which a call can have been. */
+/** Accepts an ISO 8601 or RFC 5322 date, or seconds since 1970, within the plausible times of a call. */
 export function timeOf(value: unknown): Date | null {
   const at =
     typeof value === 'number'
@@ -27,7 +27,7 @@ export function timeOf(value: unknown): Date | null {
   return isCallTime(at) ? new Date(at) : null;
 }
 
-/** A mean opinion score, 1 to 5, to the hundredth. */
+/** A mean opinion score from 1 to 5, rounded to hundredths. */
 export function mosOf(value: unknown): number | null {
   const score = typeof value === 'string' && value.length < 20 ? Number.parseFloat(value) : value;
   return typeof score === 'number' && score >= 1 && score <= 5 ? Math.round(score * 100) / 100 : null;

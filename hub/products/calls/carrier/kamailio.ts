@@ -13,34 +13,37 @@ const time = z.unknown().transform((value, context) => {
     );
   return at ?? z.NEVER;
 });
-const words = (maxLength: number) => {
+const textField = (maxLength: number) => {
   const rule = `must be text of 1 to ${maxLength} characters`;
   return z.string(rule).refine((value) => textOf(value, maxLength) !== null, rule);
 };
-const whole = (least: number, most: number) => {
+const wholeNumber = (least: number, most: number) => {
   const rule = `must be a whole number from ${least} to ${most.toLocaleString('en')}`;
   return z.int(rule).min(least, rule).max(most, rule);
 };
 const oneOf = <const Name extends string>(names: readonly Name[]) =>
   z.enum(names, `must be one of ${names.join(', ')}`);
 
-/** What Kamailio sends: of our own making, so that what does not fit is told. Fields that are not known are left out. */
+/**
+ * Message format of the operator's Kamailio. Outrigger defines it, so invalid fields are errors. Unknown fields are
+ * ignored.
+ */
 const message = z.object(
   {
-    callId: words(callSidLength),
+    callId: textField(callSidLength),
     event: oneOf(['queued', 'ringing', 'answered', 'ended', 'quality']),
     at: time,
-    sequence: whole(0, 1_000_000).default(0),
+    sequence: wholeNumber(0, 1_000_000).default(0),
     direction: oneOf(callDirections).nullish(),
-    from: words(200).nullish(),
-    to: words(200).nullish(),
+    from: textField(200).nullish(),
+    to: textField(200).nullish(),
     startedAt: time.nullish(),
     answeredAt: time.nullish(),
     endedAt: time.nullish(),
-    durationSecs: whole(0, 10_000_000).nullish(),
+    durationSecs: wholeNumber(0, 10_000_000).nullish(),
     result: oneOf(callResults).nullish(),
-    sipCode: whole(100, 699).nullish(),
-    reason: words(200).nullish(),
+    sipCode: wholeNumber(100, 699).nullish(),
+    reason: textField(200).nullish(),
     hangupBy: oneOf(['caller', 'callee']).nullish(),
     mosScore: z
       .unknown()
@@ -62,7 +65,7 @@ const rankOf = {
   ended: ranks.ended,
 };
 
-/** What a message says. @throws AppError `validation_failed` that names each field. */
+/** Reads a message. @throws AppError `validation_failed` that names each invalid field. */
 export function readKamailioEvent(body: unknown): CallEvent {
   const data = parsePart('body', message, body);
   const rank = rankOf[data.event];
@@ -89,7 +92,7 @@ export function readKamailioEvent(body: unknown): CallEvent {
   };
 }
 
-/** By its own words, else by the final SIP status. */
+/** The outcome from the reported result, otherwise from the final SIP status. */
 function outcomeOf({ result, sipCode }: z.output<typeof message>): CallEvent['outcome'] {
   if (result === 'answered' || result === 'busy' || result === 'failed') return result;
   if (result === 'missed' || result === 'cancelled') return 'not_taken';

@@ -20,76 +20,77 @@ export interface ReceiverDependencies {
   connections: CarrierConnections;
   rateLimiter: RateLimiter;
   logger: Logger;
-  /** The time; for tests. */
+  /** The current time; tests replace it. */
   now: () => Date;
 }
 
-/** What one address may send a minute that is signed by nobody; carriers of others send from the same addresses. */
+/** Unsigned requests per minute and address block. Carriers send events of many workspaces from the same addresses. */
 const refusedPerMinute = 120;
 const noteEveryMs = 60_000;
 
 /**
- * Takes what carriers send: nobody but who signed it is believed, nothing else is written or told, and the answer is out once it is kept. An
- * address that sends too much that is not signed well is only asked for connections of which something good came lately.
+ * Receives carrier events. An event without a valid signature writes nothing and reveals nothing. The response follows
+ * the durable write.
+ * An address over the limit of unsigned requests is served only for connections with a recent valid event.
  */
 export function carrierReceiver(
   dependencies: ReceiverDependencies,
 ): Handlers<typeof callConnections>['receiveCarrierEvent'] {
   const { calls, connections, rateLimiter, logger, now } = dependencies;
   const refusedUntil = new LRUCache<string, Date>({ max: 10_000 });
-  const good = new LRUCache<string, number>({ max: 10_000, ttl: 3_600_000 });
+  const recentlySigned = new LRUCache<string, number>({ max: 10_000, ttl: 3_600_000 });
 
   const refuse = async (block: string) => {
     const state = await rateLimiter.take(`carrier:${block}`, { limit: refusedPerMinute, windowSeconds: 60 });
     if (!state.allowed) refusedUntil.set(block, state.resetAt);
     return new AppError(
       'carrier_signature_invalid',
-      'This is not signed as it has to be for this connection; check its secret, and that its address is the one that the carrier was given.',
+      'The signature is not valid for this connection; check its secret, and that the carrier sends to the address of this connection.',
     );
   };
 
   return async ({ params: { provider, connectionId }, address, baseUrl, headers, raw: { request } }) => {
     const body = await readBounded(request, maxCarrierBodyBytes);
     const block = addressBlock(address);
-    const limited = limitedAnswer(refusedUntil.get(block)?.getTime() ?? 0);
-    if (limited !== null && !good.has(connectionId)) throw limited;
+    const limited = limitError(refusedUntil.get(block)?.getTime() ?? 0);
+    if (limited !== null && !recentlySigned.has(connectionId)) throw limited;
     const found = await connections.find(connectionId);
     const known = found?.provider === provider ? found : null;
     const url = `${baseUrl.replace(/(?<!\/)\/+$/, '')}${pathOf(request.originalUrl)}`;
     if (!isSigned(provider, { headers, url, body }, known?.secrets ?? [], now()) || known === null) {
       if (known?.hasUnreadable === true)
         logger.warn({ connectionId }, 'a secret of a call connection was sealed with another SECRET_KEY; rotate it');
-      // Another answer than strange ids have would say which there are.
+      // A different answer for existing connections would reveal which IDs exist.
       throw limited ?? (await refuse(block));
     }
     const event = read(provider, headers['content-type'] ?? '', body, now());
     if (event !== null) await calls.merge(known.tenantId, event);
-    const noted = good.get(connectionId) ?? 0;
-    if (noted + noteEveryMs < Date.now()) {
-      good.set(connectionId, Date.now());
+    const notedAt = recentlySigned.get(connectionId) ?? 0;
+    if (notedAt + noteEveryMs < Date.now()) {
+      recentlySigned.set(connectionId, Date.now());
       void connections
         .noteEvent(connectionId)
-        .catch((error: unknown) => logger.debug({ err: error }, 'when a carrier last sent something was not noted'));
+        .catch((error: unknown) => logger.debug({ err: error }, 'recording the time of a carrier event failed'));
     }
     return { received: true as const };
   };
 }
 
-/** What whoever sends too much is told, up to a time in milliseconds; null once it is over. */
-function limitedAnswer(until: number): AppError | null {
+/** The error for an address over the limit until `until` (milliseconds). Null afterwards. */
+function limitError(until: number): AppError | null {
   const retryAfterSeconds = Math.ceil((until - Date.now()) / 1000);
   if (retryAfterSeconds <= 0) return null;
   return new AppError(
     'rate_limited',
-    `Too much from this address is not signed; try again in ${retryAfterSeconds} seconds.`,
+    `Too many requests from this address have no valid signature; try again in ${retryAfterSeconds} seconds.`,
     { retryAfterSeconds, limit: refusedPerMinute },
   );
 }
 
-/** The path and query of a target, byte for byte: a target may also be a whole address, of which the rest says nothing. */
+/** Path and query of a request target, byte for byte. A target can also be an absolute URL. */
 const pathOf = (target: string) => target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
 
-/** What was sent; null where it says nothing of a call. @throws AppError `invalid_json`, `validation_failed`. */
+/** Reads an event, or null if it does not concern a call. @throws AppError `invalid_json`, `validation_failed`. */
 function read(provider: Carrier, contentType: string, body: Buffer, now: Date): CallEvent | null {
   const text = body.toString('utf8');
   if (provider === 'twilio' && !contentType.toLowerCase().startsWith('application/json'))
@@ -98,7 +99,7 @@ function read(provider: Carrier, contentType: string, body: Buffer, now: Date): 
   try {
     json = JSON.parse(text);
   } catch (error) {
-    throw new AppError('invalid_json', 'The body is not JSON.', { cause: error });
+    throw new AppError('invalid_json', 'The body must be JSON.', { cause: error });
   }
   if (provider === 'telnyx') return readTelnyxEvent(json);
   return provider === 'kamailio'

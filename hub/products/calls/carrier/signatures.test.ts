@@ -7,7 +7,7 @@ const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const twilio = (url: string, body: string, headers: Record<string, string>, token = '12345') =>
   isSigned('twilio', { headers, url, body: Buffer.from(body) }, [token], now);
 
-// As Twilio's documentation and library have them.
+// Test vectors of the documentation and the library of Twilio.
 const vectorUrl = 'https://mycompany.com/myapp.php?foo=1&bar=2';
 const vectorForm = new URLSearchParams({
   Digits: '1234',
@@ -18,7 +18,7 @@ const vectorForm = new URLSearchParams({
 }).toString();
 const vectorSignature = 'RSOYDt4T1cUTdK1PDd93/VVr8B8=';
 
-test("Twilio's own examples of a form and of a body with bodySHA256 are signed", () => {
+test('isSigned accepts the examples of Twilio for a form and for a body with bodySHA256', () => {
   expect(twilio(vectorUrl, vectorForm, { ...form, 'x-twilio-signature': vectorSignature })).toBe(true);
   const json = '{"property": "value", "boolean": true}';
   const hashUrl = `${vectorUrl}&bodySHA256=0a1ff7634d9ab3b95db5c9a2dfe9416e41502b283a80c7cf19632632f96e6620`;
@@ -28,7 +28,7 @@ test("Twilio's own examples of a form and of a body with bodySHA256 are signed",
   expect(twilio(hashUrl, json.replace('true', 'false'), headers)).toBe(false);
 });
 
-test('whatever is another address, body, token or signature than Twilio signed is refused', () => {
+test('isSigned rejects a Twilio request with another address, body, token or signature', () => {
   const headers = { ...form, 'x-twilio-signature': vectorSignature };
   expect(twilio(`${vectorUrl}&more=1`, vectorForm, headers)).toBe(false);
   expect(twilio(vectorUrl.replace('https', 'http'), vectorForm, headers)).toBe(false);
@@ -36,14 +36,14 @@ test('whatever is another address, body, token or signature than Twilio signed i
   expect(twilio(vectorUrl, vectorForm, headers, '12346')).toBe(false);
   expect(twilio(vectorUrl, vectorForm, form)).toBe(false);
   expect(twilio(vectorUrl, vectorForm, { ...form, 'x-twilio-signature': 'AAAA' })).toBe(false);
-  // A body that no part of the signature is of.
+  // The signature covers the address but not this body.
   const overAddress = createHmac('sha1', '12345').update(vectorUrl).digest('base64');
   expect(twilio(vectorUrl, '{}', { 'content-type': 'application/json', 'x-twilio-signature': overAddress })).toBe(
     false,
   );
 });
 
-test('an address counts with and without the port that goes without saying, and values that come twice once', () => {
+test('a Twilio signature may include the default port or omit it, and covers repeated values once', () => {
   const signed = (url: string, rest: string) => createHmac('sha1', '12345').update(`${url}${rest}`).digest('base64');
   const withPort = signed('https://hub.example.org:443/carrier?x=1', 'A1');
   expect(twilio('https://hub.example.org/carrier?x=1', 'A=1', { ...form, 'x-twilio-signature': withPort })).toBe(true);
@@ -53,7 +53,7 @@ test('an address counts with and without the port that goes without saying, and 
   ).toBe(true);
 });
 
-test('Telnyx and Kamailio count for 300 seconds, over exactly the bytes that were signed, by any of the secrets', () => {
+test('Telnyx and Kamailio signatures are valid for 300 seconds, for the exact bytes, with any current secret', () => {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const key = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('base64');
   const other = generateKeyPairSync('ed25519')

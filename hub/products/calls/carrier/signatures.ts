@@ -3,49 +3,50 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { signatureSeconds } from '../../../../shared/contract/calls/connections.ts';
 import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 
-/** What a carrier sent, as its signature is checked. */
+/** A carrier request whose signature is checked. */
 export interface SignedRequest {
   headers: IncomingHttpHeaders;
-  /** Where the carrier was told to send it, with the query that it came with. */
+  /** The address to which the carrier sends, with the received query. */
   url: string;
   body: Buffer;
 }
 
 type Check = (request: SignedRequest, secret: string, now: Date) => boolean;
 
-/** Whether what came was signed with one of the secrets. Takes about as long for none of them as for one. */
+/** Whether any of the secrets signed the request. Without secrets the check takes about as long as with one. */
 export function isSigned(provider: Carrier, request: SignedRequest, secrets: readonly string[], now: Date): boolean {
   let signed = false;
-  for (const secret of secrets.length === 0 ? [standIns[provider]] : secrets)
+  for (const secret of secrets.length === 0 ? [placeholderSecrets[provider]] : secrets)
     signed = checks[provider](request, secret, now) || signed;
   return signed && secrets.length > 0;
 }
 
-/** What nobody signs with, so that it takes its time where there is no such connection. */
-const standIns: Record<Carrier, string> = {
-  twilio: 'nobody',
+/** Secrets used to keep the response time constant when a connection does not exist. */
+const placeholderSecrets: Record<Carrier, string> = {
+  twilio: 'placeholder',
   telnyx: Buffer.alloc(32, 1).toString('base64'),
-  kamailio: 'nobody',
+  kamailio: 'placeholder',
 };
 
 const checks: Record<Carrier, Check> = {
   /**
-   * HMAC-SHA1, as base64, over the address and, of a form, each name with its values, sorted; or over the address alone, whose `bodySHA256` then is
-   * that of the body. Twilio signs some addresses with their port, and some without.
+   * Base64 HMAC-SHA1 over the address plus, for a form, each name with its values in sorted order.
+   * For other bodies it covers the address alone, whose `bodySHA256` is the hash of the body. Twilio includes the port
+   * in some signed addresses and omits it in others.
    */
   twilio({ headers, url, body }, authToken) {
     const signature = single(headers['x-twilio-signature']);
     const { searchParams } = new URL(url);
     const bodyHash = searchParams.get('bodySHA256');
     const isForm = (headers['content-type'] ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
-    if (bodyHash !== null && !same(createHash('sha256').update(body).digest(), Buffer.from(bodyHash, 'hex')))
+    if (bodyHash !== null && !equalBytes(createHash('sha256').update(body).digest(), Buffer.from(bodyHash, 'hex')))
       return false;
     if (bodyHash === null && !isForm && body.length > 0) return false;
     const parameters = isForm && bodyHash === null ? signedForm(body.toString('utf8')) : '';
-    return portsOf(url)
+    return addressForms(url)
       .map((address) => {
         const expected = createHmac('sha1', authToken).update(`${address}${parameters}`, 'utf8').digest();
-        return same(expected, Buffer.from(signature, 'base64'));
+        return equalBytes(expected, Buffer.from(signature, 'base64'));
       })
       .includes(true);
   },
@@ -69,19 +70,19 @@ const checks: Record<Carrier, Check> = {
     const timestamp = parts.get('t') ?? '';
     if (!isRecent(timestamp, now)) return false;
     const expected = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest();
-    return same(expected, Buffer.from(parts.get('v1') ?? '', 'hex'));
+    return equalBytes(expected, Buffer.from(parts.get('v1') ?? '', 'hex'));
   },
 };
 
-/** What comes before the 32 bytes of an ed25519 key in DER. */
+/** DER prefix of a 32-byte ed25519 public key. */
 const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 
 const single = (value: string | string[] | undefined): string => (typeof value === 'string' ? value : '');
-const same = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);
+const equalBytes = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);
 const isRecent = (seconds: string, now: Date) =>
   /^[0-9]{1,12}$/.test(seconds) && Math.abs(now.getTime() / 1000 - Number(seconds)) <= signatureSeconds;
 
-/** Names in their order, each followed by its values without repetition, in theirs. */
+/** Concatenates the sorted names, each followed by its sorted values without repetition. */
 function signedForm(form: string): string {
   const values = Map.groupBy(new URLSearchParams(form), ([name]) => name);
   return [...values.keys()]
@@ -95,8 +96,8 @@ function signedForm(form: string): string {
     .join('');
 }
 
-/** An address as it is, and with or without the port that goes without saying. */
-function portsOf(url: string): string[] {
+/** The address as given, and its other form with or without the default port. */
+function addressForms(url: string): string[] {
   const parsed = new URL(url);
   const origin = /^[a-z]+:\/\/[^/?#]*/i.exec(url)?.[0] ?? '';
   const rest = url.slice(origin.length);

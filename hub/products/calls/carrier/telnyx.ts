@@ -13,7 +13,7 @@ const outcomes: Record<string, CallEvent['outcome']> = {
   timeout: 'not_taken',
 };
 
-/** What an event says; null for one that says nothing of how a call stands. */
+/** Reads an event. Returns null if it does not report the state of a call. */
 export function readTelnyxEvent(body: unknown): CallEvent | null {
   const data = objectOf(objectOf(body)['data']);
   const payload = objectOf(data['payload']);

@@ -2,7 +2,7 @@ import { ranks } from '../records/index.ts';
 import type { CallEvent } from '../records/index.ts';
 import { callSidLength, directionOf, textOf, timeOf, wholeOf } from './fields.ts';
 
-/** How Twilio calls the states of a call, in events and in its list. */
+/** States of a call as named by Twilio, in callbacks and in its list. */
 const states: Record<string, Pick<CallEvent, 'rank' | 'outcome'>> = {
   queued: { rank: ranks.queued, outcome: null },
   initiated: { rank: ranks.queued, outcome: null },
@@ -15,10 +15,10 @@ const states: Record<string, Pick<CallEvent, 'rank' | 'outcome'>> = {
   failed: { rank: ranks.ended, outcome: 'failed' },
 };
 
-/** What is said where no time is: it is older than all that has one, so that the same again changes nothing. */
+/** Time of events without a timestamp. It precedes every real time, so a repeated event changes nothing. */
 const untimed = new Date(0);
 
-/** What a status callback says; null for one that is of no call. @param now for one that says no time. */
+/** Reads a status callback. Returns null if it does not concern a call. @param now used for an event without a time. */
 export function readTwilioEvent(fields: Record<string, unknown>, now: Date): CallEvent | null {
   const callSid = textOf(fields['CallSid'], callSidLength);
   const status = textOf(fields['CallStatus'], 50) ?? '';
@@ -49,7 +49,7 @@ export function readTwilioEvent(fields: Record<string, unknown>, now: Date): Cal
   };
 }
 
-/** What a call of Twilio's own list says; null for one that is not over. */
+/** Reads a call from the list of Twilio. Returns null if the call has not ended. */
 export function readTwilioCall(call: Record<string, unknown>): CallEvent | null {
   const event = readTwilioEvent(
     {

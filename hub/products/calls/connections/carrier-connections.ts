@@ -5,21 +5,21 @@ import type { Secrets } from '../../../platform/secrets/secrets.ts';
 import { isEntitledToCalling } from '../entitlement/index.ts';
 import { sealPurpose } from './service.ts';
 
-/** Of a connection that a carrier speaks to: what may have signed, the newest first. */
-export interface KnownConnection {
+/** Secrets that verify the signatures of a carrier, newest first. */
+export interface ConnectionSecrets {
   tenantId: string;
   provider: Carrier;
   secrets: string[];
-  /** Whether one was sealed with a key that is gone, and so is not among them. */
+  /** Whether a secret is missing because it was sealed with another `SECRET_KEY`. */
   hasUnreadable: boolean;
 }
 
-/** One whose carrier has a list of its own. */
+/** A connection whose carrier offers a list of calls. */
 export interface ListedConnection {
   id: string;
   tenantId: string;
   accountSid: string;
-  /** @throws Error where it was sealed with a key that is gone. */
+  /** @throws Error if the token was sealed with another `SECRET_KEY`. */
   authToken: () => string;
   apiBaseUrl: string;
   reconciledAt: Date | null;
@@ -39,13 +39,13 @@ const selectListed = `SELECT c.id, c.tenant_id, c.account_sid, c.api_base_url, c
   FROM call_connections c JOIN tenants t ON t.id = c.tenant_id
   WHERE c.account_sid IS NOT NULL AND c.api_base_url IS NOT NULL AND ${isEntitled}`;
 
-/** What is kept of when something came is right to within so many seconds, so that few events write it. */
+/** Accuracy of `last_event_at`, in seconds. A coarse time saves writes. */
 const lastEventSeconds = 60;
 
-/** The connections as the hub speaks with carriers by them, whatever their workspace. */
+/** Connections of all workspaces, for the exchange with carriers. */
 export class CarrierConnections {
   readonly #deps: { db: Database; secrets: Secrets };
-  readonly #lookUps: Batches<string, KnownConnection | null>;
+  readonly #lookUps: Batches<string, ConnectionSecrets | null>;
 
   constructor(dependencies: { db: Database; secrets: Secrets }) {
     this.#deps = dependencies;
@@ -56,12 +56,12 @@ export class CarrierConnections {
     });
   }
 
-  /** Which connection a carrier speaks to; null for none. What many ask at once is one statement. */
-  find(id: string): Promise<KnownConnection | null> {
+  /** Finds the connection that a carrier addresses, or null. Concurrent look-ups share one statement. */
+  find(id: string): Promise<ConnectionSecrets | null> {
     return this.#lookUps.add('', id);
   }
 
-  /** Connections of a workspace whose carrier can be asked for its calls. */
+  /** Lists the connections of a workspace whose carrier offers a list of calls. */
   async listed(tenantId: string): Promise<ListedConnection[]> {
     const rows = await this.#deps.db.systemStatement<ListedRow>(
       'list_listed_call_connections',
@@ -71,7 +71,7 @@ export class CarrierConnections {
     return rows.map((row) => this.#toListed(row));
   }
 
-  /** Those of all workspaces that were not compared since a time, in the order of their ids and behind one of them; so many at most. */
+  /** Lists connections of all workspaces not compared since `before`, in order of ID after `after`. */
   async due(before: Date, after: string, limit: number): Promise<ListedConnection[]> {
     const rows = await this.#deps.db.systemStatement<ListedRow>(
       'list_due_call_connections',
@@ -82,8 +82,9 @@ export class CarrierConnections {
   }
 
   /**
-   * Notes that a connection's calls of a time were compared with its carrier's list, unless there is something before it that was not.
-   * @param first up to when they count as compared where they never were.
+   * Records that the calls of a period were compared with the carrier's list. Does nothing if an earlier period was not
+   * compared.
+   * @param first end of the compared period for a connection without any comparison.
    */
   async noteReconciled(id: string, { from, to }: { from: Date; to: Date }, first: Date): Promise<void> {
     await this.#deps.db.systemStatement(
@@ -93,7 +94,7 @@ export class CarrierConnections {
     );
   }
 
-  /** Notes that its carrier sent something; loses nothing but its time when that fails. */
+  /** Records the time of an event. A failure loses only that time. */
   async noteEvent(id: string): Promise<void> {
     await this.#deps.db.systemStatement(
       'note_carrier_event',
@@ -113,7 +114,7 @@ export class CarrierConnections {
     };
   }
 
-  async #findAll(ids: readonly string[]): Promise<(KnownConnection | null)[]> {
+  async #findAll(ids: readonly string[]): Promise<(ConnectionSecrets | null)[]> {
     const rows = await this.#deps.db.systemStatement<{
       id: string;
       tenant_id: string;
@@ -143,7 +144,7 @@ export class CarrierConnections {
     return ids.map((id) => known.get(id.toLowerCase()) ?? null);
   }
 
-  /** Null where it was sealed with another key: the others that are asked for at once are none of its business. */
+  /** Returns null if the secret was sealed with another key, so that other look-ups in the same statement succeed. */
   #open(sealed: string): string | null {
     try {
       return this.#deps.secrets.open(sealPurpose, sealed);

@@ -2,7 +2,7 @@ import type { Carrier } from '../../../../shared/contract/calls/records.ts';
 import { index, pgTable, sql, text, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
-/** Carriers that tell a workspace what happens to its calls. */
+/** Connections to carriers that report the calls of a workspace. */
 export const callConnections = pgTable(
   'call_connections',
   {
@@ -10,13 +10,13 @@ export const callConnections = pgTable(
     tenantId: tenantId(),
     provider: text('provider').$type<Carrier>().notNull(),
     name: text('name').notNull(),
-    /** What the carrier's signatures are checked with. */
+    /** Key that verifies the signatures of the carrier. */
     sealedSecret: text('sealed_secret').notNull(),
-    /** What they were checked with before, while that still counts. */
+    /** Previous key, valid until `previous_until`. */
     sealedPreviousSecret: text('sealed_previous_secret'),
     previousUntil: instant('previous_until'),
     accountSid: text('account_sid'),
-    /** Null where the carrier has no list that can be asked. */
+    /** Null if the carrier offers no list of calls. */
     apiBaseUrl: text('api_base_url'),
     lastEventAt: instant('last_event_at'),
     reconciledAt: instant('reconciled_at'),

@@ -38,10 +38,10 @@ export interface ConnectionsDependencies {
   limits: WorkspaceLimits;
 }
 
-/** For what the secrets of connections are sealed. */
+/** Purpose under which the secrets of connections are sealed. */
 export const sealPurpose = 'call-connections';
 
-/** The carriers of workspaces, and what they sign with. */
+/** Carrier connections of workspaces and their secrets. */
 export class Connections {
   readonly #deps: ConnectionsDependencies;
 
@@ -80,7 +80,7 @@ export class Connections {
     assertFields(body.provider, body);
     const isTwilio = body.provider === 'twilio';
     const apiBaseUrl = isTwilio ? this.#checkedUrl(body.apiBaseUrl ?? twilioApiUrl) : null;
-    const { secret, shown } = secretOf(body.provider, body);
+    const { secret, response } = secretOf(body.provider, body);
     const row = await db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<ConnectionRow>(
         'create_call_connection',
@@ -101,7 +101,7 @@ export class Connections {
       await audit(tx, tenantId, created.id, actor, 'created', { provider: body.provider });
       return created;
     });
-    return { ...present(row, baseUrl), ...shown };
+    return { ...present(row, baseUrl), ...response };
   }
 
   /** @throws AppError `not_found`, `validation_failed`. */
@@ -174,7 +174,7 @@ export class Connections {
     return db.workspace(tenantId, async (tx) => {
       const { provider } = await find(tx, tenantId, id, true);
       assertFields(provider, body);
-      const { secret, shown } = secretOf(provider, body);
+      const { secret, response } = secretOf(provider, body);
       const { rows } = await tx.query<ConnectionRow>(
         'rotate_call_connection',
         `UPDATE call_connections SET sealed_previous_secret = CASE WHEN $4 > 0 THEN sealed_secret END, previous_until = now() + make_interval(hours => $4),
@@ -182,11 +182,11 @@ export class Connections {
         [tenantId, id, secrets.seal(sealPurpose, secret), body.overlapHours],
       );
       await audit(tx, tenantId, id, actor, 'secret_rotated', { overlapHours: body.overlapHours });
-      return { ...present(rows[0] as ConnectionRow, baseUrl), ...shown };
+      return { ...present(rows[0] as ConnectionRow, baseUrl), ...response };
     });
   }
 
-  /** An address as it is kept, without a slash at its end. @throws AppError `validation_failed`. */
+  /** Validates an API address and removes trailing slashes. @throws AppError `validation_failed`. */
   #checkedUrl(address: string): string {
     const url = URL.parse(address);
     if (url === null || url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '')
@@ -233,28 +233,28 @@ const fieldsOf: Record<Carrier, readonly string[]> = {
 };
 const carrierNames: Record<Carrier, string> = { twilio: 'Twilio', telnyx: 'Telnyx', kamailio: 'Kamailio' };
 
-/** @throws AppError `validation_failed` for what another carrier has. */
+/** @throws AppError `validation_failed` for fields of another carrier. */
 function assertFields(provider: Carrier, body: Record<string, unknown>): void {
   for (const field of Object.values(fieldsOf).flat())
     if (body[field] !== undefined && !fieldsOf[provider].includes(field))
       throw invalidBody(field, `is not for ${carrierNames[provider]}; leave it out`);
 }
 
-/** What a carrier signs with, and what is shown of it. @throws AppError `validation_failed`. */
+/** The secret of a connection, and the part of it that the response contains. @throws AppError `validation_failed`. */
 function secretOf(
   provider: Carrier,
   { authToken, publicKey }: { authToken?: string | undefined; publicKey?: string | undefined },
-): { secret: string; shown: { secret?: string } } {
+): { secret: string; response: { secret?: string } } {
   if (provider === 'kamailio') {
     const secret = randomBytes(32).toString('base64url');
-    return { secret, shown: { secret } };
+    return { secret, response: { secret } };
   }
   const given = provider === 'twilio' ? authToken : publicKey;
   if (given === undefined)
     throw invalidBody(provider === 'twilio' ? 'authToken' : 'publicKey', `is required for ${carrierNames[provider]}`);
   if (provider === 'telnyx' && isOfSmallOrder(given))
-    throw invalidBody('publicKey', 'must be the key of your Telnyx account: anybody can sign for this one');
-  return { secret: given, shown: {} };
+    throw invalidBody('publicKey', 'must be the key of your Telnyx account: this key accepts forged signatures');
+  return { secret: given, response: {} };
 }
 
 const audit = (tx: Transaction, tenantId: string, id: string, actor: string, what: string, details: JsonObject) =>

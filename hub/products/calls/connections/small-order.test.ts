@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { isOfSmallOrder } from './small-order.ts';
 
-test('keys of small order, for which anybody can sign, are told from others', () => {
+test('isOfSmallOrder recognizes the keys that accept forged signatures and no regular key', () => {
   const key = (hex: string) => Buffer.from(hex, 'hex').toString('base64');
   for (const hex of [
     '00'.repeat(32),

@@ -1,4 +1,7 @@
-/** Encodings of the points of small order on Curve25519, without the sign bit. With such a key, signatures can be made without a secret. */
+/**
+ * Encodings of the points of small order on Curve25519, without the sign bit. Such a key accepts signatures that were
+ * made without a secret.
+ */
 const smallOrderPoints = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
   '0100000000000000000000000000000000000000000000000000000000000000',
@@ -9,7 +12,7 @@ const smallOrderPoints = new Set([
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ]);
 
-/** Whether an ed25519 public key, as base64, is one that anybody can sign for. */
+/** Whether a base64 ed25519 public key accepts forged signatures. */
 export function isOfSmallOrder(publicKey: string): boolean {
   const bytes = Buffer.from(publicKey, 'base64');
   bytes[31] = (bytes[31] ?? 0) & 0x7f;

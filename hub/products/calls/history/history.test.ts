@@ -55,13 +55,13 @@ const call = (sid: string, startTime = new Date(Date.now() - 60_000).toUTCString
   duration: '5',
 });
 
-/** A night in which each host answers as told; with what was asked of each. */
-async function night(answer: (host: string) => { calls: object[]; next_page_uri?: string }) {
-  const asked: Record<string, number> = {};
+/** Runs a nightly comparison with stubbed carriers. Returns its outcome and the number of requests per host. */
+async function compareWith(answer: (host: string) => { calls: object[]; next_page_uri?: string }) {
+  const requests: Record<string, number> = {};
   const egress = {
     fetch: async (url: string) => {
       const { host } = new URL(url);
-      asked[host] = (asked[host] ?? 0) + 1;
+      requests[host] = (requests[host] ?? 0) + 1;
       return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer(host))) };
     },
   };
@@ -72,8 +72,8 @@ async function night(answer: (host: string) => { calls: object[]; next_page_uri?
     logger: pino({ level: 'silent' }),
     now: () => new Date(),
     pause: async () => undefined,
-  }).nightly(new AbortController().signal);
-  return { outcome, asked };
+  }).compareNightly(new AbortController().signal);
+  return { outcome, requests };
 }
 
 const sids = async (tenantId: string) =>
@@ -81,9 +81,14 @@ const sids = async (tenantId: string) =>
     (row) => row.call_sid,
   );
 
-test('a night goes on for all others where a list has impossible times, a record cannot be kept, or a secret cannot be opened', async () => {
-  const [odd, broken, sealed, good] = [await workspace(), await workspace(), await workspace(), await workspace()];
-  await connect(odd, 'odd.example');
+test('a nightly comparison continues with other connections after impossible times, a failed merge or an unreadable secret', async () => {
+  const [impossible, broken, sealed, good] = [
+    await workspace(),
+    await workspace(),
+    await workspace(),
+    await workspace(),
+  ];
+  await connect(impossible, 'odd.example');
   const failing = [await connect(broken, 'broken.example'), await connect(sealed, 'sealed.example', 'broken')];
   await connect(good, 'good.example');
   const merge = calls.mergeAll.bind(calls);
@@ -91,14 +96,14 @@ test('a night goes on for all others where a list has impossible times, a record
     if (tenantId === broken) throw new Error('cannot be kept');
     return merge(tenantId, events);
   };
-  const { outcome } = await night((host) => ({
+  const { outcome } = await compareWith((host) => ({
     calls: [call('CA1', host === 'odd.example' ? 'Sat, 01 Jan 1000 00:00:00 GMT' : undefined)],
   })).finally(() => (calls.mergeAll = merge));
   expect(outcome.failed.map(({ connectionId }) => connectionId).toSorted()).toEqual(failing.toSorted());
-  expect([await sids(odd), await sids(good)]).toEqual([['CA1'], ['CA1']]);
+  expect([await sids(impossible), await sids(good)]).toEqual([['CA1'], ['CA1']]);
 });
 
-test('a connection whose secret cannot be opened keeps no other from being known', async () => {
+test('an unreadable secret of one connection does not affect other connections in the same look-up', async () => {
   const tenantId = await workspace();
   const [sealed, good] = [await connect(tenantId, 'one.example', 'broken'), await connect(tenantId, 'two.example')];
   const statements: string[] = [];
@@ -119,35 +124,35 @@ test('a connection whose secret cannot be opened keeps no other from being known
   expect(statements).toEqual(['find_call_connections']);
 });
 
-test('a list that leads round in a circle, or on from nothing, is left at once', async () => {
+test('a nightly comparison stops reading a list whose pages form a loop or are empty', async () => {
   const tenantId = await workspace();
   await connect(tenantId, 'circle.example');
   await connect(tenantId, 'empty.example');
-  const { asked, outcome } = await night((host) => ({
+  const { requests, outcome } = await compareWith((host) => ({
     calls: host === 'circle.example' ? [call('CA1')] : [],
     next_page_uri: '/same',
   }));
   expect(outcome.failed.map(({ message }) => message)).toEqual([expect.stringContaining('leads back')]);
-  expect(asked['circle.example']).toBe(2);
-  expect(asked['empty.example']).toBeLessThan(20);
+  expect(requests['circle.example']).toBe(2);
+  expect(requests['empty.example']).toBeLessThan(20);
 });
 
-test('a list of which less than a day fits into a turn is read to its end, turn by turn, and no page of it twice', async () => {
+test('a list that exceeds the time of one pass is read completely over several passes, each page once', async () => {
   const tenantId = await workspace();
   const id = await connect(tenantId, 'slow.example');
   const pagesOfDay = 5;
-  let turn = new AbortController();
+  let pass = new AbortController();
   let left = 0;
-  const asked: string[] = [];
+  const requests: string[] = [];
   const reconciliation = new Reconciliation({
     calls,
     connections: new CarrierConnections({ db, secrets }),
     egress: {
       fetch: async (address: string) => {
-        if (left === 0) turn.abort(new DOMException('late', 'TimeoutError'));
-        turn.signal.throwIfAborted();
+        if (left === 0) pass.abort(new DOMException('late', 'TimeoutError'));
+        pass.signal.throwIfAborted();
         left -= 1;
-        asked.push(address);
+        requests.push(address);
         const url = new URL(address);
         const page = Number(url.searchParams.get('Page') ?? 0);
         url.searchParams.set('Page', String(page + 1));
@@ -159,40 +164,40 @@ test('a list of which less than a day fits into a turn is read to its end, turn 
     now: () => new Date(),
     pause: async () => undefined,
   });
-  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => turn.signal);
+  const timeout = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => pass.signal);
   try {
     let due = 1;
-    for (let turns = 0; due > 0 && turns < 30; turns += 1) {
-      turn = new AbortController();
+    for (let passes = 0; due > 0 && passes < 30; passes += 1) {
+      pass = new AbortController();
       left = 3;
-      due = (await reconciliation.nightly(new AbortController().signal)).connections;
+      due = (await reconciliation.compareNightly(new AbortController().signal)).connections;
     }
     expect(due).toBe(0);
   } finally {
     timeout.mockRestore();
   }
-  expect(asked).toHaveLength(new Set(asked).size);
-  // The seven days of the first comparison, the one before them, and the moments that this took.
-  expect(asked.length).toBeGreaterThanOrEqual(8 * pagesOfDay);
+  expect(requests).toHaveLength(new Set(requests).size);
+  // The seven days of the first comparison, the overlapping day before them, and the duration of this test.
+  expect(requests.length).toBeGreaterThanOrEqual(8 * pagesOfDay);
   expect(await database.query('SELECT FROM call_connections WHERE id = $1 AND reconciled_at IS NULL', [id])).toEqual(
     [],
   );
 });
 
-test('days between the last comparison and one that somebody asked for are compared by the next night', async () => {
+test('the nightly comparison includes the days between the last nightly comparison and a manual one', async () => {
   const tenantId = await workspace();
   const [never, before] = [await connect(tenantId, 'never.example'), await connect(tenantId, 'before.example')];
   const day = 86_400_000;
   const last = new Date(Date.now() - 4 * day);
   await database.query('UPDATE call_connections SET reconciled_at = $2 WHERE id = $1', [before, last]);
-  const asked: Record<string, Date[]> = { never: [], before: [] };
+  const requests: Record<string, Date[]> = { never: [], before: [] };
   const reconciliation = new Reconciliation({
     calls,
     connections: new CarrierConnections({ db, secrets }),
     egress: {
       fetch: async (address: string) => {
         const { host, searchParams } = new URL(address);
-        asked[host.split('.', 1)[0] as string]?.push(new Date(searchParams.get('StartTime>') as string));
+        requests[host.split('.', 1)[0] as string]?.push(new Date(searchParams.get('StartTime>') as string));
         return { status: 200, headers: {}, body: Buffer.from(JSON.stringify({ calls: [] })) };
       },
     } as never,
@@ -200,24 +205,24 @@ test('days between the last comparison and one that somebody asked for are compa
     now: () => new Date(),
     pause: async () => undefined,
   });
-  const notYet = new AbortController().signal;
-  await reconciliation.since(tenantId, new Date(Date.now() - 3_600_000), notYet);
-  const noted = async (id: string) =>
+  const neverAborted = new AbortController().signal;
+  await reconciliation.compareSince(tenantId, new Date(Date.now() - 3_600_000), neverAborted);
+  const reconciledAt = async (id: string) =>
     (await database.query<{ at: Date }>('SELECT reconciled_at AS at FROM call_connections WHERE id = $1', [id]))[0]?.at;
-  expect([await noted(never), await noted(before)]).toEqual([null, last]);
-  await reconciliation.nightly(notYet);
-  const oldest = (name: string) => Math.min(...(asked[name] ?? []).map((at) => at.getTime()));
+  expect([await reconciledAt(never), await reconciledAt(before)]).toEqual([null, last]);
+  await reconciliation.compareNightly(neverAborted);
+  const oldest = (name: string) => Math.min(...(requests[name] ?? []).map((at) => at.getTime()));
   expect(oldest('never')).toBeLessThan(Date.now() - 7 * day);
   expect(oldest('before')).toBeLessThan(last.getTime());
-  expect(await noted(before)).not.toEqual(last);
+  expect(await reconciledAt(before)).not.toEqual(last);
 });
 
-test('the carriers of workspaces that are not entitled to calling are not asked', async () => {
+test('the nightly comparison skips workspaces without the calling entitlement', async () => {
   await connect(await workspace(false), 'other.example');
-  expect((await night(() => ({ calls: [] }))).asked).toEqual({});
+  expect((await compareWith(() => ({ calls: [] }))).requests).toEqual({});
 });
 
-test('a line with a time at which no call can have been is refused by its field, and keeps no other from its batch', async () => {
+test('the import rejects a line with an impossible time by field name and accepts the other lines of its batch', async () => {
   const tenantId = await workspace();
   async function* pieces() {
     yield 'provider,callSid,direction,result,startedAt,endedAt\n';
@@ -232,7 +237,7 @@ test('a line with a time at which no call can have been is refused by its field,
   expect(await sids(tenantId)).toEqual(['good']);
 });
 
-test('calls of a provider are counted from a time on, and no further than a limit', async () => {
+test('counting calls of a provider starts at the given time and stops at the limit', async () => {
   const tenantId = await workspace();
   async function* pieces() {
     yield 'provider,callSid,direction,result,startedAt,endedAt\n';

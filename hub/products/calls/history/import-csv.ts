@@ -6,22 +6,22 @@ import { AppError } from '../../../../shared/errors.ts';
 import { callTimeRule, fromCell, isCallTime, ranks, readCsv } from '../records/index.ts';
 import type { CallEvent, Calls } from '../records/index.ts';
 
-/** What came of an import. */
+/** Result of an import. */
 export interface ImportOutcome {
-  /** Lines that told of a call that is over. */
+  /** Lines with an ended call. */
   read: number;
-  /** Records that are new, or say more than before. */
+  /** Records that are new or changed. */
   changed: number;
-  /** Lines of calls that are not over, which a carrier tells of by itself. */
+  /** Lines with a call that has not ended. Its carrier reports the end later. */
   skipped: number;
-  /** Lines of calls that began before what is kept. */
+  /** Lines with a call older than the retention period. */
   old: number;
   refused: number;
-  /** The first of those that could not be taken, and why. */
+  /** The first rejected lines, with reasons. */
   problems: { line: number; message: string }[];
 }
 
-/** Of a cell that may be empty, or whose column is not there. */
+/** Accepts an empty cell or a missing column as null. */
 const optional = <Schema extends z.ZodType>(schema: Schema) =>
   z.preprocess((cell) => cell || null, schema.nullable()).default(null);
 const time = instant.transform((value) => new Date(value)).refine((at) => isCallTime(at.getTime()), callTimeRule);
@@ -32,7 +32,7 @@ const whole = (least: number, most: number) =>
     .transform(Number)
     .pipe(z.int().min(least).max(most));
 
-/** A line of an export, by its columns; others are left out. */
+/** Columns of an exported line. Other columns are ignored. */
 const lineSchema = z.object({
   provider: z.enum(callProviders, `must be one of ${callProviders.join(', ')}`),
   callSid: text(1, 255),
@@ -56,13 +56,13 @@ type Line = z.output<typeof lineSchema>;
 const required = ['callSid', 'direction', 'result', 'startedAt', 'endedAt'];
 
 const batch = 500;
-const shownProblems = 20;
+const maxReportedProblems = 20;
 
 /**
- * Takes calls from a CSV as it is exported, by the names of its columns. The same file again changes nothing; a line that can't be taken
- * keeps no other from it.
- * @param provider of lines that do not say.
- * @throws AppError `validation_failed` for a file that is not CSV, or lacks columns.
+ * Imports calls from a CSV in the format of the export, by column name.
+ * Importing the same file again changes nothing. A rejected line does not affect other lines.
+ * @param provider default for lines without a provider.
+ * @throws AppError `validation_failed` for a file that is not CSV or lacks columns.
  */
 export async function importCsv(
   calls: Calls,
@@ -74,9 +74,9 @@ export async function importCsv(
   let columns: string[] | null = null;
   let lines: Line[] = [];
   const write = async () => {
-    const shown = new Map((await calls.findBySid(tenantId, lines)).map((record) => [keyOf(record), record]));
-    const news = lines.filter((line) => saysMoreThan(line, shown.get(keyOf(line))));
-    if (news.length > 0) outcome.changed += await calls.mergeAll(tenantId, news.map(eventOf));
+    const stored = new Map((await calls.findBySid(tenantId, lines)).map((record) => [keyOf(record), record]));
+    const changed = lines.filter((line) => addsInformation(line, stored.get(keyOf(line))));
+    if (changed.length > 0) outcome.changed += await calls.mergeAll(tenantId, changed.map(eventOf));
     lines = [];
   };
   try {
@@ -95,7 +95,7 @@ export async function importCsv(
       if (!parsed.success) {
         outcome.refused += 1;
         const issue = parsed.error.issues[0];
-        if (outcome.problems.length < shownProblems)
+        if (outcome.problems.length < maxReportedProblems)
           outcome.problems.push({ line, message: `${issue?.path.join('.')} ${issue?.message}` });
         continue;
       }
@@ -128,19 +128,19 @@ function assertColumns(columns: readonly string[], provider: Carrier | null): vo
 
 const keyOf = ({ provider, callSid }: Pick<CallRecord, 'provider' | 'callSid'>) => `${provider} ${callSid}`;
 
-/** Whether a line has anything that is not shown of its call already; a cell that is empty says nothing. */
-function saysMoreThan(line: Line, shown: CallRecord | undefined): boolean {
-  if (shown?.state !== 'ended') return true;
-  const { state: _state, ...said } = line;
-  return Object.entries(said).some(
+/** Whether a line differs from the stored record. Empty cells count as equal. */
+function addsInformation(line: Line, stored: CallRecord | undefined): boolean {
+  if (stored?.state !== 'ended') return true;
+  const { state: _state, ...fields } = line;
+  return Object.entries(fields).some(
     ([name, value]) =>
-      value !== null && (value instanceof Date ? value.toISOString() : value) !== shown[name as keyof CallRecord],
+      value !== null && (value instanceof Date ? value.toISOString() : value) !== stored[name as keyof CallRecord],
   );
 }
 
 function eventOf(line: Line): CallEvent {
   const { result } = line;
-  const isGivenUp = result === 'missed' || result === 'cancelled';
+  const isNotTaken = result === 'missed' || result === 'cancelled';
   return {
     provider: line.provider,
     callSid: line.callSid,
@@ -150,7 +150,7 @@ function eventOf(line: Line): CallEvent {
     rank: ranks.ended,
     sequence: 0,
     at: line.endedAt,
-    outcome: isGivenUp ? 'not_taken' : result === 'voicemail' ? 'completed' : result,
+    outcome: isNotTaken ? 'not_taken' : result === 'voicemail' ? 'completed' : result,
     reason: line.reason,
     sipCode: line.sipCode,
     hangupBy: line.hangupBy,

@@ -6,13 +6,13 @@ import { readTwilioCall } from '../carrier/index.ts';
 import type { CarrierConnections, ListedConnection } from '../connections/index.ts';
 import type { Calls } from '../records/index.ts';
 
-/** What came of comparing calls with the lists of carriers. */
+/** Result of comparing stored calls with the lists of carriers. */
 export interface ReconcileOutcome {
   connections: number;
   read: number;
-  /** Records that were missed, or say more than before. */
+  /** Records that are new or changed. */
   changed: number;
-  /** Connections whose carrier could not be asked, and why; those before stand. */
+  /** Connections whose comparison failed, with reasons. Changes made before the failure are stored. */
   failed: { connectionId: string; message: string }[];
 }
 
@@ -21,79 +21,82 @@ export interface ReconcileDependencies {
   connections: CarrierConnections;
   egress: Egress;
   logger: Logger;
-  /** The time, and a wait between tries; for tests. */
+  /** The current time and the wait between attempts; tests replace both. */
   now: () => Date;
   pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 const dayMs = 86_400_000;
-/** A call that began before the last comparison may have ended since. */
+/** Overlap with the previous comparison, for calls that ended after it. */
 const overlapMs = dayMs;
-/** How far back the first comparison of a connection goes. */
+/** Days that the first comparison of a connection covers. */
 const firstDays = 7;
 const pageSize = 1_000;
 const maxPageBytes = 16 * 1024 * 1024;
-/** More than any account has in a day. */
-const maxPagesOfDay = 2_000;
+/** Upper bound of pages per day; no real account reaches it. */
+const maxPagesPerDay = 2_000;
 const requestTimeoutMs = 30_000;
 const retryMs = [1_000, 5_000, 20_000];
-/** The others come with the next turn. */
-const connectionsOfTurn = 500;
-/** So that a slow carrier keeps few others waiting. */
-const connectionsAtOnce = 8;
-/** What one connection may take of a night's turn; the next turn goes on from the page that it came to. */
-const turnMs = 120_000;
-/** Connections of which it is kept how far a turn came; those beyond begin with the days that are not noted yet. */
-const maxPlaces = 1_000;
+/** Connections per pass. The next pass continues with the others. */
+const connectionsPerPass = 500;
+/** Parallel connections per pass, so that a slow carrier delays few others. */
+const connectionConcurrency = 8;
+/** Time limit per connection and pass. The next pass resumes at the page where this pass stopped. */
+const passBudgetMs = 120_000;
+/** Connections whose position is stored between passes. Others restart at their first unconfirmed day. */
+const maxStoredPositions = 1_000;
 const firstId = '00000000-0000-0000-0000-000000000000';
-/** When the night's comparison begins, in hours of UTC. */
+/** Start of the nightly comparison, hour in UTC. */
 const nightHour = 2;
 
-/** How far a turn came in the list of one connection. */
-interface Place {
+/** Position in the call list of one connection. */
+interface ListPosition {
   from: Date;
   to: Date;
-  /** The page that comes next; null for the first of its day. */
+  /** URL of the next page. Null means the first page of the day. */
   next: string | null;
-  /** Pages of its day that were read. */
+  /** Pages of the day that were read. */
   pages: number;
 }
 
-/** Compares records with the lists of carriers, which try a callback for 15 s only: what was missed is made up for. */
+/**
+ * Compares stored calls with the call lists of carriers and adds missing data. Carriers retry a failed callback for
+ * only 15 s.
+ */
 export class Reconciliation {
   readonly #deps: ReconcileDependencies;
-  /** Where the last turn ended: those that fail each time come again only after all others. */
+  /** ID of the last connection of the previous pass. Connections that always fail therefore come last. */
   #after = firstId;
-  /** Of connections whose list did not fit into a turn, by their account. */
-  readonly #places = new Map<string, Place>();
+  /** Positions in lists that did not fit into one pass, by connection and account. */
+  readonly #positions = new Map<string, ListPosition>();
 
   constructor(dependencies: ReconcileDependencies) {
     this.#deps = dependencies;
   }
 
-  /** The calls of a workspace since a time, of each connection whose carrier has a list. */
-  async since(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome> {
+  /** Compares the calls of one workspace since a time, for each connection whose carrier has a list. */
+  async compareSince(tenantId: string, since: Date, signal: AbortSignal): Promise<ReconcileOutcome> {
     const listed = await this.#deps.connections.listed(tenantId);
-    return this.#all(
+    return this.#compareAll(
       listed.map((connection) => ({ connection, since })),
       null,
       signal,
     );
   }
 
-  /** Those that were not compared this night; part of the sweep. */
-  async nightly(signal: AbortSignal): Promise<ReconcileOutcome> {
+  /** Compares connections that have not been compared since the last nightly start. The sweep runs this method. */
+  async compareNightly(signal: AbortSignal): Promise<ReconcileOutcome> {
     const now = this.#deps.now();
     const night = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), nightHour);
-    const begun = now.getTime() >= night ? night : night - dayMs;
-    const due = await this.#deps.connections.due(new Date(begun), this.#after, connectionsOfTurn);
-    this.#after = (due.length === connectionsOfTurn ? due.at(-1)?.id : undefined) ?? firstId;
-    const outcome = await this.#all(
+    const nightStart = now.getTime() >= night ? night : night - dayMs;
+    const due = await this.#deps.connections.due(new Date(nightStart), this.#after, connectionsPerPass);
+    this.#after = (due.length === connectionsPerPass ? due.at(-1)?.id : undefined) ?? firstId;
+    const outcome = await this.#compareAll(
       due.map((connection) => ({
         connection,
         since: new Date((connection.reconciledAt?.getTime() ?? now.getTime() - firstDays * dayMs) - overlapMs),
       })),
-      turnMs,
+      passBudgetMs,
       signal,
     );
     for (const { connectionId, message } of outcome.failed)
@@ -104,112 +107,117 @@ export class Reconciliation {
     return outcome;
   }
 
-  async #all(
+  async #compareAll(
     all: readonly { connection: ListedConnection; since: Date }[],
     budgetMs: number | null,
     signal: AbortSignal,
   ): Promise<ReconcileOutcome> {
     const outcome: ReconcileOutcome = { connections: all.length, read: 0, changed: 0, failed: [] };
     const waiting = all.values();
-    const work = async () => {
+    const compareWaiting = async () => {
       for (const { connection, since } of waiting) {
         const timeout = budgetMs === null ? null : AbortSignal.timeout(budgetMs);
         try {
-          if (timeout === null) await this.#connection(connection, firstOf(since), outcome, signal);
-          else await this.#goOn(connection, since, outcome, AbortSignal.any([signal, timeout]));
+          if (timeout === null) await this.#compareConnection(connection, positionAt(since), outcome, signal);
+          else await this.#resume(connection, since, outcome, AbortSignal.any([signal, timeout]));
         } catch (error) {
           signal.throwIfAborted();
-          // Whatever it is, it is of this connection: what its carrier or its workspace chose ends no other's night.
+          // A failure of one connection must not end the comparison of the others.
           outcome.failed.push({ connectionId: connection.id, message: this.#reasonOf(error, connection, timeout) });
         }
       }
     };
-    await Promise.all(Array.from({ length: connectionsAtOnce }, work));
+    await Promise.all(Array.from({ length: connectionConcurrency }, compareWaiting));
     return outcome;
   }
 
   #reasonOf(error: unknown, { id }: ListedConnection, timeout: AbortSignal | null): string {
-    if (timeout?.aborted === true) return 'The list takes longer than it may at once; it goes on with the next turn.';
+    if (timeout?.aborted === true) return 'The list exceeds the time limit of one pass; the next pass continues.';
     if (error instanceof AppError || error instanceof EgressFailed || error instanceof EgressRefused)
       return error.message;
-    this.#deps.logger.error({ err: error, connectionId: id }, 'the calls of a connection could not be compared');
-    return 'Its calls could not be compared; the log says why.';
+    this.#deps.logger.error({ err: error, connectionId: id }, 'comparing the calls of a connection failed');
+    return 'The calls could not be compared; see the log of the hub.';
   }
 
-  /** From where the last turn was cut off: with the day before, which is compared again, a day may be more than fits into one. */
-  async #goOn(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
-    // Of another account the pages are others.
+  /** Resumes where the previous pass stopped. Without this, a day that exceeds one pass would never finish. */
+  async #resume(connection: ListedConnection, since: Date, outcome: ReconcileOutcome, signal: AbortSignal) {
+    // Include the account: another account has other pages.
     const key = [connection.id, connection.apiBaseUrl, connection.accountSid].join(' ');
-    const kept = this.#places.get(key);
-    this.#places.delete(key);
-    // Whatever came further meanwhile is noted.
-    const place = kept !== undefined && kept.to > since ? kept : firstOf(since);
+    const stored = this.#positions.get(key);
+    this.#positions.delete(key);
+    // Ignore a stored position that a later comparison has passed.
+    const position = stored !== undefined && stored.to > since ? stored : positionAt(since);
     try {
-      await this.#connection(connection, place, outcome, signal);
+      await this.#compareConnection(connection, position, outcome, signal);
     } catch (error) {
-      // A page that is answered with an error may be one that is there no longer.
-      if (!(error instanceof AppError)) this.#keep(key, place);
+      // After an error answer the stored page may no longer exist, so the next pass starts again.
+      if (!(error instanceof AppError)) this.#storePosition(key, position);
       throw error;
     }
   }
 
-  #keep(key: string, place: Place): void {
-    this.#places.set(key, place);
-    for (const oldest of this.#places.keys()) {
-      if (this.#places.size <= maxPlaces) return;
-      this.#places.delete(oldest);
+  #storePosition(key: string, position: ListPosition): void {
+    this.#positions.set(key, position);
+    for (const oldest of this.#positions.keys()) {
+      if (this.#positions.size <= maxStoredPositions) return;
+      this.#positions.delete(oldest);
     }
   }
 
-  /** Day by day, the oldest first, and each noted once it is done. */
-  async #connection(connection: ListedConnection, place: Place, outcome: ReconcileOutcome, signal: AbortSignal) {
+  /** Compares day by day, oldest first, and records each finished day. */
+  async #compareConnection(
+    connection: ListedConnection,
+    position: ListPosition,
+    outcome: ReconcileOutcome,
+    signal: AbortSignal,
+  ) {
     const { connections, now } = this.#deps;
     const end = now();
     const firstDay = new Date(end.getTime() - firstDays * dayMs);
     const authToken = connection.authToken();
-    while (place.from < end) {
-      // The pages behind the first are of the day as that one was asked for.
-      if (place.next === null) {
-        place.to = new Date(Math.min(place.from.getTime() + dayMs, end.getTime()));
-        place.pages = 0;
+    while (position.from < end) {
+      // Later pages belong to the day as it was queried with the first page.
+      if (position.next === null) {
+        position.to = new Date(Math.min(position.from.getTime() + dayMs, end.getTime()));
+        position.pages = 0;
       }
-      await this.#day(connection, authToken, place, outcome, signal);
-      await connections.noteReconciled(connection.id, place, firstDay);
-      Object.assign(place, firstOf(place.to));
+      await this.#compareDay(connection, authToken, position, outcome, signal);
+      await connections.noteReconciled(connection.id, position, firstDay);
+      Object.assign(position, positionAt(position.to));
     }
   }
 
-  /** The pages of a day, from its place on, which moves with each that was read. */
-  async #day(
+  /** Reads the remaining pages of a day and advances the position after each page. */
+  async #compareDay(
     connection: ListedConnection,
     authToken: string,
-    place: Place,
+    position: ListPosition,
     outcome: ReconcileOutcome,
     signal: AbortSignal,
   ) {
     const { calls } = this.#deps;
     const { tenantId } = connection;
-    const day = place.from.toISOString();
+    const day = position.from.toISOString();
     const seen = new Set<string>();
-    for (let url: string | null = place.next ?? firstPage(connection, place); url !== null; url = place.next) {
+    for (let url: string | null = position.next ?? firstPage(connection, position); url !== null; url = position.next) {
       signal.throwIfAborted();
       if (seen.has(url))
-        throw new AppError('unavailable', `The list of Twilio for ${day} leads back to a page before.`);
-      if (place.pages === maxPagesOfDay)
-        throw new AppError('unavailable', `Twilio lists more than ${maxPagesOfDay} pages for ${day}.`);
+        throw new AppError('unavailable', `The call list of Twilio for ${day} leads back to an earlier page.`);
+      if (position.pages === maxPagesPerDay)
+        throw new AppError('unavailable', `Twilio lists more than ${maxPagesPerDay} pages for ${day}.`);
       seen.add(url);
-      const page = await this.#page(connection, authToken, url, signal);
+      const page = await this.#fetchPage(connection, authToken, url, signal);
       if (page.calls.length === 0) return;
       const events = page.calls.map(readTwilioCall).filter((event) => event !== null);
       outcome.read += events.length;
       const changed = events.length === 0 ? 0 : await calls.mergeAll(tenantId, events);
       outcome.changed += changed;
-      place.next = page.next;
-      place.pages += 1;
+      position.next = page.next;
+      position.pages += 1;
     }
   }
 
-  async #page(connection: ListedConnection, authToken: string, url: string, signal: AbortSignal) {
+  async #fetchPage(connection: ListedConnection, authToken: string, url: string, signal: AbortSignal) {
     const { egress, pause } = this.#deps;
     const authorization = `Basic ${Buffer.from(`${connection.accountSid}:${authToken}`).toString('base64')}`;
     for (let tries = 0; ; tries += 1) {
@@ -227,9 +235,7 @@ export class Reconciliation {
         if (wait === undefined || (status !== 429 && status < 500))
           throw new AppError(
             'unavailable',
-            status === 401
-              ? 'Twilio does not take this accountSid with this authToken (401).'
-              : `Twilio answered ${status}.`,
+            status === 401 ? 'Twilio rejected the accountSid and authToken (401).' : `Twilio answered ${status}.`,
           );
       } catch (error) {
         if (!(error instanceof EgressFailed) || wait === undefined) throw error;
@@ -239,9 +245,9 @@ export class Reconciliation {
   }
 }
 
-const firstOf = (from: Date): Place => ({ from, to: from, next: null, pages: 0 });
+const positionAt = (from: Date): ListPosition => ({ from, to: from, next: null, pages: 0 });
 
-function firstPage({ apiBaseUrl, accountSid }: ListedConnection, { from, to }: Place): string {
+function firstPage({ apiBaseUrl, accountSid }: ListedConnection, { from, to }: ListPosition): string {
   const query = new URLSearchParams({
     PageSize: String(pageSize),
     'StartTime>': twilioTime(from),
@@ -250,24 +256,24 @@ function firstPage({ apiBaseUrl, accountSid }: ListedConnection, { from, to }: P
   return `${apiBaseUrl}/2010-04-01/Accounts/${accountSid}/Calls.json?${query.toString()}`;
 }
 
-/** As Twilio takes it, to the second. */
+/** Time in the format of Twilio, to the second. */
 const twilioTime = (at: Date) => `${at.toISOString().slice(0, 19)}Z`;
 
-/** @throws AppError `unavailable` for what is no page, or leads elsewhere. */
+/** @throws AppError `unavailable` for an invalid page, or a next page on another host. */
 function parsePage(body: Buffer, apiBaseUrl: string): { calls: Record<string, unknown>[]; next: string | null } {
   let page: { calls?: unknown; next_page_uri?: unknown };
   try {
     page = JSON.parse(body.toString('utf8')) as typeof page;
   } catch (error) {
-    throw new AppError('unavailable', 'Twilio answered something that is no JSON.', { cause: error });
+    throw new AppError('unavailable', 'Twilio answered with invalid JSON.', { cause: error });
   }
-  if (!Array.isArray(page.calls)) throw new AppError('unavailable', 'Twilio answered no list of calls.');
+  if (!Array.isArray(page.calls)) throw new AppError('unavailable', 'Twilio answered without a list of calls.');
   const calls = page.calls.filter((call) => typeof call === 'object' && call !== null) as Record<string, unknown>[];
   const { next_page_uri: uri } = page;
   if (typeof uri !== 'string' || uri === '') return { calls, next: null };
-  // The auth token goes with it, so it goes nowhere else.
+  // The request carries the auth token, so the next page must be on the same origin.
   const next = URL.parse(uri, `${apiBaseUrl}/`);
   if (next === null || next.origin !== new URL(apiBaseUrl).origin)
-    throw new AppError('unavailable', 'The next page of the list of Twilio is at another address.');
+    throw new AppError('unavailable', 'The next page of the Twilio call list is on another host.');
   return { calls, next: next.href };
 }

@@ -4,9 +4,9 @@ import type { PrincipalOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { HostedSips } from './service.ts';
 
-type Asked = { principal: PrincipalOf<typeof resource.optIntoHostedSip>; baseUrl: string };
+type HostedSipRequest = { principal: PrincipalOf<typeof resource.optIntoHostedSip>; baseUrl: string };
 
-const personOf = ({ principal, baseUrl }: Asked) => ({
+const memberOf = ({ principal, baseUrl }: HostedSipRequest) => ({
   baseUrl,
   tenantId: principal.tenantId,
   userId: principal.user.id,
@@ -15,7 +15,7 @@ const personOf = ({ principal, baseUrl }: Asked) => ({
 
 export const hostedSipRoutes = (hosted: HostedSips) =>
   implement(resource, {
-    getHostedSip: (request) => hosted.status(personOf(request)),
-    optIntoHostedSip: (request) => hosted.optIn(personOf(request)),
-    optOutOfHostedSip: (request) => hosted.optOut(personOf(request)),
+    getHostedSip: (request) => hosted.status(memberOf(request)),
+    optIntoHostedSip: (request) => hosted.optIn(memberOf(request)),
+    optOutOfHostedSip: (request) => hosted.optOut(memberOf(request)),
   });

@@ -11,22 +11,22 @@ import type { HostedRow } from './store.ts';
 export interface HostedSipDependencies {
   db: Database;
   modes: SipModes;
-  /** Of the operator's SIP server; null where there is none. */
+  /** Domain of the operator's SIP server. Null without a server. */
   domain: string | null;
-  /** Told, after the commit, that a workspace opted in or out. */
+  /** Called after the commit when a workspace opted in or out. */
   wake: (tenantId: string) => void;
 }
 
-/** Who asks: what is shown is theirs. */
-interface Person {
+/** The member who sends the request. The status shows the SIP user of this member. */
+interface Member {
   tenantId: string;
   userId: string;
   actor: string;
-  /** Where they reached this hub. */
+  /** Base URL at which the member reached the hub. */
   baseUrl: string;
 }
 
-/** By which workspaces opt into the operator's SIP server, and out of it: with the commit the server knows. */
+/** Opts workspaces into and out of the operator's SIP server. A change takes effect on the server with the commit. */
 export class HostedSips {
   readonly #deps: HostedSipDependencies;
 
@@ -34,23 +34,23 @@ export class HostedSips {
     this.#deps = dependencies;
   }
 
-  async status(person: Omit<Person, 'actor'>): Promise<HostedSip> {
-    return this.#deps.db.read(person.tenantId, (tx) => this.#show(tx, person));
+  async status(member: Omit<Member, 'actor'>): Promise<HostedSip> {
+    return this.#deps.db.read(member.tenantId, (tx) => this.#present(tx, member));
   }
 
-  /** Whether phones of a workspace are served. */
+  /** Whether the SIP server serves the phones of a workspace. */
   async isOn(tenantId: string): Promise<boolean> {
     const { db, domain } = this.#deps;
     const row = await db.read(tenantId, (tx) => readHosted(tx, tenantId));
     return row !== undefined && reasonOf(row, domain) === null;
   }
 
-  /** Makes credentials where the workspace has none that count at this server, and answers them this once. */
-  async optIn(person: Person): Promise<HostedSip> {
+  /** Opts in. Creates credentials if the workspace has none for this server, and returns them only once. */
+  async optIn(member: Member): Promise<HostedSip> {
     const { db, modes, domain, wake } = this.#deps;
-    const { tenantId, actor } = person;
-    const shown = await db.workspace(tenantId, async (tx) => {
-      await modes.take(tx, tenantId, 'hosted', actor);
+    const { tenantId, actor } = member;
+    const result = await db.workspace(tenantId, async (tx) => {
+      await modes.switchTo(tx, tenantId, 'hosted', actor);
       const before = await readHosted(tx, tenantId);
       const isSame = before !== undefined && (before.domain === domain || domain === null);
       const username = workspaceUsername(tenantId);
@@ -60,31 +60,31 @@ export class HostedSips {
         await writeHosted(tx, tenantId, { username, domain, ha1 });
         await this.#record(tx, tenantId, actor, before === undefined ? 'hosted_sip.enabled' : 'hosted_sip.updated');
       }
-      const status = await this.#show(tx, person);
+      const status = await this.#present(tx, member);
       return password === null ? status : { ...status, credentials: { username, password } };
     });
     afterCommit(() => wake(tenantId));
-    return shown;
+    return result;
   }
 
-  async optOut(person: Person): Promise<HostedSip> {
+  async optOut(member: Member): Promise<HostedSip> {
     const { db, modes, wake } = this.#deps;
-    const { tenantId, actor } = person;
-    const shown = await db.workspace(tenantId, async (tx) => {
+    const { tenantId, actor } = member;
+    const result = await db.workspace(tenantId, async (tx) => {
       await modes.release(tx, tenantId, 'hosted');
       await this.leave(tx, tenantId, actor);
-      return this.#show(tx, person);
+      return this.#present(tx, member);
     });
     afterCommit(() => wake(tenantId));
-    return shown;
+    return result;
   }
 
-  /** Opts a workspace out, if it is in, in a transaction that holds its row of `sip_modes`. */
+  /** Opts a workspace out if it is opted in. The transaction must hold the lock on the row in `sip_modes`. */
   async leave(tx: Transaction, tenantId: string, actor: string): Promise<void> {
     if (await deleteHosted(tx, tenantId)) await this.#record(tx, tenantId, actor, 'hosted_sip.disabled');
   }
 
-  async #show(tx: Transaction, { tenantId, userId, baseUrl }: Omit<Person, 'actor'>): Promise<HostedSip> {
+  async #present(tx: Transaction, { tenantId, userId, baseUrl }: Omit<Member, 'actor'>): Promise<HostedSip> {
     const { domain } = this.#deps;
     const row = await readHosted(tx, tenantId);
     const { business_calling: entitled } = await readEntitlements(tx, tenantId);

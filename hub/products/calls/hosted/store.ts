@@ -14,7 +14,7 @@ export async function readHosted(tx: Transaction, tenantId: string): Promise<Hos
   return rows[0];
 }
 
-/** Sets the account of a workspace; without a domain it has no password. */
+/** Stores the account of a workspace. An account without a domain has no password. */
 export const writeHosted = (
   tx: Transaction,
   tenantId: string,
@@ -27,7 +27,7 @@ export const writeHosted = (
     [tenantId, account.username, account.domain, account.ha1],
   );
 
-/** Answers whether there was one. */
+/** Returns whether a row existed. */
 export async function deleteHosted(tx: Transaction, tenantId: string): Promise<boolean> {
   const { rows } = await tx.query(
     'delete_hosted_sip',

@@ -3,8 +3,8 @@ import { microphonePage } from '../../../platform/http/pages/microphone-page.ts'
 import type { Page } from '../../../platform/http/pages/page.ts';
 
 /**
- * The softphone of the people of a workspace. It is the same for everybody: who is signed in it finds out by the cookie, which its script can't read and the
- * browser adds to what it asks, the WebSocket included. So it holds no SIP password, either.
+ * The softphone page. Its HTML is the same for every user and contains no SIP password.
+ * The browser sends the session cookie with each request and with the WebSocket handshake; scripts cannot read it.
  */
 export const phonePages: Page[] = [
   {

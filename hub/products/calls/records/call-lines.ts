@@ -2,14 +2,14 @@ import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
 import { callRecord, callStates } from '../../../../shared/contract/calls/records.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import { newestCalls } from './store.ts';
-import type { CallFilter, Place } from './store.ts';
+import type { CallFilter, CallPosition } from './store.ts';
 
 export type ExportFormat = 'json' | 'csv';
 
 const iso = (instant: string) => `to_char(${instant} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/** The fields of a record out of what is read of a call, as `presentCall` makes them. */
-const shown: Record<keyof CallRecord, string> = {
+/** SQL expressions for the fields of a record. They must return the same values as `presentCall`. */
+const fieldExpressions: Record<keyof CallRecord, string> = {
   id: 'c.id',
   provider: 'c.provider',
   callSid: 'c.call_sid',
@@ -32,37 +32,38 @@ const shown: Record<keyof CallRecord, string> = {
   mosScore: 'c.mos_score',
 };
 const fields = Object.keys(callRecord.shape) as (keyof CallRecord)[];
-/** Those that somebody else wrote; all others are numbers, times and words of ours. */
-const foreign = new Set<keyof CallRecord>(['callSid', 'fromId', 'toId', 'fromName', 'toName', 'reason']);
+/** Text fields set by carriers and users. All other fields hold numbers, times or fixed words. */
+const thirdPartyFields = new Set<keyof CallRecord>(['callSid', 'fromId', 'toId', 'fromName', 'toName', 'reason']);
 
-/** Signs that begin a formula, with their full-width forms, which some spreadsheets read alike; for a bracket expression. */
-const formulaSigns = '-=+@\uFF0D\uFF1D\uFF0B\uFF20';
+/** Characters that start a spreadsheet formula, with their full-width forms, for use in a bracket expression. */
+const formulaCharacters = '-=+@\uFF0D\uFF1D\uFF0B\uFF20';
 
 /**
- * A cell of RFC 4180: defused where a spreadsheet would calculate it, and where it begins like one that was; quoted where it has to be. Phone
- * numbers and plain numbers are left as they are, byte for byte. Where a comma is in numbers a spreadsheet splits at semicolons, and ends a record in
- * the middle of a cell: what follows there is defused, too, and behind quotes that mean nothing there.
+ * A CSV cell (RFC 4180), quoted where needed. An apostrophe before a leading formula sign, or before an existing
+ * apostrophe, prevents formula injection.
+ * Phone numbers and plain numbers stay unchanged. Some locales split cells at semicolons and line breaks, so text after
+ * those characters gets the same protection.
  */
 const cell = (text: string) => {
-  const safe = `CASE WHEN ${text} ~ '^[${formulaSigns}\\t\\r'']' AND ${text} !~ '^([+]?[0-9]{1,15}|-?[0-9]+([.][0-9]+)?)$' THEN '''' || ${text} ELSE ${text} END`;
-  const within = `regexp_replace(${safe}, '(?<=[;\\t\\r\\n])(?=[''"]*[${formulaSigns}\\t\\r])', '''', 'g')`;
+  const safe = `CASE WHEN ${text} ~ '^[${formulaCharacters}\\t\\r'']' AND ${text} !~ '^([+]?[0-9]{1,15}|-?[0-9]+([.][0-9]+)?)$' THEN '''' || ${text} ELSE ${text} END`;
+  const within = `regexp_replace(${safe}, '(?<=[;\\t\\r\\n])(?=[''"]*[${formulaCharacters}\\t\\r])', '''', 'g')`;
   return `CASE WHEN ${text} ~ '[",;\\t\\r\\n]' THEN '"' || replace(${within}, '"', '""') || '"' ELSE ${safe} END`;
 };
 
-const lines: Record<ExportFormat, string> = {
-  json: `(SELECT row_to_json(r)::text FROM (SELECT ${fields.map((name) => `${shown[name]} AS "${name}"`).join(', ')}) r)`,
-  csv: `concat(${fields.map((name) => (foreign.has(name) ? cell(shown[name]) : shown[name])).join(", ',', ")}, E'\\r\\n')`,
+const lineExpressions: Record<ExportFormat, string> = {
+  json: `(SELECT row_to_json(r)::text FROM (SELECT ${fields.map((name) => `${fieldExpressions[name]} AS "${name}"`).join(', ')}) r)`,
+  csv: `concat(${fields.map((name) => (thirdPartyFields.has(name) ? cell(fieldExpressions[name]) : fieldExpressions[name])).join(", ',', ")}, E'\\r\\n')`,
 };
-const between: Record<ExportFormat, string> = { json: `E',\\n'`, csv: `''` };
+const separators: Record<ExportFormat, string> = { json: `E',\\n'`, csv: `''` };
 
-/** The head of a CSV, which names the fields of a record. */
-export const csvHead = `${fields.join(',')}\r\n`;
+/** Header row of the CSV: the names of the record fields. */
+export const csvHeader = `${fields.join(',')}\r\n`;
 
-/** Calls as they stand in an export, and the last of them; null where there are none. */
+/** A page of an export and the position of its last call. */
 export interface CallLines {
   text: string;
   count: number;
-  last: Place;
+  last: CallPosition;
 }
 
 interface LinesRow {
@@ -73,30 +74,30 @@ interface LinesRow {
 }
 
 /**
- * Calls that began last, first, and after a place, as one text that the database makes: out of a million calls the hub itself would make so much
- * garbage that its memory doubled.
+ * Returns a page of calls as one text that the database formats, newest first. Returns null when no call is left.
+ * Formatting a million calls in the hub would double its memory use.
  */
 export async function listCallLines(
   tx: Transaction,
   tenantId: string,
   format: ExportFormat,
   filter: CallFilter,
-  after: Place | undefined,
+  after: CallPosition | undefined,
   limit: number,
 ): Promise<CallLines | null> {
   const { name, text, values } = newestCalls(tenantId, filter, after, limit);
   const order = 'ORDER BY l.started_at DESC, l.id DESC';
   const { rows } = await tx.query<LinesRow>(
     `list_call_lines_${format}_${name}`,
-    `SELECT string_agg(l.line, ${between[format]} ${order}) AS text, count(*)::integer AS count,
+    `SELECT string_agg(l.line, ${separators[format]} ${order}) AS text, count(*)::integer AS count,
        (array_agg(l.started_at ${order}))[count(*)] AS last_started_at, (array_agg(l.id ${order}))[count(*)] AS last_id
-     FROM (SELECT c.id, c.started_at, ${lines[format]} AS line FROM (${text}) c
+     FROM (SELECT c.id, c.started_at, ${lineExpressions[format]} AS line FROM (${text}) c
        CROSS JOIN LATERAL (SELECT CASE WHEN c.rank = 3 THEN coalesce(c.ended_at, c.heard_at) END AS ended) e
        CROSS JOIN LATERAL (SELECT coalesce(c.answered_at, CASE WHEN c.result = 'answered' THEN e.ended - c.duration_secs * interval '1 second' END) AS answered) a) l`,
     values,
   );
   const [row] = rows;
-  // What a query answered is found by V8 to be reachable for two more collections of young memory, and moved to the old one, where a million calls would pile up.
+  // Empty the result early: otherwise V8 promotes the rows to the old generation and memory grows during long exports.
   rows.length = 0;
   return row === undefined || row.text === null
     ? null

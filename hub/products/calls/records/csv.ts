@@ -1,25 +1,26 @@
-/** CSV as spreadsheets and exports write it (RFC 4180). */
+/** Reads CSV files of spreadsheets and exports (RFC 4180). */
 
-/** What a cell said before it was defused. */
+/** Removes the apostrophes that an export adds against formula injection. */
 export const fromCell = (cell: string): string =>
   cell.replaceAll(/^'|(?<=[;\t\r\n])'(?=['"]*[=+\-@\uFF0D\uFF1D\uFF0B\uFF20\t\r])/g, '');
 
 const maxRecordLength = 64 * 1024;
 
 /**
- * Reads records from text as it comes, with the line on which each begins. Cells end at a comma or a semicolon, whichever the text has first:
- * spreadsheets write semicolons where a comma is in numbers.
- * @throws SyntaxError where a quote is never closed, or a record has more than 64 KiB.
+ * Reads records from a stream of text, with the line number where each record begins.
+ * The first comma or semicolon of the text is the separator. Spreadsheets use semicolons in locales with decimal
+ * commas.
+ * @throws SyntaxError for a quote without an end, or a record over 64 KiB.
  */
 export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ line: number; cells: string[] }> {
   let cells: string[] = [];
   let cell = '';
   let length = 0;
   let separator: ',' | ';' | null = null;
-  // Whether within quotes, right behind a closing one, or neither.
+  // `closed` means that the previous character ended a quoted part.
   let state: 'plain' | 'quoted' | 'closed' = 'plain';
   let line = 1;
-  let beganAt = 1;
+  let startLine = 1;
   let isFirst = true;
   let wasReturn = false;
   for await (const piece of pieces) {
@@ -27,7 +28,7 @@ export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ 
       isFirst = false;
       if ((length += letter.length) > maxRecordLength)
         throw new SyntaxError(
-          `The record that begins on line ${beganAt} has more than 64 KiB; is a quote missing there?`,
+          `The record that begins on line ${startLine} has more than 64 KiB; is a quote missing there?`,
         );
       const isBreak = letter === '\n' || letter === '\r';
       const isSecondOfBreak = letter === '\n' && wasReturn;
@@ -47,16 +48,16 @@ export async function* readCsv(pieces: AsyncIterable<string>): AsyncGenerator<{ 
         state = 'plain';
       } else if (isBreak) {
         if (isSecondOfBreak) continue;
-        if (cells.length > 0 || cell !== '') yield { line: beganAt, cells: [...cells, cell] };
+        if (cells.length > 0 || cell !== '') yield { line: startLine, cells: [...cells, cell] };
         cells = [];
         cell = '';
         length = 0;
         state = 'plain';
-        beganAt = line;
+        startLine = line;
       } else cell += letter;
     }
   }
   if (state === 'quoted')
-    throw new SyntaxError(`A quote in the record that begins on line ${beganAt} is never closed.`);
-  if (cells.length > 0 || cell !== '') yield { line: beganAt, cells: [...cells, cell] };
+    throw new SyntaxError(`A quote in the record that begins on line ${startLine} is never closed.`);
+  if (cells.length > 0 || cell !== '') yield { line: startLine, cells: [...cells, cell] };
 }

@@ -1,10 +1,10 @@
-import { csvHead } from './call-lines.ts';
+import { csvHeader } from './call-lines.ts';
 import type { ExportFormat } from './call-lines.ts';
 
-/** The text of an export, out of those of its pages. */
+/** Joins the pages of an export to one document. */
 export async function* exportText(format: ExportFormat, pages: AsyncIterable<string>): AsyncGenerator<string> {
   if (format === 'csv') {
-    yield csvHead;
+    yield csvHeader;
     yield* pages;
     return;
   }

@@ -28,7 +28,7 @@ async function workspace(): Promise<string> {
   return id;
 }
 
-// Around midnight, so that some events move a call to the day before.
+// Times around midnight, so that some events move a call to the previous day.
 const midnight = Date.UTC(2026, 5, 2);
 const time = fc.integer({ min: -600, max: 600 }).map((seconds) => new Date(midnight + seconds * 1000));
 const perhaps = <Value>(of: fc.Arbitrary<Value>) => fc.option(of, { nil: null });
@@ -41,7 +41,7 @@ const event: fc.Arbitrary<CallEvent> = fc
     toId: perhaps(fc.constant('sip:x@example.org')),
     rank: fc.constantFrom(0 as const, 1 as const, 2 as const, 3 as const),
     sequence: fc.integer({ min: 0, max: 2 }),
-    // Few, so that some stand at the same.
+    // Few values, so that some events have the same time.
     at: fc.constantFrom(-60, 0, 60).map((seconds) => new Date(midnight + seconds * 1000)),
     outcome: fc.constantFrom(
       'answered' as const,
@@ -87,7 +87,7 @@ const counted = (tenantId: string) =>
     [tenantId],
   );
 
-test('events give the same records and sums in any order, however often and however many at once', async () => {
+test('merging events gives the same records and sums in any order, with repeats and in parallel', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(event, { minLength: 1, maxLength: 8 }),
@@ -119,7 +119,7 @@ test('events give the same records and sums in any order, however often and howe
   );
 });
 
-test('no call is answered, or ends, before it began, whatever is said of it and in whatever order', async () => {
+test('a merged call never has an answer time or an end time before its start', async () => {
   const timed = event.map((each) => ({ ...each, endedAt: each.rank === 3 ? (each.endedAt ?? each.at) : null }));
   await fc.assert(
     fc.asyncProperty(fc.array(timed, { minLength: 1, maxLength: 5 }), async (events) => {
@@ -134,7 +134,7 @@ test('no call is answered, or ends, before it began, whatever is said of it and 
   );
 });
 
-test('what is told of a change is the record as it is listed, and nothing is told of what does not show', async () => {
+test('a visible change publishes the record as listed, and an invisible change publishes nothing', async () => {
   const tenantId = await workspace();
   const base = fc.sample(event, { numRuns: 1, seed: 7 })[0] as CallEvent;
   const started = new Date(midnight);
@@ -148,7 +148,7 @@ test('what is told of a change is the record as it is listed, and nothing is tol
     mosScore: null,
     startedAt: started,
   };
-  const told = () =>
+  const publishedEvents = () =>
     db.systemStatement<{ data: { call: unknown } }>(
       '',
       `SELECT data FROM workspace_events WHERE tenant_id = $1 ORDER BY seq`,
@@ -167,7 +167,7 @@ test('what is told of a change is the record as it is listed, and nothing is tol
   for (const [change, tells] of steps) {
     await calls.merge(tenantId, { ...call, reason: null, sipCode: 200, hangupBy: 'caller', sequence: 0, ...change });
     count += tells ? 1 : 0;
-    const all = await told();
+    const all = await publishedEvents();
     expect(all.length).toBe(count);
     expect(all.at(-1)?.data.call).toEqual(await shown());
   }
@@ -180,7 +180,7 @@ test('what is told of a change is the record as it is listed, and nothing is tol
   });
 });
 
-test('a call that falls silent is closed after 4 hours, and what the carrier still says of its end counts instead', async () => {
+test('a call without events for 4 hours is closed, and a later final event of the carrier replaces the closing', async () => {
   const tenantId = await workspace();
   const open: CallEvent = {
     ...(fc.sample(event, { numRuns: 1, seed: 3 })[0] as CallEvent),

@@ -4,7 +4,7 @@ import { newIdAt } from '../../../platform/ids.ts';
 
 export const ranks = { queued: 0, ringing: 1, in_progress: 2, ended: 3 } as const;
 
-/** What a carrier says of a call at one time; null is what it does not say. */
+/** The state of a call at one time as its carrier reports it. Null means not reported. */
 export interface CallEvent {
   provider: CallProvider;
   callSid: string;
@@ -12,17 +12,17 @@ export interface CallEvent {
   fromId: string | null;
   toId: string | null;
   rank: (typeof ranks)[keyof typeof ranks];
-  /** Its place among the events of the call, where the carrier numbers them; else 0. */
+  /** Sequence number of the event within the call. 0 if the carrier does not number events. */
   sequence: number;
   at: Date;
-  /** How it ended: `completed` is `answered` where it ever was, and else was given up. */
+  /** How the call ended. `completed` counts as answered if the call was ever answered, otherwise as not taken. */
   outcome: 'answered' | 'completed' | 'not_taken' | 'busy' | 'failed' | null;
   reason: string | null;
   sipCode: number | null;
   hangupBy: 'caller' | 'callee' | null;
-  /** How long was talked, as the carrier measured it. */
+  /** Talk time as the carrier measured it. */
   reportedSecs: number | null;
-  /** The start, else a time that it was not after (`beganAt`). */
+  /** The start of the call, or any later time if the start is unknown (see `beganAt`). */
   startedAt: Date;
   answeredAt: Date | null;
   endedAt: Date | null;
@@ -30,33 +30,34 @@ export interface CallEvent {
   mosScore: number | null;
 }
 
-const told = ['outcome', 'reason', 'sip_code', 'hangup_by', 'reported_secs'];
-const leasts = ['direction', 'from_id', 'to_id', 'started_at', 'answered_at', 'mos_score'];
-const standing = ['rank', 'sequence', 'at', 'tie', ...told];
+const detailColumns = ['outcome', 'reason', 'sip_code', 'hangup_by', 'reported_secs'];
+const leastColumns = ['direction', 'from_id', 'to_id', 'started_at', 'answered_at', 'mos_score'];
+const latestColumns = ['rank', 'sequence', 'at', 'tie', ...detailColumns];
 
 const wins =
   '(excluded.rank, excluded.sequence, excluded.at, excluded.tie) > (calls.rank, calls.sequence, calls.at, calls.tie)';
-// Where it was closed for being silent, its end was a guess.
-const shownEnd =
+// The end of a call that was closed for silence was an estimate, so a real end replaces it.
+const mergedEnd =
   'CASE WHEN calls.rank = 3 AND calls.sequence = -1 AND excluded.rank = 3 THEN excluded.ended_at ELSE greatest(calls.ended_at, excluded.ended_at) END';
 
-/** The name goes with the text, which is the same for any number of events. */
-const mergeStatement = `INSERT INTO calls (id, tenant_id, provider, call_sid, ${leasts.join(', ')}, ${standing.join(', ')}, ended_at, machine)
-  SELECT e.id, t.id, e.provider, e.call_sid, ${leasts.map((name) => `e.${name}`).join(', ')}, ${standing.map((name) => `e.${name}`).join(', ')}, e.ended_at, e.machine
+/** One statement text for any number of events, because a statement name has one text. */
+const mergeStatement = `INSERT INTO calls (id, tenant_id, provider, call_sid, ${leastColumns.join(', ')}, ${latestColumns.join(', ')}, ended_at, machine)
+  SELECT e.id, t.id, e.provider, e.call_sid, ${leastColumns.map((name) => `e.${name}`).join(', ')}, ${latestColumns.map((name) => `e.${name}`).join(', ')}, e.ended_at, e.machine
   FROM tenants t, jsonb_to_recordset($2::jsonb) AS e (id uuid, provider text, call_sid text, direction text, from_id text, to_id text, rank integer,
     sequence integer, at timestamptz, tie text, outcome text, reason text, sip_code integer, hangup_by text, reported_secs integer, started_at timestamptz,
     answered_at timestamptz, ended_at timestamptz, machine boolean, mos_score double precision)
   WHERE t.id = $1 ORDER BY e.provider, e.call_sid
   ON CONFLICT (tenant_id, provider, call_sid) DO UPDATE SET
-    ${leasts.map((name) => `${name} = least(calls.${name}, excluded.${name})`).join(', ')},
-    ${standing.map((name) => `${name} = CASE WHEN ${wins} THEN excluded.${name} ELSE calls.${name} END`).join(', ')},
-    ended_at = ${shownEnd}, machine = calls.machine OR excluded.machine, heard_at = now()
-  WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${shownEnd}
-    OR ${leasts.map((name) => `calls.${name} IS DISTINCT FROM least(calls.${name}, excluded.${name})`).join(' OR ')}`;
+    ${leastColumns.map((name) => `${name} = least(calls.${name}, excluded.${name})`).join(', ')},
+    ${latestColumns.map((name) => `${name} = CASE WHEN ${wins} THEN excluded.${name} ELSE calls.${name} END`).join(', ')},
+    ended_at = ${mergedEnd}, machine = calls.machine OR excluded.machine, heard_at = now()
+  WHERE ${wins} OR (excluded.machine AND NOT calls.machine) OR calls.ended_at IS DISTINCT FROM ${mergedEnd}
+    OR ${leastColumns.map((name) => `calls.${name} IS DISTINCT FROM least(calls.${name}, excluded.${name})`).join(' OR ')}`;
 
 /**
- * When a call began at the latest, by an event: an event that only says the end comes long after the start, and whoever says no start
- * says when the event was. Nothing is answered, or ends, before it begins.
+ * The earliest time that an event implies for the start of a call.
+ * An event without a start carries its own time, which may be long after the start. The result is never later than the
+ * answer or the end.
  */
 export function beganAt({ startedAt, answeredAt, endedAt, reportedSecs }: CallEvent): Date {
   const times = [startedAt.getTime()];
@@ -65,7 +66,7 @@ export function beganAt({ startedAt, answeredAt, endedAt, reportedSecs }: CallEv
   return new Date(Math.min(...times));
 }
 
-/** Says of events that stand at the same time which one counts, whichever comes first. */
+/** Orders events with equal rank, sequence and time, so that the result does not depend on arrival order. */
 const tieOf = (event: CallEvent) =>
   [event.outcome, event.reason, event.sipCode, event.hangupBy, event.reportedSecs].map((each) => each ?? '').join('|');
 
@@ -92,28 +93,34 @@ const toRow = (event: CallEvent) => ({
   mos_score: event.mosScore,
 });
 
-/** Events in turns that have each call once, since a statement writes a row once: the first turn has every call. */
-function turnsOf(events: readonly CallEvent[]): CallEvent[][] {
-  const turns: CallEvent[][] = [];
+/**
+ * Splits events into passes with at most one event per call, because one statement can update a row only once. The
+ * first pass contains every call.
+ */
+function splitIntoPasses(events: readonly CallEvent[]): CallEvent[][] {
+  const passes: CallEvent[][] = [];
   const seen = new Map<string, number>();
   for (const event of events) {
     const key = `${event.provider} ${event.callSid}`;
-    const turn = seen.get(key) ?? 0;
-    seen.set(key, turn + 1);
-    (turns[turn] ??= []).push(event);
+    const pass = seen.get(key) ?? 0;
+    seen.set(key, pass + 1);
+    (passes[pass] ??= []).push(event);
   }
-  return turns;
+  return passes;
 }
 
 /**
- * Merges events into the records of their calls. The records come out the same in whatever order, how often and by how many processes events
- * are merged; what brings nothing new writes nothing.
- * @returns how many records changed; to be waited for once the statements are sent.
+ * Merges events into the records of their calls.
+ * The result does not depend on the order, repetition or concurrency of merges. An event without new information writes
+ * nothing.
+ * @returns the number of changed records, after all statements finish.
  */
 export async function mergeCalls(tx: Transaction, tenantId: string, events: readonly CallEvent[]): Promise<number> {
-  // Rows are locked in one order by all: those of later turns are locked already.
+  // Every process locks rows in the same order. Later passes touch only rows that the first pass locked.
   const answers = await Promise.all(
-    turnsOf(events).map((turn) => tx.query('merge_calls', mergeStatement, [tenantId, JSON.stringify(turn.map(toRow))])),
+    splitIntoPasses(events).map((pass) =>
+      tx.query('merge_calls', mergeStatement, [tenantId, JSON.stringify(pass.map(toRow))]),
+    ),
   );
   return answers.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
 }

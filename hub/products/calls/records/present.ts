@@ -1,7 +1,7 @@
 import type { CallDirection, CallRecord, CallResult, CallProvider } from '../../../../shared/contract/calls/records.ts';
 import { callStates } from '../../../../shared/contract/calls/records.ts';
 
-/** What is read of a call. */
+/** Columns read for a call. */
 export interface CallRow {
   id: string;
   provider: CallProvider;
@@ -24,24 +24,26 @@ export interface CallRow {
   mos_score: number | null;
 }
 
-/** The member whose SIP user (see `personUsername`) stands in a column of `calls`, by name; null for all others. */
-const colleagueIn = (column: 'from_id' | 'to_id') =>
+/**
+ * SQL for the name of the member whose SIP user (`personUsername`) is in a column of `calls`. Null for other values.
+ */
+const memberNameIn = (column: 'from_id' | 'to_id') =>
   `CASE WHEN calls.${column} LIKE '%w________________-%' THEN (SELECT coalesce(u.display_name, u.email) FROM users u
      WHERE u.tenant_id = calls.tenant_id AND u.id = (substring(calls.${column} FROM '^(?:sips?:)?w[0-9a-f]{16}-([0-9a-f]{32})(?:@.*)?$'))::uuid
        AND substring(calls.${column} FROM '^(?:sips?:)?w([0-9a-f]{16})-') = left(encode(sha256(calls.tenant_id::text::bytea), 'hex'), 16)) END`;
 
-export const callColumns = `id, provider, call_sid, direction, from_id, to_id, ${colleagueIn('from_id')} AS from_name, ${colleagueIn('to_id')} AS to_name,
+export const callColumns = `id, provider, call_sid, direction, from_id, to_id, ${memberNameIn('from_id')} AS from_name, ${memberNameIn('to_id')} AS to_name,
   rank, result, reason, sip_code, hangup_by, started_at, answered_at, ended_at, heard_at, duration_secs, mos_score`;
 
-/** A call as it is shown; `shown_call` of the database says the same to those who follow calls live. */
+/** The public form of a call. The database function `shown_call` builds the same form for live streams. */
 export function presentCall(row: CallRow): CallRecord {
-  // Where no time was said, when it was heard.
+  // Without a reported end, use the time of the last event.
   const endedAt = row.rank === 3 ? (row.ended_at ?? row.heard_at) : null;
-  // A carrier that only says how long was talked says no less.
+  // Some carriers report only the talk time. The answer time follows from it.
   const answeredAt =
     row.answered_at ??
     (row.result === 'answered' && endedAt !== null ? new Date(endedAt.getTime() - row.duration_secs * 1000) : null);
-  const rangUntil = answeredAt ?? endedAt;
+  const ringEnd = answeredAt ?? endedAt;
   return {
     id: row.id,
     provider: row.provider,
@@ -58,8 +60,7 @@ export function presentCall(row: CallRow): CallRecord {
     answeredAt: answeredAt?.toISOString() ?? null,
     endedAt: endedAt?.toISOString() ?? null,
     durationSecs: row.duration_secs,
-    ringSecs:
-      rangUntil === null ? null : Math.max(0, Math.round((rangUntil.getTime() - row.started_at.getTime()) / 1000)),
+    ringSecs: ringEnd === null ? null : Math.max(0, Math.round((ringEnd.getTime() - row.started_at.getTime()) / 1000)),
     hangupBy: row.hangup_by,
     sipCode: row.sip_code,
     mosScore: row.mos_score,

@@ -51,7 +51,7 @@ export const callRoutes = (calls: Calls, events: WorkspaceEvents, rateLimiter: R
       await pipeline(Readable.from(exportText(format, pages), { highWaterMark: 1 }), response, {
         signal: refused,
       }).catch((error: unknown) => {
-        // Whoever went away needs no answer.
+        // The client disconnected, so no answer is needed.
         if (!response.destroyed) throw error;
       });
       return undefined;

@@ -15,19 +15,19 @@ import {
 } from '../../../platform/db/orm.ts';
 import { hotTenantId, instant, policies } from '../../../platform/db/tenancy.ts';
 
-/** Answered by a person: the carrier says so, or ended it in the ordinary way after it was answered. */
+/** True if a person answered: the carrier reports it, or the call ended normally after it was answered. */
 const answered = `NOT "machine" AND ("outcome" = 'answered' OR ("outcome" = 'completed' AND ("answered_at" IS NOT NULL OR coalesce("reported_secs", 0) > 0)))`;
 
 /**
- * Calls, each in one row, merged from all that was told of it in whatever order and number. `rank`, `sequence`, `at` and `tie` are of the
- * event that says how it stands, with what stands beside them; everything else is the least or greatest of what any event said. A merge is
- * thus the same whichever comes first, and nothing changes when something comes again (`merge-calls.ts`). Triggers write what changes of
- * the sums of its day (`call_day_sums`) and, where it shows, an event of the workspace.
+ * One row per call, merged from all events in any order and number (`merge-calls.ts`).
+ * `rank`, `sequence`, `at`, `tie` and the columns beside them come from the latest event. Every other column is the
+ * minimum or maximum over all events. A merge therefore does not depend on order or repetition.
+ * Triggers write the change of the daily sums (`call_day_sums`) and, for visible changes, a workspace event.
  */
 export const calls = pgTable(
   'calls',
   {
-    /** Made for the time at which it began, as far as that was known at first. */
+    /** UUID whose timestamp is the start of the call as first reported. */
     id: uuid('id').primaryKey(),
     tenantId: hotTenantId(),
     provider: text('provider').$type<CallProvider>().notNull(),
@@ -37,10 +37,10 @@ export const calls = pgTable(
     toId: text('to_id'),
     /** 0 queued, 1 ringing, 2 in progress, 3 ended. */
     rank: integer('rank').notNull(),
-    /** -1 where it was closed for being silent. */
+    /** -1 if the hub closed the call for silence. */
     sequence: integer('sequence').notNull(),
     at: instant('at').notNull(),
-    /** Decides between events that are the same in all this and say different things. */
+    /** Breaks ties between different events with equal rank, sequence and time. */
     tie: text('tie').notNull(),
     outcome: text('outcome'),
     reason: text('reason'),
@@ -51,10 +51,10 @@ export const calls = pgTable(
     startedAt: instant('started_at').notNull(),
     answeredAt: instant('answered_at'),
     endedAt: instant('ended_at'),
-    /** Whether it was ever said that a machine answered. */
+    /** Whether any event reported that a machine answered. */
     machine: boolean('machine').notNull().default(false),
     mosScore: doublePrecision('mos_score'),
-    /** When something new was last heard of it. */
+    /** When an event last changed the row. */
     heardAt: instant('heard_at').notNull().defaultNow(),
     result: text('result')
       .$type<CallResult>()
@@ -90,8 +90,8 @@ export const calls = pgTable(
 );
 
 /**
- * What changed of the sums of each day of a workspace, by the day in UTC on which a call began. Added up, the rows of a day are what its
- * calls come to, at any instant; a sweep folds them into one.
+ * Changes of the daily sums of a workspace, by the UTC day on which a call began.
+ * The rows of a day always add up to the sums of its calls. A sweep folds them into one row.
  */
 export const callDaySums = pgTable(
   'call_day_sums',
@@ -100,10 +100,10 @@ export const callDaySums = pgTable(
     tenantId: hotTenantId(),
     day: date('day').notNull(),
     calls: bigint('calls', { mode: 'number' }).notNull(),
-    /** Inbound ones that ended, and those of them that were answered. */
+    /** Inbound calls that ended, and the answered calls among them. */
     inbound: bigint('inbound', { mode: 'number' }).notNull(),
     answeredInbound: bigint('answered_inbound', { mode: 'number' }).notNull(),
-    /** Of both directions. */
+    /** Answered calls in both directions. */
     answered: bigint('answered', { mode: 'number' }).notNull(),
     seconds: bigint('seconds', { mode: 'number' }).notNull(),
     folded: boolean('folded').notNull().default(false),

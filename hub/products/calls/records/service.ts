@@ -17,11 +17,11 @@ import { beganAt, mergeCalls } from './merge-calls.ts';
 import type { CallEvent } from './merge-calls.ts';
 import { presentCall } from './present.ts';
 import { countCallsSince, findCall, findCallsBySid, listCalls, sumDays } from './store.ts';
-import type { CallFilter, Place } from './store.ts';
+import type { CallFilter, CallPosition } from './store.ts';
 
-/** What an event takes up while it waits, in bytes; its texts are short. */
+/** Estimated memory of a waiting event, in bytes. */
 const eventBytes = 1_000;
-/** Days of which a summary tells, today included. */
+/** Days covered by a summary, today included. */
 const summaryDays = 7;
 
 export type CallUsage = {
@@ -36,11 +36,11 @@ export type CallUsage = {
 export interface CallsDependencies {
   db: Database;
   cursors: Cursors;
-  /** For how many days records are kept; 0, and nothing given, is for ever. */
+  /** Retention of records in days. 0 or undefined keeps them forever. */
   keptDays?: number;
 }
 
-/** The records of the calls of workspaces. */
+/** Call records of workspaces. */
 export class Calls {
   readonly #deps: CallsDependencies;
   readonly #merges: Batches<CallEvent, undefined>;
@@ -65,18 +65,24 @@ export class Calls {
     });
   }
 
-  /** Whether the record of a call is kept yet: once it was removed, the same again would count in its day's sums once more. */
+  /**
+   * Whether the call is within the retention period. Merging a removed call again would count it twice in the daily
+   * sums.
+   */
   isKept(event: CallEvent): boolean {
     const { keptDays = 0 } = this.#deps;
     return keptDays === 0 || beganAt(event).getTime() > Date.now() - keptDays * 86_400_000;
   }
 
-  /** Resolves once what a carrier said is part of the record of its call, durably, or is of one too old to be kept. @throws DatabaseOutage. */
+  /**
+   * Resolves when the event is durably merged, or when its call is older than the retention period.
+   * @throws DatabaseOutage.
+   */
   async merge(tenantId: string, event: CallEvent): Promise<void> {
     if (this.isKept(event)) await this.#merges.add(tenantId, event);
   }
 
-  /** The same for many at once, in one transaction; answers how many records changed. */
+  /** Merges many events in one transaction. Returns the number of changed records. */
   mergeAll(tenantId: string, events: readonly CallEvent[]): Promise<number> {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const kept = events.filter((event) => this.isKept(event));
@@ -86,7 +92,7 @@ export class Calls {
     });
   }
 
-  /** The records that there are of some calls, by what carriers call them. */
+  /** Finds stored calls by the identifiers of their carriers. */
   async findBySid(
     tenantId: string,
     wanted: readonly { provider: CallProvider; callSid: string }[],
@@ -94,12 +100,15 @@ export class Calls {
     return (await this.#deps.db.read(tenantId, (tx) => findCallsBySid(tx, tenantId, wanted))).map(presentCall);
   }
 
-  /** A page whose cursor says where it ended. @throws AppError `invalid_cursor`, `validation_failed`. */
+  /**
+   * Returns a page. The cursor holds the position of its last call.
+   * @throws AppError `invalid_cursor`, `validation_failed`.
+   */
   async list(tenantId: string, query: z.output<typeof resource.listVoiceCalls.query>) {
     const { db, cursors } = this.#deps;
     assertSpan(query);
     const scope = `calls:${tenantId}`;
-    const after = query.cursor === undefined ? undefined : placeOf(cursors.decodeText(scope, query.cursor));
+    const after = query.cursor === undefined ? undefined : positionOf(cursors.decodeText(scope, query.cursor));
     const rows = await db.read(tenantId, (tx) => listCalls(tx, tenantId, query, after, query.limit + 1));
     const last = rows.length > query.limit ? rows[query.limit - 1] : undefined;
     return {
@@ -112,7 +121,7 @@ export class Calls {
     };
   }
 
-  /** A page whose cursor is its last call. @throws AppError `invalid_cursor`, `validation_failed`. */
+  /** Returns a page. The cursor is the ID of its last call. @throws AppError `invalid_cursor`, `validation_failed`. */
   async listAfterCall(tenantId: string, query: z.output<typeof resource.listCalls.query>) {
     assertSpan(query);
     const rows = await this.#deps.db.read(tenantId, async (tx) => {
@@ -120,9 +129,9 @@ export class Calls {
       if (last === null)
         throw new AppError(
           'invalid_cursor',
-          'cursor is no call of this workspace; use nextCursor of the page before, or leave it out.',
+          'cursor is not a call of this workspace; use nextCursor of the previous page, or leave it out.',
           {
-            details: [{ path: 'query.cursor', message: 'is no call of this workspace' }],
+            details: [{ path: 'query.cursor', message: 'is not a call of this workspace' }],
           },
         );
       const after = last === undefined ? undefined : { startedAt: last.started_at, id: last.id };
@@ -139,7 +148,7 @@ export class Calls {
     return presentCall(row);
   }
 
-  /** How many calls of a provider began since a time; no more than a limit are counted. */
+  /** Counts calls of a provider since a time, up to a limit. */
   countSince(tenantId: string, provider: CallProvider, since: Date, limit: number): Promise<number> {
     return this.#deps.db.read(tenantId, (tx) => countCallsSince(tx, tenantId, provider, since, limit));
   }
@@ -167,14 +176,17 @@ export class Calls {
     };
   }
 
-  /** All calls that a filter lets through as they stand in an export, a page at a time: each in a transaction of its own, so that a slow reader holds none open. */
+  /**
+   * Exports all calls that match a filter, page by page. Each page has its own transaction, so a slow client keeps none
+   * open.
+   */
   async *pages(
     tenantId: string,
     format: ExportFormat,
     filter: CallFilter,
     signal: AbortSignal,
   ): AsyncGenerator<string> {
-    let after: Place | undefined;
+    let after: CallPosition | undefined;
     while (!signal.aborted) {
       const from = after;
       const page = await this.#deps.db.read(tenantId, (tx) =>
@@ -189,10 +201,10 @@ export class Calls {
   }
 }
 
-/** Calls that are read at once: some 80 KB of text, which the young generation of V8 holds several of. */
+/** Calls per export page, about 80 KB of text. V8 can hold several pages in its young generation. */
 const exportPage = 200;
 
-/** @throws AppError `validation_failed` for a time span that ends before it begins. */
+/** @throws AppError `validation_failed` if `from` is later than `to`. */
 export function assertSpan({ from, to }: CallFilter): void {
   if (from === undefined || to === undefined || Date.parse(from) <= Date.parse(to)) return;
   const details = [
@@ -202,10 +214,10 @@ export function assertSpan({ from, to }: CallFilter): void {
   throw new AppError('validation_failed', 'query.from must not be later than query.to.', { details });
 }
 
-/** Whole minutes, half up. */
+/** Rounds to whole minutes, half up. */
 const minutesOf = (seconds: number) => Math.floor((seconds + 30) / 60);
 
-function placeOf(cursor: string): Place {
+function positionOf(cursor: string): CallPosition {
   const [at, id] = cursor.split(' ') as [string, string];
   return { startedAt: new Date(at), id };
 }

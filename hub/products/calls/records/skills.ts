@@ -3,7 +3,7 @@ import { defineSkill } from '../../../engine/skill.ts';
 import type { DirectSkill } from '../../../engine/skill.ts';
 import type { Calls } from './service.ts';
 
-/** How far back sums of days can be asked for. */
+/** Longest period of a usage report, in days. */
 export const maxUsageDays = 365;
 
 const count = z.int();
@@ -11,8 +11,8 @@ const count = z.int();
 export const callSkills = (calls: Calls): DirectSkill[] => [
   defineSkill({
     id: 'voice.usage_read',
-    title: 'Read how much was called',
-    summary: 'Counts the calls of the last days, today in UTC included, and their minutes.',
+    title: 'Read call usage',
+    summary: 'Counts the calls and call minutes of the last days, including today (UTC).',
     requires: ['business_phone'],
     effect: 'pure',
     input: z.strictObject({
@@ -21,15 +21,15 @@ export const callSkills = (calls: Calls): DirectSkill[] => [
         .min(1, 'must be from 1 to 365')
         .max(maxUsageDays, 'must be from 1 to 365')
         .default(7)
-        .describe('How many, 1 to 365'),
+        .describe('Number of days, 1 to 365'),
     }),
     output: z.object({
       days: count,
       calls: count,
-      inbound: count.describe('Inbound ones that ended'),
-      answeredInbound: count.describe('Those of them that were answered'),
-      answered: count.describe('Of both directions'),
-      minutes: count.describe('Whole, half up, of answered calls'),
+      inbound: count.describe('Inbound calls that ended'),
+      answeredInbound: count.describe('Inbound calls that were answered'),
+      answered: count.describe('Answered calls in both directions'),
+      minutes: count.describe('Minutes of answered calls, rounded half up'),
     }),
     execute: async ({ days }, context) => {
       const usage = await calls.usage(context.tenantId, days);

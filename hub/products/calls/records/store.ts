@@ -3,7 +3,7 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import { callColumns } from './present.ts';
 import type { CallRow } from './present.ts';
 
-/** Which calls are asked for; what is left out is any. */
+/** Filter for lists and exports. An omitted field matches every call. */
 export interface CallFilter {
   direction?: CallDirection | undefined;
   result?: CallResult | undefined;
@@ -11,17 +11,20 @@ export interface CallFilter {
   to?: string | undefined;
 }
 
-/** A call in the order of lists. */
-export interface Place {
+/** Position of a call in a list. */
+export interface CallPosition {
   startedAt: Date;
   id: string;
 }
 
-/** Asks for calls that began last, first, and after a place. Each combination of filters is a statement of its own, so that each has the index that it needs. */
+/**
+ * Builds the query for the newest calls after a position. Each combination of filters is a separate prepared statement,
+ * so that each uses its own index.
+ */
 export function newestCalls(
   tenantId: string,
   { direction, result, from, to }: CallFilter,
-  after: Place | undefined,
+  after: CallPosition | undefined,
   limit: number,
 ): { name: string; text: string; values: unknown[] } {
   const values: unknown[] = [tenantId, limit];
@@ -53,7 +56,7 @@ export async function listCalls(
   tx: Transaction,
   tenantId: string,
   filter: CallFilter,
-  after: Place | undefined,
+  after: CallPosition | undefined,
   limit: number,
 ): Promise<CallRow[]> {
   const { name, text, values } = newestCalls(tenantId, filter, after, limit);
@@ -70,7 +73,7 @@ export async function findCall(tx: Transaction, tenantId: string, id: string): P
   return rows[0] ?? null;
 }
 
-/** Those that there are of some calls, by what carriers call them. */
+/** Finds stored calls by the identifiers of their carriers. */
 export async function findCallsBySid(
   tx: Transaction,
   tenantId: string,
@@ -84,7 +87,7 @@ export async function findCallsBySid(
   return rows;
 }
 
-/** Calls of a provider that began since a time; counts no further than a limit. */
+/** Counts calls of a provider since a time, up to a limit. */
 export async function countCallsSince(
   tx: Transaction,
   tenantId: string,
@@ -110,7 +113,7 @@ export interface UsageRow {
   seconds_today: number;
 }
 
-/** What the calls of the last days come to, today in UTC included. */
+/** Adds up the sums of the last `days` days, including today (UTC). */
 export async function sumDays(tx: Transaction, tenantId: string, days: number): Promise<UsageRow> {
   const { rows } = await tx.query<UsageRow>(
     'sum_call_days',

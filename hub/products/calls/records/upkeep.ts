@@ -7,8 +7,9 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 const batch = 500;
 
 /**
- * Closes calls of which nothing was heard for hours, as failed and ended when they were last heard of; whatever the carrier still says of
- * their end counts instead. It waits for nobody. Part of the sweep.
+ * Closes calls without events for `silentCallHours`: failed, with their last event time as the end. A later final event
+ * replaces both.
+ * Rows that another transaction has locked are skipped. The sweep runs this function.
  */
 export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Promise<void> {
   await inBatches(newTurn(stopping), batch, () =>
@@ -27,8 +28,9 @@ export async function closeSilentCalls(db: Database, stopping?: AbortSignal): Pr
 }
 
 /**
- * Closes a call of the operator's SIP server that it knows no more, as failed and ended now; what it still says of the end counts instead.
- * @param callId by which its `callSid` begins: that server adds when the call began.
+ * Closes a call that the operator's SIP server no longer knows: failed, with the current time as the end. A later final
+ * event replaces both.
+ * @param callId prefix of the `callSid`; the server appends the start of the call.
  */
 export const closeLostCall = (db: Database, tenantId: string, callId: string): Promise<void> =>
   db.system(async (tx) => {
@@ -41,7 +43,7 @@ export const closeLostCall = (db: Database, tenantId: string, callId: string): P
     if (rows.length > 0) noteWorkspaceChange(tx, tenantId);
   });
 
-/** Folds what changed of the sums of days; part of the sweep. */
+/** Folds the changes of the daily sums. The sweep runs this function. */
 export const foldCallDays = (db: Database, stopping?: AbortSignal): Promise<void> =>
   foldSums(
     db,

@@ -1,1 +1,1 @@
-export { sipModeTopic, SipModes, tellSipMode } from './sip-modes.ts';
+export { sipModeTopic, SipModes, publishSipModeChange } from './sip-modes.ts';

@@ -2,8 +2,8 @@ import { pgTable, text } from '../../../platform/db/orm.ts';
 import { policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /**
- * By which of two ways a workspace has SIP: `own`, a trunk of its own, or `hosted` by the operator. No row means that it has none. Whoever changes
- * to one holds the row, so that of both, asked for at once, the later removes the earlier.
+ * The SIP mode of a workspace: `own` (its own trunk) or `hosted` (by the operator). No row means no SIP.
+ * A transaction that changes the mode locks the row. Of two concurrent changes, the later one replaces the earlier one.
  */
 export const sipModes = pgTable(
   'sip_modes',

@@ -3,29 +3,31 @@ import type { Events } from '../../../platform/events/events.ts';
 
 export type SipMode = 'own' | 'hosted';
 
-/** Removes what a workspace has by a way that it leaves, in the transaction that leaves it. */
+/** Removes the configuration of the mode that a workspace leaves, in the transaction that changes the mode. */
 export type LeaveSipMode = (tx: Transaction, tenantId: string, actor: string) => Promise<void>;
 
-/** Topic under which every process is told that a workspace may go another way. */
+/** Topic on which every process learns that the SIP mode of a workspace may have changed. */
 export const sipModeTopic = 'sip-mode';
 
-/** Tells so, after the commit. */
-export const tellSipMode = (events: Events, tenantId: string): void => void events.publish(sipModeTopic, { tenantId });
+/** Publishes a change of the SIP mode. Call it after the commit. */
+export const publishSipModeChange = (events: Events, tenantId: string): void =>
+  void events.publish(sipModeTopic, { tenantId });
 
-/** Lets a workspace have SIP in one way at a time. */
+/** Gives each workspace at most one SIP mode at a time. */
 export class SipModes {
   readonly #leave = new Map<SipMode, LeaveSipMode>();
 
-  /** Says how a way is left. */
+  /** Registers the function that removes the configuration of a mode. */
   define(mode: SipMode, leave: LeaveSipMode): void {
     this.#leave.set(mode, leave);
   }
 
   /**
-   * Has a workspace go one way from now on, and leave the other, if it went that. Its row is locked until the end of the transaction: whoever
-   * asks for the other way meanwhile waits, and then finds what this one wrote. To be called before anything else of the change.
+   * Switches a workspace to a mode and removes the configuration of its previous mode.
+   * Call it first in the transaction: it locks the row of the workspace until the transaction ends. A concurrent switch
+   * waits and then reads the committed mode.
    */
-  async take(tx: Transaction, tenantId: string, mode: SipMode, actor: string): Promise<void> {
+  async switchTo(tx: Transaction, tenantId: string, mode: SipMode, actor: string): Promise<void> {
     const { rows } = await tx.query<{ mode: SipMode }>(
       'lock_sip_mode',
       `INSERT INTO sip_modes (tenant_id, mode) VALUES ($1, $2) ON CONFLICT (tenant_id) DO UPDATE SET updated_at = now() RETURNING mode`,
@@ -37,7 +39,7 @@ export class SipModes {
     await this.#leave.get(before)?.(tx, tenantId, actor);
   }
 
-  /** Has a workspace leave a way, so that it goes none; its row is locked as by `take`. */
+  /** Removes a mode from a workspace, which then has no SIP. It locks the row in the same way as `switchTo`. */
   async release(tx: Transaction, tenantId: string, mode: SipMode): Promise<void> {
     await tx.query('release_sip_mode', 'DELETE FROM sip_modes WHERE tenant_id = $1 AND mode = $2', [tenantId, mode]);
   }

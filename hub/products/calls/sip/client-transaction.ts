@@ -1,21 +1,22 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { SipResponse } from './message.ts';
 
-/** The timers of RFC 3261, section 17, in milliseconds. */
+/** Timers of RFC 3261, section 17, in milliseconds. */
 export const sipTimers = { t1Ms: 500, t2Ms: 4_000, t4Ms: 5_000 } as const;
 export const transactionTimeoutMs = 64 * sipTimers.t1Ms;
 
-/** Nothing final was answered within 32 s, however often it was asked. */
+/** No final response arrived within 32 s, despite retransmissions. */
 export class SipTimeout extends Error {
   constructor() {
-    super(`no final answer came within ${transactionTimeoutMs / 1000} s`);
+    super(`no final response arrived within ${transactionTimeoutMs / 1000} s`);
     this.name = 'SipTimeout';
   }
 }
 
 /**
- * A client transaction of anything but an INVITE (RFC 3261, 17.1.2): over udp it is sent again after 0.5 s, twice as long each time up to 4 s, and
- * every 4 s once something provisional came; timers E and F. What comes after the final answer belongs to none.
+ * Client transaction for every method except INVITE (RFC 3261, 17.1.2, timers E and F).
+ * Over UDP it retransmits after 0.5 s and doubles the interval up to 4 s. After a provisional response it retransmits
+ * every 4 s. Responses after the final response are ignored.
  */
 export class ClientTransaction {
   readonly answer: Promise<SipResponse>;
@@ -27,7 +28,7 @@ export class ClientTransaction {
   #retryMs: number = sipTimers.t1Ms;
   #isOver = false;
 
-  /** @param send sends the request, first at once. */
+  /** @param send sends the request. The constructor calls it once. */
   constructor({ clock, isReliable, send }: { clock: Clock; isReliable: boolean; send: () => void }) {
     this.answer = this.#deferred.promise;
     this.#clock = clock;

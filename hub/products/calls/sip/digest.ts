@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { quote } from './header-values.ts';
 import type { Challenge } from './header-values.ts';
 
-/** Digests, the strongest first (RFC 8760); a challenge that names none means MD5. */
+/** Digest algorithms, strongest first (RFC 8760). A challenge without an algorithm means MD5. */
 const algorithms = new Map([
   ['sha-512-256', 'sha512-256'],
   ['sha-256', 'sha256'],
@@ -10,10 +10,10 @@ const algorithms = new Map([
 ]);
 const strength = [...algorithms.keys()];
 
-interface Usable {
+interface SupportedChallenge {
   hash: string;
   rank: number;
-  /** As the challenge spelled it; null where it named none. */
+  /** The algorithm as spelled in the challenge. Null if the challenge names none. */
   algorithm: string | null;
   isSession: boolean;
   realm: string;
@@ -22,9 +22,9 @@ interface Usable {
   hasQop: boolean;
 }
 
-/** Of several challenges the strongest that can be answered; null where none can. */
-export function chooseChallenge(challenges: readonly Challenge[]): Usable | null {
-  const usable = challenges.flatMap(({ scheme, parameters }): Usable[] => {
+/** Returns the strongest supported challenge, or null. */
+export function chooseChallenge(challenges: readonly Challenge[]): SupportedChallenge | null {
+  const supported = challenges.flatMap(({ scheme, parameters }): SupportedChallenge[] => {
     const algorithm = parameters.get('algorithm') ?? null;
     const name = (algorithm ?? 'md5').toLowerCase();
     const base = name.replace(/-sess$/, '');
@@ -46,7 +46,7 @@ export function chooseChallenge(challenges: readonly Challenge[]): Usable | null
       },
     ];
   });
-  return usable.toSorted((one, other) => one.rank - other.rank)[0] ?? null;
+  return supported.toSorted((one, other) => one.rank - other.rank)[0] ?? null;
 }
 
 export interface DigestRequest {
@@ -54,12 +54,12 @@ export interface DigestRequest {
   uri: string;
   username: string;
   password: string;
-  /** For tests of known values. */
+  /** Fixed value for tests with known responses. */
   clientNonce?: string;
 }
 
-/** The value of Authorization, or Proxy-Authorization, that answers a challenge once. */
-export function answerChallenge(challenge: Usable, request: DigestRequest): string {
+/** The Authorization or Proxy-Authorization value that answers a challenge. */
+export function answerChallenge(challenge: SupportedChallenge, request: DigestRequest): string {
   const { method, uri, username, password, clientNonce = randomBytes(16).toString('hex') } = request;
   const { realm, nonce, opaque, hash, hasQop, isSession, algorithm } = challenge;
   const digest = (...parts: string[]) => createHash(hash).update(parts.join(':')).digest('hex');

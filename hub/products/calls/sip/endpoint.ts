@@ -11,7 +11,7 @@ import { StreamFraming } from './stream-framing.ts';
 
 export type SipTransport = 'udp' | 'tcp' | 'tls';
 
-/** A connection that SIP is spoken on: datagrams to and from one address, or a stream. */
+/** A transport for SIP: UDP datagrams with one remote address, or a TCP or TLS stream. */
 export interface SipConnection {
   readonly local: { address: string; port: number };
   readonly remote: { address: string; port: number };
@@ -22,19 +22,22 @@ export interface SipEndpointOptions {
   transport: SipTransport;
   connection: SipConnection;
   clock: Clock;
-  /** Answers requests of the other side, each once. */
+  /** Returns the response to a request of the remote side. Called once per request. */
   answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
 }
 
 export const hostPort = ({ address, port }: { address: string; port: number }): string =>
   `${isIPv6(address) ? `[${address}]` : address}:${port}`;
 
-/** Messages that one connection may bring: reading them is work that nobody asked for. */
+/** Received messages per second and connection. The limit bounds the parsing work. */
 export const maxMessagesPerSecond = 1_000;
 const ping = Buffer.from('\r\n\r\n');
 const pong = Buffer.from('\r\n');
 
-/** Speaks SIP on one connection: its transactions on both sides, bounded, whatever comes. */
+/**
+ * SIP endpoint of one connection, with its client and server transactions. The number of transactions and messages is
+ * bounded.
+ */
 export class SipEndpoint implements Disposable {
   readonly #options: SipEndpointOptions;
   readonly #isReliable: boolean;
@@ -42,8 +45,8 @@ export class SipEndpoint implements Disposable {
   readonly #servers: ServerTransactions;
   readonly #clients = new Map<string, { method: string; transaction: ClientTransaction }>();
   #end: Error | null = null;
-  #secondBeganAt = 0;
-  #cameInSecond = 0;
+  #secondStart = 0;
+  #receivedInSecond = 0;
 
   constructor(options: SipEndpointOptions) {
     this.#options = options;
@@ -59,14 +62,15 @@ export class SipEndpoint implements Disposable {
   }
 
   /**
-   * Takes what came: a datagram, or more of the stream.
-   * @throws SipSyntaxError for a stream that can't be understood any more, or that brings too much; a datagram is dropped.
+   * Receives a datagram or the next bytes of a stream. Invalid datagrams are dropped.
+   * @throws SipSyntaxError if the stream is invalid or exceeds the message rate.
    */
   receive(bytes: Uint8Array): void {
     if (this.#end !== null) return;
     if (this.#isReliable) {
       const { messages, pings } = this.#framing.push(bytes);
-      if (!this.#admits(messages.length)) throw new SipSyntaxError('too many messages came within a second');
+      if (!this.#admits(messages.length))
+        throw new SipSyntaxError('the remote side sends too many messages per second');
       if (pings > 0) this.#options.connection.send(pong);
       for (const message of messages) this.#dispatch(message);
       return;
@@ -83,9 +87,9 @@ export class SipEndpoint implements Disposable {
   }
 
   /**
-   * Sends a request, in a transaction of its own, and answers what is answered finally.
-   * @param headers without Via, Max-Forwards and Content-Length.
-   * @throws SipTimeout, the reason of `fail`, or the signal's.
+   * Sends a request in a new transaction and returns the final response.
+   * @param headers all headers except Via, Max-Forwards and Content-Length.
+   * @throws SipTimeout, the reason passed to `fail`, or the reason of the signal.
    */
   async request(method: string, uri: string, headers: SipHeaders, signal: AbortSignal): Promise<SipResponse> {
     signal.throwIfAborted();
@@ -117,12 +121,12 @@ export class SipEndpoint implements Disposable {
     }
   }
 
-  /** Keeps what lies between, such as an address translation, from forgetting the connection. */
+  /** Sends a keep-alive, so that NAT devices keep the mapping of the connection. */
   keepAlive(): void {
     if (this.#end === null) this.#options.connection.send(ping);
   }
 
-  /** Ends the requests that are under way: the connection said that nobody is there. Others may follow, over udp. */
+  /** Fails all pending requests after a transport error. UDP connections accept new requests afterwards. */
   fail(reason: Error): void {
     for (const { transaction } of this.#clients.values()) transaction.fail(reason);
   }
@@ -133,15 +137,15 @@ export class SipEndpoint implements Disposable {
     this.#servers[Symbol.dispose]();
   }
 
-  /** Whether so many messages more may come in this second. */
+  /** Whether the rate limit admits `count` more messages in this second. */
   #admits(count: number): boolean {
     const now = this.#options.clock.now();
-    if (now - this.#secondBeganAt >= 1_000) {
-      this.#secondBeganAt = now;
-      this.#cameInSecond = 0;
+    if (now - this.#secondStart >= 1_000) {
+      this.#secondStart = now;
+      this.#receivedInSecond = 0;
     }
-    this.#cameInSecond += count;
-    return this.#cameInSecond <= maxMessagesPerSecond;
+    this.#receivedInSecond += count;
+    return this.#receivedInSecond <= maxMessagesPerSecond;
   }
 
   #dispatch(message: SipMessage): void {

@@ -1,7 +1,7 @@
 import { headersOf } from './message.ts';
 import type { SipHeaders } from './message.ts';
 
-/** Splits at a character, but for where it stands between quotes or angle brackets. */
+/** Splits at a separator, except inside quotes and angle brackets. */
 export function splitOutside(text: string, separator: string): string[] {
   const parts: string[] = [];
   let part = '';
@@ -28,7 +28,7 @@ export function splitOutside(text: string, separator: string): string[] {
   return parts;
 }
 
-/** Every value of headers that may be lists. @param name in lower case. */
+/** All values of a header that may hold a list. @param name lower-case header name. */
 export const listOf = (message: { headers: SipHeaders }, name: string): string[] =>
   headersOf(message, name).flatMap((value) => splitOutside(value, ',').filter((part) => part !== ''));
 
@@ -40,7 +40,9 @@ export function unquote(text: string): string {
 
 export const quote = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 
-/** Parameters by their names in lower case; one without a value has an empty one, and of several of a name the first counts. */
+/**
+ * Parameters by lower-case name. A parameter without a value has an empty value. Of repeated names the first counts.
+ */
 function parseParameters(parts: readonly string[]): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of parts) {
@@ -52,27 +54,27 @@ function parseParameters(parts: readonly string[]): Map<string, string> {
   return parameters;
 }
 
-/** A value of Contact, From or To. */
+/** Parses a value of Contact, From or To. */
 export function parseAddress(value: string): { uri: string; parameters: Map<string, string> } {
   const [address = '', ...parameters] = splitOutside(value, ';');
   const angled = /<([^<>]*)>/.exec(address)?.[1];
   return { uri: (angled ?? address).trim(), parameters: parseParameters(parameters) };
 }
 
-/** A value of Via. */
+/** Parses a value of Via. */
 export function parseVia(value: string): { sentBy: string; parameters: Map<string, string> } | null {
   const [sent = '', ...parameters] = splitOutside(value, ';');
   const sentBy = /^SIP\s*\/\s*2\.0\s*\/\s*[\w-]{1,20}\s+(\S{1,300})$/i.exec(sent)?.[1];
   return sentBy === undefined ? null : { sentBy: sentBy.toLowerCase(), parameters: parseParameters(parameters) };
 }
 
-/** A challenge, such as that of a WWW-Authenticate: its scheme in lower case, and its parameters. */
+/** An authentication challenge, for example of WWW-Authenticate. The scheme is in lower case. */
 export interface Challenge {
   scheme: string;
   parameters: Map<string, string>;
 }
 
-/** The challenges of a header, each in a header of its own or several in one. @param name in lower case. */
+/** All challenges of a header, in separate headers or in one list. @param name lower-case header name. */
 export function challengesOf(message: { headers: SipHeaders }, name: string): Challenge[] {
   const found: { scheme: string; parts: string[] }[] = [];
   for (const header of headersOf(message, name))
@@ -84,7 +86,7 @@ export function challengesOf(message: { headers: SipHeaders }, name: string): Ch
   return found.map(({ scheme, parts }) => ({ scheme, parameters: parseParameters(parts) }));
 }
 
-/** A whole number of a header or parameter, bounded; null for anything else. */
+/** The leading digits of a header or parameter, at most ten. Null for any other text. */
 export const secondsOf = (text: string | undefined): number | null => {
   const digits = /^(\d{1,10})(?!\d)/.exec(text?.trim() ?? '')?.[1];
   return digits === undefined ? null : Number(digits);

@@ -5,43 +5,47 @@ import { headerOf } from './message.ts';
 import type { SipHeaders, SipResponse } from './message.ts';
 
 export interface Registration {
-  /** The domain at which it registers, such as `sip.example.com`. */
+  /** Domain of the registrar, for example `sip.example.com`. */
   registrar: string;
   username: string;
   password: string;
-  /** The address that calls are to come to, without brackets. */
+  /** URI that receives calls, without angle brackets. */
   contact: string;
-  /** The same for all of its life, as a UUID. */
+  /** UUID of the registering instance. It never changes. */
   instanceId: string;
   callId: string;
-  /** How long it shall hold; 0 takes it back. */
+  /** Requested lifetime of the registration. 0 removes it. */
   expiresSeconds: number;
-  /** Answers a greater number each time. */
+  /** Returns a greater CSeq number on each call. */
   nextSequence: () => number;
   userAgent: string;
 }
 
-/** What the registrar said in the end. */
+/** Final result of a registration. */
 export type RegisterOutcome =
   | { kind: 'registered'; code: number; reason: string; expiresSeconds: number }
   | {
       kind: 'refused';
       code: number;
       reason: string;
-      /** Whether user name and password are what it did not take. */
+      /** Whether the registrar rejected the user name or password. */
       isCredentials: boolean;
       retryAfterSeconds: number | null;
     };
 
-/** The requests that one attempt may need: two challenges, of a proxy and a registrar, each stale twice, and one wish for a longer time. */
+/**
+ * Upper bound of requests per attempt: challenges of a proxy and a registrar, two stale nonces for each, and one longer
+ * lifetime.
+ */
 export const maxRegisterRequests = 8;
 const maxStale = 2;
 const maxExpiresSeconds = 86_400;
 const maxReasonLength = 200;
 
 /**
- * Registers once: answers challenges with the strongest digest that is offered, and a 423 with the time that it asks for. Follows no redirect.
- * @throws as `SipEndpoint.request`, where nothing final was answered.
+ * Registers once. Answers challenges with the strongest supported digest, and a 423 with the requested minimum
+ * lifetime. Follows no redirects.
+ * @throws the errors of `SipEndpoint.request` if no final response arrives.
  */
 export async function register(
   endpoint: Pick<SipEndpoint, 'request'>,
@@ -60,13 +64,13 @@ export async function register(
       return {
         kind: 'registered',
         code: status,
-        reason: shown(response.reason),
+        reason: printable(response.reason),
         expiresSeconds: grantedSeconds(response, registration, expiresSeconds),
       };
     const refused = (reason = response.reason, isCredentials = false): RegisterOutcome => ({
       kind: 'refused',
       code: status,
-      reason: shown(reason),
+      reason: printable(reason),
       isCredentials,
       retryAfterSeconds: secondsOf(headerOf(response, 'retry-after')),
     });
@@ -78,21 +82,21 @@ export async function register(
       continue;
     }
     if (status !== 401 && status !== 407) return refused();
-    const [asked, answering] =
+    const [challengeHeader, answerHeader] =
       status === 401
         ? (['www-authenticate', 'Authorization'] as const)
         : (['proxy-authenticate', 'Proxy-Authorization'] as const);
-    const challenges = challengesOf(response, asked);
+    const challenges = challengesOf(response, challengeHeader);
     const challenge = chooseChallenge(challenges);
     if (challenge === null) return refused('challenge_not_supported');
-    if (answers.has(answering)) {
+    if (answers.has(answerHeader)) {
       const isStale = challenges.some(({ parameters }) => parameters.get('stale')?.toLowerCase() === 'true');
       if (!isStale) return refused(undefined, true);
       stale += 1;
       if (stale > maxStale) return refused('nonce_always_stale');
     }
     const { username, password } = registration;
-    answers.set(answering, answerChallenge(challenge, { method: 'REGISTER', uri, username, password }));
+    answers.set(answerHeader, answerChallenge(challenge, { method: 'REGISTER', uri, username, password }));
   }
 }
 
@@ -117,7 +121,7 @@ function headersFor(
 
 export const allowedMethods = 'INVITE, ACK, CANCEL, BYE, OPTIONS';
 
-/** A user name as the user of a SIP address: what RFC 3261 does not allow there is escaped. */
+/** Percent-encodes characters that RFC 3261 does not allow in the user part of a URI. */
 export const escapeUser = (username: string): string =>
   Array.from(Buffer.from(username), (byte) => {
     const character = String.fromCharCode(byte);
@@ -126,20 +130,21 @@ export const escapeUser = (username: string): string =>
       : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }).join('');
 
-/** How long the registrar says that it holds: of our binding among all that it lists, else of all of them. */
-function grantedSeconds(response: SipResponse, { contact }: Registration, asked: number): number {
+/** The granted lifetime: of the own binding if the response lists it, otherwise of the Expires header. */
+function grantedSeconds(response: SipResponse, { contact }: Registration, requestedSeconds: number): number {
   const user = userOf(contact);
   const own = listOf(response, 'contact')
     .map(parseAddress)
     .find(({ uri }) => userOf(uri) === user);
-  const granted = secondsOf(own?.parameters.get('expires')) ?? secondsOf(headerOf(response, 'expires')) ?? asked;
+  const granted =
+    secondsOf(own?.parameters.get('expires')) ?? secondsOf(headerOf(response, 'expires')) ?? requestedSeconds;
   return Math.min(granted, maxExpiresSeconds);
 }
 
 const userOf = (uri: string): string => /^sips?:([^@]*)@/i.exec(uri)?.[1] ?? uri;
 
-/** What a stranger wrote, bounded and without what does not show. */
-const shown = (reason: string): string =>
+/** Limits the length of a received reason and removes control characters. */
+const printable = (reason: string): string =>
   reason
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .slice(0, maxReasonLength)

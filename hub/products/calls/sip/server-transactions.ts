@@ -5,21 +5,21 @@ import { listOf, parseAddress, parseVia } from './header-values.ts';
 import { headerOf, headersOf, writeMessage } from './message.ts';
 import type { SipHeaders, SipRequest } from './message.ts';
 
-/** What a request is answered. */
+/** Response to a request. */
 export interface SipAnswer {
   status: number;
   reason: string;
   headers?: SipHeaders;
 }
 
-/** Transactions that are kept at once; requests beyond them are dropped, as if they had been lost. */
+/** Concurrent transactions. Further requests are dropped, as if the network had lost them. */
 const maxTransactions = 256;
-/** What an answer repeats. */
+/** Headers that a response copies from its request. */
 const neededHeaders = ['from', 'to', 'call-id', 'cseq'];
 
 interface Transaction {
   method: string;
-  /** Null until it is known. */
+  /** Serialized response. Null until it is known. */
   answer: Buffer | null;
   timers: Set<Disposable>;
   retry: Disposable | null;
@@ -30,13 +30,14 @@ export interface ServerTransactionsOptions {
   isReliable: boolean;
   remote: { address: string; port: number };
   send: (bytes: Buffer) => void;
-  /** Asked once for each request, whatever was sent again; not for ACK and CANCEL. */
+  /** Called once per request, without retransmissions, ACK and CANCEL. */
   answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
 }
 
 /**
- * The server transactions of one connection (RFC 3261, 17.2): the same request gets the same answer again, and a final answer to an INVITE over udp is
- * sent until its ACK comes, 32 s at most. Timers G, H, I and J.
+ * Server transactions of one connection (RFC 3261, 17.2, timers G, H, I and J).
+ * A retransmitted request gets the same response again. Over UDP, a final response to an INVITE is retransmitted until
+ * its ACK arrives, at most 32 s.
  */
 export class ServerTransactions implements Disposable {
   readonly #options: ServerTransactionsOptions;
@@ -48,7 +49,7 @@ export class ServerTransactions implements Disposable {
 
   receive(request: SipRequest): void {
     const branch = branchOf(request);
-    // What can't be answered is as if it had been lost, before anybody acts on it.
+    // Drop a request that cannot be answered before any handler acts on it.
     if (branch === null || neededHeaders.some((name) => (headerOf(request, name) ?? '') === '')) return;
     const { method } = request;
     const isOfInvite = method === 'ACK' || method === 'CANCEL';
@@ -58,7 +59,7 @@ export class ServerTransactions implements Disposable {
       return;
     }
     if (method === 'CANCEL') {
-      // Whatever it would cancel was refused already, or is about to be.
+      // The final response of the INVITE has been sent or follows at once, so CANCEL has no effect.
       this.#reply(
         request,
         known === undefined
@@ -106,7 +107,7 @@ export class ServerTransactions implements Disposable {
     }
   }
 
-  /** An ACK came: it is kept for a moment yet, so that one that is late finds it. */
+  /** Handles an ACK. The transaction stays for timer I to absorb late ACKs. */
   #confirm(transaction: Transaction, branch: string): void {
     if (transaction.answer === null) return;
     const key = `INVITE ${branch}`;
@@ -148,7 +149,7 @@ export class ServerTransactions implements Disposable {
     return bytes;
   }
 
-  /** The top Via with where the request came from (RFC 3581). */
+  /** Adds the source address of the request to its top Via (RFC 3581). */
   #received(via: string): string {
     const { address, port } = this.#options.remote;
     const asks = /;\s*rport\s*(?=;|$)/i;
@@ -156,7 +157,7 @@ export class ServerTransactions implements Disposable {
   }
 }
 
-/** What the transaction of a request is known by; of elements before RFC 3261, too. */
+/** Identifies the transaction of a request. Also supports clients older than RFC 3261. */
 function branchOf(request: SipRequest): string | null {
   const via = parseVia(listOf(request, 'via')[0] ?? '');
   if (via === null) return null;

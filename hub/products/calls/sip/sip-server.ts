@@ -6,28 +6,28 @@ import { maxMessageBytes, parseMessage } from './message.ts';
 
 export interface SipServerSettings {
   domain: string;
-  /** Where it takes SIP over WebSocket. */
+  /** Address for SIP over WebSocket. */
   wsUrl: string;
-  /** Where it takes JSON-RPC over HTTP. */
+  /** Address for JSON-RPC over HTTP. */
   rpcUrl: string;
-  /** By which it knows the hub. */
+  /** Secret that authenticates the hub. */
   sharedSecret: string;
-  /** How often a connection is tried, in milliseconds; one over which nothing came in the meantime is given up. */
+  /** Interval of WebSocket pings, in milliseconds. A connection without a pong until the next ping is terminated. */
   pingMs?: number;
 }
 
-/** A call that was answered. */
+/** Identifiers of an answered call. */
 export interface SipDialog {
   callId: string;
   fromTag: string;
   toTag: string;
 }
 
-/** Where the two sides of a call are. */
+/** Contact addresses and routes of both sides of a call. */
 export interface SipSides {
-  /** Their addresses, as Contact. */
+  /** Contact URIs. */
   targets: string[];
-  /** Addresses of servers by way of which they are reached, in lower case; those without parameters stand for any. */
+  /** Lower-case URIs of proxies on the path. A URI without parameters matches any parameters. */
   routes: string[];
 }
 
@@ -36,7 +36,7 @@ interface RpcAnswer {
   error?: { code: number; message: string };
 }
 
-/** A call as the server lists it; times are seconds since 1970. */
+/** A dialog as listed by the server. Times are seconds since 1970. */
 interface ListedDialog {
   'call-id': string;
   state: number;
@@ -58,17 +58,17 @@ const isListed = (value: unknown): value is ListedDialog =>
 const notFound = 404;
 const deleted = 5;
 const defaultPingMs = 20_000;
-/** As whom the hub asks the server about itself. */
+/** SIP user for the connection check of `outrigger doctor`. */
 const examiner = 'outrigger-doctor';
 const handshakeTimeoutMs = 3_000;
-/** What Kamailio says of parts of it that are not up yet, and when it is asked again. */
+/** Error text of Kamailio for modules that are still starting, and the delay before the next attempt. */
 const isStarting = /^Initializing/;
 const startingMs = 100;
 const rpcTimeoutMs = 1_000;
-/** Kamailio itself waits for what does not answer. */
+/** Kamailio itself waits for an rtpengine that does not answer. */
 const pingTimeoutMs = 10_000;
 
-/** The operator's SIP server (deploy/kamailio), which trusts the hub to say who somebody is. */
+/** The operator's SIP server (deploy/kamailio). It trusts the hub to authenticate users. */
 export class SipServer {
   readonly #settings: SipServerSettings;
 
@@ -80,7 +80,10 @@ export class SipServer {
     return this.#settings.domain;
   }
 
-  /** A connection on which the server takes whoever speaks for this user, without a password. @throws Error where it is not to be had within 3 s. */
+  /**
+   * Opens a connection on which the server accepts the user without a password.
+   * @throws Error if the connection is not open within 3 s.
+   */
   connect(username: string): Promise<WebSocket> {
     const { wsUrl, sharedSecret } = this.#settings;
     const socket = new WebSocket(wsUrl, 'sip', {
@@ -98,8 +101,11 @@ export class SipServer {
     });
   }
 
-  /** The status that it answers to whoever asks there whether its domain is served: 200 where it is. @throws Error where no answer comes within 3 s. */
-  async askForDomain(): Promise<number> {
+  /**
+   * Sends OPTIONS for the domain and returns the status: 200 if the server serves the domain.
+   * @throws Error without a response within 3 s.
+   */
+  async checkDomain(): Promise<number> {
     const { domain } = this.#settings;
     const socket = await this.connect(examiner);
     try {
@@ -126,27 +132,34 @@ export class SipServer {
     }
   }
 
-  /** Ends a call on both sides. Answers whether the server knew it. @throws Error where the server does not answer within a second. */
+  /**
+   * Ends a call on both sides. Returns whether the server knew the call.
+   * @throws Error without a response within 1 s.
+   */
   async end({ callId, fromTag, toTag }: SipDialog): Promise<boolean> {
-    return (await this.#ask('dlg.terminate_dlg', [callId, fromTag, toTag])).error === undefined;
+    return (await this.#call('dlg.terminate_dlg', [callId, fromTag, toTag])).error === undefined;
   }
 
-  /** Whether a call lasts. @throws Error where the server does not answer within a second. */
+  /** Whether the call is in progress. @throws Error without a response within 1 s. */
   async knows(dialog: SipDialog): Promise<boolean> {
     return (await this.#listed(dialog)) !== null;
   }
 
-  /** So many calls at most that people begin whose names begin with that of their workspace; those that nobody answered yet have no `toTag`. @throws Error where the server does not answer within a second. */
+  /**
+   * Lists up to `limit` calls started by SIP users of a workspace. An unanswered call has an empty `toTag`.
+   * @param username SIP user of the workspace.
+   * @throws Error without a response within 1 s.
+   */
   async callsOf(username: string, limit: number): Promise<{ dialog: SipDialog; startedAt: Date }[]> {
-    const { result, error } = await this.#ask('dlg.list_match', [
+    const { result, error } = await this.#call('dlg.list_match', [
       'furi',
       're',
       `^[sS][iI][pP][sS]?:${username}[-:;@]`,
       limit,
     ]);
-    if (error !== undefined && error.code !== notFound) throw new Error(`it lists no calls: ${error.message}`);
+    if (error !== undefined && error.code !== notFound) throw new Error(`the call list failed: ${error.message}`);
     const listed = Array.isArray(result) ? (result as ListedDialog[]) : [];
-    // One that is over is listed for a while.
+    // The server lists ended calls for a while.
     return listed
       .filter(({ state }) => state < deleted)
       .map((each) => ({
@@ -155,7 +168,10 @@ export class SipServer {
       }));
   }
 
-  /** Where the sides of a call are; null where it does not last. @throws Error where the server does not answer within a second. */
+  /**
+   * Addresses of both sides of a call. Null if the call is not in progress.
+   * @throws Error without a response within 1 s.
+   */
   async sidesOf(dialog: SipDialog): Promise<SipSides | null> {
     const listed = await this.#listed(dialog);
     if (listed === null) return null;
@@ -175,49 +191,55 @@ export class SipServer {
     };
   }
 
-  /** A call that lasts; null where there is none: of one that it does not know the server answers an object without anything in it. */
+  /** A call in progress, or null. For an unknown call the server returns an empty object. */
   async #listed({ callId, fromTag }: SipDialog): Promise<ListedDialog | null> {
-    const { result, error } = await this.#ask('dlg.dlg_list', [callId, fromTag]);
+    const { result, error } = await this.#call('dlg.dlg_list', [callId, fromTag]);
     const found = [result].flat().filter((each) => isListed(each));
     return error === undefined ? (found.find(({ state }) => state < deleted) ?? null) : null;
   }
 
-  /** Forgets where the phones of a user are, so that no call reaches them. @throws Error where the server does not answer within a second. */
+  /**
+   * Removes the registered locations of a SIP user, so that no new call reaches them.
+   * @throws Error without a response within 1 s.
+   */
   async forget(username: string): Promise<void> {
-    await this.#ask('ul.rm', ['location', username]);
+    await this.#call('ul.rm', ['location', username]);
   }
 
-  /** What it is. @throws Error where it does not answer within a second. */
+  /** The version of the server. @throws Error without a response within 1 s. */
   async version(): Promise<string> {
-    const { result } = await this.#ask('core.version', []);
-    if (typeof result !== 'string') throw new Error('its answer is none of Kamailio');
+    const { result } = await this.#call('core.version', []);
+    if (typeof result !== 'string') throw new Error('the answer is not a Kamailio version');
     return result;
   }
 
-  /** What sound goes by (rtpengine), and whether it answers; null where sound goes by nothing. @throws Error where the server does not answer within a few seconds. */
+  /**
+   * Lists the media relays (rtpengine) and whether each responds. Null without relays.
+   * @throws Error without a response within a few seconds.
+   */
   async mediaRelays(): Promise<{ url: string; isUp: boolean }[] | null> {
-    const { result } = await this.#askOnceStarted('rtpengine.show', ['all']);
+    const { result } = await this.#callOnceStarted('rtpengine.show', ['all']);
     if (!Array.isArray(result)) return null;
     const relays: { url: string; isUp: boolean }[] = [];
     for (const { url } of result as { url: string }[]) {
-      const { result: ping } = await this.#ask('rtpengine.ping', [url], pingTimeoutMs);
+      const { result: ping } = await this.#call('rtpengine.ping', [url], pingTimeoutMs);
       relays.push({ url, isUp: (ping as { status?: string } | undefined)?.status === 'success' });
     }
     return relays;
   }
 
-  /** Asks again what the server can't say in its first moments. */
-  async #askOnceStarted(method: string, params: string[]): Promise<RpcAnswer> {
+  /** Repeats a request while the server is starting. */
+  async #callOnceStarted(method: string, params: string[]): Promise<RpcAnswer> {
     const deadline = performance.now() + handshakeTimeoutMs;
     for (;;) {
-      const answer = await this.#ask(method, params);
+      const answer = await this.#call(method, params);
       if (answer.error === undefined || !isStarting.test(answer.error.message)) return answer;
-      if (performance.now() > deadline) throw new Error(`it is still starting: ${answer.error.message}`);
+      if (performance.now() > deadline) throw new Error(`the server is still starting: ${answer.error.message}`);
       await sleep(startingMs);
     }
   }
 
-  async #ask(method: string, params: (string | number)[], timeoutMs = rpcTimeoutMs): Promise<RpcAnswer> {
+  async #call(method: string, params: (string | number)[], timeoutMs = rpcTimeoutMs): Promise<RpcAnswer> {
     const { rpcUrl, sharedSecret } = this.#settings;
     const response = await fetch(rpcUrl, {
       method: 'POST',
@@ -225,12 +247,12 @@ export class SipServer {
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
       signal: AbortSignal.timeout(timeoutMs),
     });
-    if (response.status === 403) throw new Error('it does not know the secret');
+    if (response.status === 403) throw new Error('the server rejects the secret');
     return (await response.json()) as RpcAnswer;
   }
 }
 
-/** Gives up a connection whose other side is gone without a word. */
+/** Terminates a connection without a pong between two pings. */
 function watch(socket: WebSocket, everyMs: number): void {
   let isAlive = true;
   const timer = setInterval(() => {

@@ -18,8 +18,8 @@ import { StreamFraming } from './stream-framing.ts';
 const lines = (...text: string[]) => Buffer.from(`${text.join('\r\n')}\r\n\r\n`);
 const never = new AbortController().signal;
 
-/** Time that only passes when it is told to. */
-class HandClock implements Clock {
+/** A clock that advances only in `advance`. */
+class ManualClock implements Clock {
   #now = 0;
   #timers: { at: number; callback: () => void }[] = [];
 
@@ -50,8 +50,8 @@ class HandClock implements Clock {
   }
 }
 
-describe('a message', () => {
-  test('is read with folded lines, compact names and several values in one line', () => {
+describe('parseMessage', () => {
+  test('reads folded lines, compact names and several values in one line', () => {
     const message = parseMessage(
       Buffer.from(
         'OPTIONS sip:a@b SIP/2.0\r\nv: SIP/2.0/UDP one;branch=z9hG4bK1, SIP/2.0/UDP two\r\nVIA : SIP/2.0/TCP three\r\ns: folded\r\n  over\r\n\ttwo lines\r\nm: "a, b" <sip:x@y;p=1>;expires=3, <sip:z@y>\r\nl: 4\r\n\r\nbodyrest',
@@ -70,17 +70,17 @@ describe('a message', () => {
   test.each([
     ['a NUL', 'OPTIONS sip:a@b SIP/2.0\r\nSubject: a\0b\r\n\r\n'],
     ['a carriage return within a line', 'OPTIONS sip:a@b SIP/2.0\r\nSubject: a\rb\r\n\r\n'],
-    ['no end of its head', 'OPTIONS sip:a@b SIP/2.0\r\nSubject: a\r\n'],
+    ['a head without an end', 'OPTIONS sip:a@b SIP/2.0\r\nSubject: a\r\n'],
     ['a body that is too short', 'OPTIONS sip:a@b SIP/2.0\r\nContent-Length: 9\r\n\r\nshort'],
     ['two lengths', 'OPTIONS sip:a@b SIP/2.0\r\nl: 1\r\nContent-Length: 2\r\n\r\nab'],
-    ['a length that is none', 'OPTIONS sip:a@b SIP/2.0\r\nl: -1\r\n\r\n'],
-    ['another version', 'OPTIONS sip:a@b SIP/3.0\r\n\r\n'],
-    ['a status that is none', 'SIP/2.0 999 Odd\r\n\r\n'],
+    ['a negative length', 'OPTIONS sip:a@b SIP/2.0\r\nl: -1\r\n\r\n'],
+    ['an unknown version', 'OPTIONS sip:a@b SIP/3.0\r\n\r\n'],
+    ['an invalid status', 'SIP/2.0 999 Odd\r\n\r\n'],
     ['a header without a name', 'OPTIONS sip:a@b SIP/2.0\r\n: x\r\n\r\n'],
     ['too many headers', `OPTIONS sip:a@b SIP/2.0\r\n${'a: b\r\n'.repeat(300)}\r\n`],
     ['a head that is too large', `OPTIONS sip:a@b SIP/2.0\r\na: ${'b'.repeat(17_000)}\r\n\r\n`],
     ['more than a datagram holds', `OPTIONS sip:a@b SIP/2.0\r\n\r\n${'b'.repeat(maxMessageBytes)}`],
-  ])('with %s is refused', (_what, text) => {
+  ])('rejects %s', (_what, text) => {
     expect(() => parseMessage(Buffer.from(text))).toThrow(SipSyntaxError);
   });
 
@@ -112,7 +112,7 @@ describe('a message', () => {
   );
   const hostile = fc.array(piece, { maxLength: 30 }).map((pieces) => Buffer.from(pieces.join('')));
 
-  test('of any bytes is read or refused, never anything else', () => {
+  test('accepts any bytes or throws SipSyntaxError, and no other error', () => {
     fc.assert(
       fc.property(fc.oneof(hostile, fc.uint8Array({ maxLength: 300 })), (bytes) => {
         try {
@@ -128,7 +128,7 @@ describe('a message', () => {
     );
   });
 
-  test('of any bytes leaves an endpoint with bounded timers, on every transport', () => {
+  test('leaves a bounded number of timers in an endpoint that receives any bytes', () => {
     fc.assert(
       fc.property(
         fc.constantFrom<SipTransport>('udp', 'tcp'),
@@ -149,7 +149,7 @@ describe('a message', () => {
     );
   });
 
-  test('comes back from writing as it was, and no value smuggles in a line', () => {
+  test('returns the headers that writeMessage wrote, and writeMessage rejects line breaks in values', () => {
     const text = fc.string({ minLength: 1, maxLength: 40 }).map((value) => value.trim());
     fc.assert(
       fc.property(fc.array(text), (values) => {
@@ -167,11 +167,11 @@ describe('a message', () => {
   });
 });
 
-describe('a stream', () => {
+describe('StreamFraming', () => {
   const first = Buffer.from('MESSAGE sip:a SIP/2.0\r\nl: 6\r\n\r\na\r\n\r\nb');
   const second = lines('OPTIONS sip:b SIP/2.0', 'Subject: no length');
 
-  test('gives the same messages however it is cut, and counts pings', () => {
+  test('returns the same messages for any split of the stream, and counts pings', () => {
     const whole = Buffer.concat([first, Buffer.from('\r\n\r\n'), second, first]);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (sizes) => {
@@ -194,7 +194,7 @@ describe('a stream', () => {
     expect(new StreamFraming().push(Buffer.from('\r\n')).pings).toBe(0);
   });
 
-  test('is looked through once, however many messages a piece of it holds', () => {
+  test('scans a chunk once, even if it contains many messages', () => {
     const piece = Buffer.from('A b SIP/2.0\r\n\r\n'.repeat(4_000));
     let looked = 0;
     const { indexOf } = Buffer.prototype;
@@ -209,7 +209,7 @@ describe('a stream', () => {
     expect(looked).toBeLessThan(2 * piece.length);
   });
 
-  test('that brings more messages than anybody needs within a second is left, and datagrams are dropped', () => {
+  test('an endpoint closes a stream above the message rate and drops datagrams above it', () => {
     for (const transport of ['tcp', 'udp'] as const) {
       const { endpoint, clock, sent } = openEndpoint(transport);
       const cancel = lines(
@@ -233,7 +233,7 @@ describe('a stream', () => {
     }
   });
 
-  test('is refused where a message grows beyond its bounds', () => {
+  test('rejects a message above the size limits', () => {
     const endless = new StreamFraming();
     const grow = () => {
       for (let at = 0; at < 100; at += 1) endless.push(Buffer.from(`a${'b'.repeat(1_000)}`));
@@ -243,7 +243,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a digest', () => {
+describe('a digest response', () => {
   // RFC 7616, 3.9.1.
   const parameters = (algorithm: string): [string, string][] => [
     ['realm', 'http-auth@example.org'],
@@ -264,13 +264,13 @@ describe('a digest', () => {
   test.each([
     ['MD5', '8ca523f5e9506fed4657c9700eebdbec'],
     ['SHA-256', '753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1'],
-  ])('by %s is that of the standard', (algorithm, response) => {
+  ])('with %s equals the example of RFC 7616', (algorithm, response) => {
     const answer = answerChallenge(challenge(algorithm) as NonNullable<ReturnType<typeof challenge>>, request);
     expect(answer).toContain(`response="${response}"`);
     expect(answer).toContain(`algorithm=${algorithm}, qop=auth, nc=00000001`);
   });
 
-  test('is by the strongest that is offered, and by none that is not known', () => {
+  test('uses the strongest offered algorithm and ignores unknown ones', () => {
     expect(challenge('MD5', 'SHA-256')?.algorithm).toBe('SHA-256');
     expect(challenge('SHA-512-256', 'SHA-256')?.algorithm).toBe('SHA-512-256');
     expect(challenge('MD5-sess')).toMatchObject({ hash: 'md5', isSession: true });
@@ -285,7 +285,7 @@ function openEndpoint(
   transport: SipTransport,
   answer: SipEndpointOptions['answer'] = async () => ({ status: 480, reason: 'Temporarily Unavailable' }),
 ) {
-  const clock = new HandClock();
+  const clock = new ManualClock();
   const sent: string[] = [];
   const endpoint = new SipEndpoint({
     transport,
@@ -313,7 +313,7 @@ describe('a request', () => {
     ['CSeq', '1 REGISTER'],
   ] as const;
 
-  test('over udp is sent again by the timers of RFC 3261 until 32 s are over', async () => {
+  test('over UDP is retransmitted by the timers of RFC 3261 for 32 s', async () => {
     const { endpoint, clock, sent } = openEndpoint('udp');
     const answer = endpoint.request('REGISTER', 'sip:b', common, never);
     const at = [0, 500, 1_500, 3_500, 7_500, 11_500, 15_500, 19_500, 23_500, 27_500, 31_500];
@@ -329,7 +329,7 @@ describe('a request', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is sent more slowly once something provisional came, and over a stream once', async () => {
+  test('is retransmitted every 4 s after a provisional response, and only once sent over a stream', async () => {
     const slow = openEndpoint('udp');
     const answer = slow.endpoint.request('REGISTER', 'sip:b', common, never);
     slow.endpoint.receive(respond(slow.sent[0] as string, '100 Trying'));
@@ -345,7 +345,7 @@ describe('a request', () => {
     await expect(other).rejects.toThrow('gone');
   });
 
-  test('takes no answer that is not its own', async () => {
+  test('ignores responses with another branch or CSeq method', async () => {
     const { endpoint, sent } = openEndpoint('udp');
     const answer = endpoint.request('REGISTER', 'sip:b', common, never);
     const own = respond(sent[0] as string, '200 OK').toString();
@@ -356,7 +356,7 @@ describe('a request', () => {
   });
 });
 
-describe('a request of the other side', () => {
+describe('a received request', () => {
   const incoming = (method: string, branch = 'z9hG4bKa') =>
     lines(
       `${method} sip:me@here SIP/2.0`,
@@ -368,7 +368,7 @@ describe('a request of the other side', () => {
       `CSeq: 7 ${method}`,
     );
 
-  test('gets the same answer however often it comes, with where it came from', async () => {
+  test('gets the same response for each retransmission, with the source address in Via', async () => {
     let asked = 0;
     const { endpoint, sent } = openEndpoint('udp', async () => {
       asked += 1;
@@ -385,7 +385,7 @@ describe('a request of the other side', () => {
     expect(sent[0]).toMatch(/To: <sip:me@here>;tag=\w{16}\r\n/);
   });
 
-  test('that is an INVITE is refused again and again until its ACK comes, and for 32 s at most', async () => {
+  test('of method INVITE gets its final response repeatedly until the ACK arrives, at most for 32 s', async () => {
     const { endpoint, clock, sent } = openEndpoint('udp');
     endpoint.receive(incoming('INVITE'));
     await expect.poll(() => sent.length).toBe(1);
@@ -404,7 +404,7 @@ describe('a request of the other side', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('is dropped where too many are open, or it lacks what an answer needs', async () => {
+  test('is dropped above the transaction limit or without a required header', async () => {
     const asked: string[] = [];
     const { endpoint, clock, sent } = openEndpoint('udp', (request) => {
       asked.push(request.method);
@@ -454,7 +454,7 @@ describe('a registration', () => {
     return { outcome: await outcome, sent };
   };
 
-  test('honours Min-Expires, and holds as long as its own binding among others', async () => {
+  test('uses Min-Expires, and takes the lifetime of its own binding among others', async () => {
     const { outcome, sent } = await run((turn) =>
       turn === 0
         ? ['423 Interval Too Brief', 'Min-Expires: 1800']
@@ -470,7 +470,7 @@ describe('a registration', () => {
     expect(endless).toMatchObject({ outcome: { kind: 'refused', code: 423 }, sent: { length: 1 } });
   });
 
-  test('bounds challenges: a second one is a refusal, and stale ones come to an end', async () => {
+  test('stops after a second challenge without stale, and after two stale nonces', async () => {
     expect(await run(() => ['407 Proxy', challenge()])).toMatchObject({
       outcome: { code: 407, isCredentials: true },
       sent: { length: 2 },
@@ -493,19 +493,19 @@ describe('a registration', () => {
     ['302 Moved', []],
     ['503 Busy\u200b', ['Retry-After: 120 (maintenance)']],
     [`403 ${'x'.repeat(5_000)}`, []],
-  ] as [string, string[]][])('keeps the words of %.20s', async (status, headers) => {
+  ] as [string, string[]][])('returns the printable reason of %.20s', async (status, headers) => {
     const { outcome, sent } = await run(() => [status, ...headers]);
     expect(sent).toHaveLength(1);
     expect(outcome).toMatchObject({ kind: 'refused', retryAfterSeconds: headers.length > 0 ? 120 : null });
     expect((outcome as { reason: string }).reason).toMatch(/^(Moved|Busy|x{200})$/);
   });
 
-  test('escapes what can not stand in an address', () => {
+  test('escapeUser escapes characters that a SIP URI does not allow', () => {
     expect(escapeUser('a b@ü:"')).toBe('a%20b%40%C3%BC%3A%22');
   });
 });
 
-test('a connection to a SIP server that is gone without a word is given up', async () => {
+test('a connection to a SIP server that stops answering pings is closed', async () => {
   const servers = [true, false].map((autoPong) => new WebSocketServer({ port: 0, host: '127.0.0.1', autoPong }));
   onTestFinished(() => servers.forEach((server) => server.close()));
   const [here, gone] = await Promise.all(

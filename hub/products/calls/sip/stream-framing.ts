@@ -10,28 +10,28 @@ import {
 import type { SipHead, SipMessage } from './message.ts';
 
 /**
- * Takes messages out of a stream by their Content-Length; one without it has no body. Between messages a double CRLF asks whether anybody is
- * there (RFC 5626), and a single one says so.
+ * Splits a stream into messages by Content-Length. A message without it has no body.
+ * Between messages a double CRLF is a ping and a single CRLF is a pong (RFC 5626).
  */
 export class StreamFraming {
   #buffer = Buffer.alloc(4_096);
   #length = 0;
-  /** Up to where the end of the head was looked for. */
+  /** Number of bytes already searched for the end of the head. */
   #searched = 0;
   #head: { head: SipHead; bodyAt: number } | null = null;
 
-  /** @throws SipSyntaxError: what comes after it can't be told apart any more. */
+  /** @throws SipSyntaxError. The stream cannot be parsed any further afterwards. */
   push(chunk: Uint8Array): { messages: SipMessage[]; pings: number } {
     const messages: SipMessage[] = [];
     let pings = 0;
-    // A chunk may hold several messages, and what is kept is one at most.
+    // Append at most one message size at a time, because a chunk can contain several messages.
     for (let at = 0; at < chunk.length;) {
-      const room = maxMessageBytes - this.#length;
-      if (room === 0) throw new SipSyntaxError('a message is too large');
-      const part = chunk.subarray(at, at + room);
+      const capacity = maxMessageBytes - this.#length;
+      if (capacity === 0) throw new SipSyntaxError('a message is too large');
+      const part = chunk.subarray(at, at + capacity);
       this.#append(part);
       at += part.length;
-      pings += this.#takeAll(messages);
+      pings += this.#readAll(messages);
     }
     return { messages, pings };
   }
@@ -47,8 +47,8 @@ export class StreamFraming {
     this.#length = needed;
   }
 
-  /** Answers how many pings it went past. */
-  #takeAll(messages: SipMessage[]): number {
+  /** Reads all complete messages. Returns the number of pings between them. */
+  #readAll(messages: SipMessage[]): number {
     let start = 0;
     let lineEnds = 0;
     for (;;) {
@@ -57,9 +57,9 @@ export class StreamFraming {
           if (this.#buffer[start] === newline) lineEnds += 1;
           start += 1;
         }
-      const taken = this.#takeOne(start, messages);
-      if (taken === null) break;
-      start += taken;
+      const read = this.#readOne(start, messages);
+      if (read === null) break;
+      start += read;
     }
     if (start > 0) {
       this.#buffer.copyWithin(0, start, this.#length);
@@ -68,7 +68,7 @@ export class StreamFraming {
     return Math.floor(lineEnds / 2);
   }
 
-  #takeOne(start: number, messages: SipMessage[]): number | null {
+  #readOne(start: number, messages: SipMessage[]): number | null {
     const bytes = this.#buffer.subarray(start, this.#length);
     if (this.#head === null) {
       const end = endOfHead(bytes, Math.max(0, this.#searched - 3));

@@ -1,4 +1,4 @@
-/** A call that was refused, or that somebody in distress made. */
+/** A call that the hub refused, or an emergency call. */
 export interface CallDecision {
   action: 'sip_call.refused' | 'sip_call.emergency';
   dialled: string;
@@ -11,21 +11,21 @@ export interface CallAuditEntry {
   details: { dialled: string; reason: string } | { reason: string; more: number };
 }
 
-/** Entries that one softphone makes in a minute, of each kind. */
+/** Entries per minute, softphone and kind. */
 const maxAMinute = 30;
 const minuteMs = 60_000;
-const maxShownLength = 64;
-// What no page shows, and no database takes.
+const maxDialledLength = 64;
+// Characters that are invisible or that PostgreSQL rejects.
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** What was dialled, as it can be written down. */
-const shown = (dialled: string): string =>
-  dialled.slice(0, maxShownLength).toWellFormed().replaceAll(hidden, '\u{fffd}');
+/** The dialled address in a form that can be stored and displayed. */
+const printable = (dialled: string): string =>
+  dialled.slice(0, maxDialledLength).toWellFormed().replaceAll(hidden, '\u{fffd}');
 
-/** Writes down what one softphone was refused: so much a minute, and of the rest how many there were. */
+/** Writes audit entries for one softphone. Above the limit per minute it writes only the number of further entries. */
 export class CallAudit implements Disposable {
   readonly #write: (entry: CallAuditEntry) => void;
-  /** By whether somebody was in distress: of that nothing is left out for what else is refused. */
+  /** Counters by `isEmergency`, so that refused calls never displace entries of emergency calls. */
   readonly #minutes = new Map<boolean, { count: number; timer: NodeJS.Timeout; action: CallDecision['action'] }>();
 
   constructor(write: (entry: CallAuditEntry) => void) {
@@ -40,7 +40,7 @@ export class CallAudit implements Disposable {
     };
     this.#minutes.set(isEmergency, minute);
     minute.count += 1;
-    if (minute.count <= maxAMinute) this.#write({ action, details: { dialled: shown(dialled), reason } });
+    if (minute.count <= maxAMinute) this.#write({ action, details: { dialled: printable(dialled), reason } });
   }
 
   [Symbol.dispose](): void {

@@ -1,26 +1,28 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { SipDialog } from '../sip/index.ts';
 
-/** What a workspace may call numbers, over all processes of a hub. */
-export interface DialCaps {
-  callsAtOnce: number;
-  minutesADay: number;
+/** Limits on calls to phone numbers, per workspace over all processes. */
+export interface DialQuota {
+  maxConcurrentCalls: number;
+  maxMinutesPerDay: number;
 }
 
-/** Whose call it is: it is ended with the session. */
+export type DialLimit = 'concurrent_calls' | 'minutes_per_day';
+
+/** The session that owns a call. The call ends with the session. */
 export interface CallOwner {
   tenantId: string;
   sessionId: string;
 }
 
-/** A call whose process says nothing for so long is looked after by the one that leads. */
+/** Lease of a call. After it expires, the leader process takes over the call. */
 const leaseSeconds = 60;
-/** Longer than the SIP server lets any call last. */
+/** Longer than the maximum call duration of the SIP server. */
 const maxCallHours = 5;
 
 const today = `(now() AT TIME ZONE 'UTC')::date`;
 
-/** What went calls to numbers take from the day in which they end. */
+/** SQL that adds the duration of deleted calls to the sum of the day on which they end. */
 const charge = `UPDATE sip_dial_sums s SET day = ${today},
   seconds = CASE WHEN s.day = ${today} THEN s.seconds ELSE 0 END + g.seconds
   FROM (SELECT tenant_id, ceil(sum(greatest(0, extract(epoch FROM least(now(), expires_at) - answered_at))))::int AS seconds FROM gone
@@ -37,14 +39,17 @@ interface Row {
 const dialogColumns = 'call_id AS "callId", from_tag AS "fromTag", to_tag AS "toTag"';
 const dialogOf = ({ callId, fromTag, toTag }: Row): SipDialog => ({ callId, fromTag, toTag });
 
-/** Begins a call that counts; answers why not. Whoever begins another of the workspace waits until the transaction ends. */
+/**
+ * Starts a call that counts against the quota, or returns the exceeded limit. The transaction serializes the starts of
+ * one workspace.
+ */
 export async function writeDial(
   tx: Transaction,
   id: string,
   { tenantId, sessionId }: CallOwner,
   { callId, fromTag }: Omit<SipDialog, 'toTag'>,
-  caps: DialCaps,
-): Promise<'calls_at_once' | 'minutes_a_day' | null> {
+  quota: DialQuota,
+): Promise<DialLimit | null> {
   const { rows: sums } = await tx.query<{ seconds: number }>(
     'lock_sip_dial_sum',
     `INSERT INTO sip_dial_sums AS s (tenant_id, day, seconds) VALUES ($1, ${today}, 0) ON CONFLICT (tenant_id) DO UPDATE SET day = excluded.day,
@@ -58,8 +63,8 @@ export async function writeDial(
     [tenantId],
   );
   const { running, seconds } = rows[0] ?? { running: 0, seconds: 0 };
-  if (running >= caps.callsAtOnce) return 'calls_at_once';
-  if ((sums[0]?.seconds ?? 0) + seconds >= caps.minutesADay * 60) return 'minutes_a_day';
+  if (running >= quota.maxConcurrentCalls) return 'concurrent_calls';
+  if ((sums[0]?.seconds ?? 0) + seconds >= quota.maxMinutesPerDay * 60) return 'minutes_per_day';
   await tx.query(
     'insert_sip_dial',
     `INSERT INTO sip_calls (id, tenant_id, session_id, is_counted, call_id, from_tag, expires_at)
@@ -69,7 +74,7 @@ export async function writeDial(
   return null;
 }
 
-/** Keeps a call that was answered so many seconds ago, as often as it is told. Of a workspace that is gone nothing is written. */
+/** Stores a call that was answered `seconds` ago. The write is idempotent and does nothing for a removed workspace. */
 export const writeAnswered = (
   db: Database,
   id: string,
@@ -96,7 +101,7 @@ export const renewCalls = (db: Database, ids: string[]): Promise<unknown> =>
 export const deleteCall = (db: Database, id: string): Promise<unknown> =>
   db.systemStatement('end_sip_call', `WITH gone AS (DELETE FROM sip_calls WHERE id = $1 ${gone}) ${charge}`, [id]);
 
-/** Calls of a session that were answered. */
+/** Answered calls of a session. */
 export async function readAnswered(
   db: Database,
   { tenantId, sessionId }: CallOwner,
@@ -111,7 +116,7 @@ export async function readAnswered(
   return rows.map((row) => ({ id: row.id, isCounted: row.isCounted, dialog: dialogOf(row) }));
 }
 
-/** A page of calls of all workspaces that were answered, from the oldest; `isOff` where phones of the workspace are served no more. */
+/** A page of answered calls of all workspaces, oldest first. `isOff` means that the workspace has no hosted SIP. */
 export async function readCallsAfter(
   db: Database,
   after: string,
@@ -127,7 +132,7 @@ export async function readCallsAfter(
   return rows.map((row) => ({ id: row.id, sessionId: row.sessionId, isOff: row.isOff, dialog: dialogOf(row) }));
 }
 
-/** Ends, for this hub, calls whose process is gone and of which nothing can be asked: those that were not answered, or can last no longer. */
+/** Deletes calls with expired leases that the SIP server cannot be asked about, or that exceed the maximum duration. */
 export const sweepCalls = (db: Database): Promise<unknown> =>
   db.systemStatement(
     'sweep_sip_calls',
@@ -136,7 +141,7 @@ export const sweepCalls = (db: Database): Promise<unknown> =>
     [maxCallHours],
   );
 
-/** Calls whose process is gone. */
+/** Answered calls with expired leases. */
 export async function readLost(db: Database): Promise<{ id: string; tenantId: string; dialog: SipDialog }[]> {
   const rows = await db.systemStatement<Row & { tenantId: string }>(
     'read_lost_sip_calls',

@@ -7,7 +7,7 @@ const person = `${workspace}-${'0a'.repeat(16)}`;
 const rules: DialRules = { domain: 'sip.example.com', emergency: 'refuse', allow: ['+49', '*97'] };
 const decide = (uri: string, more: Partial<DialRules> = {}) => decideDial(uri, workspace, { ...rules, ...more });
 
-describe('an address that is dialled', () => {
+describe('decideDial', () => {
   test.each([
     ['sip:+4930123456@sip.example.com', '+4930123456'],
     ['sip:+49%2030-123.456@SIP.EXAMPLE.COM;user=phone', '+4930123456'],
@@ -18,7 +18,7 @@ describe('an address that is dialled', () => {
     [`sip:${person}@sip.example.com`, person],
     [`sips:${person.toUpperCase()}@sip.example.com;transport=ws`, person],
     [`sip:${workspace}@sip.example.com`, workspace],
-  ])('is called in its one form: %s', (uri, user) => {
+  ])('normalizes an allowed address: %s', (uri, user) => {
     expect(decide(uri)).toMatchObject({
       kind: 'allowed',
       uri: `sip:${user}@sip.example.com`,
@@ -58,7 +58,7 @@ describe('an address that is dialled', () => {
     'sip:911%00,@sip.example.com',
     'sip:9_1_1%@sip.example.com',
     'sip:++112@sip.example.com',
-  ])('is an emergency number however it is written, and does what the operator said: %s', (uri) => {
+  ])('recognizes an emergency number in any notation and applies the setting of the operator: %s', (uri) => {
     expect(decide(uri, { allow: [''] })).toMatchObject({
       kind: 'refused',
       reason: 'Emergency Calls Not Possible Here',
@@ -91,7 +91,7 @@ describe('an address that is dialled', () => {
     'mailto:a@sip.example.com',
     'tel:',
     `sip:${'a'.repeat(2_000)}@sip.example.com`,
-  ])('that nobody allowed is refused: %.60s', (uri) => {
+  ])('refuses an address that no rule allows: %.60s', (uri) => {
     expect(decide(uri)).toMatchObject({
       kind: 'refused',
       reason: expect.stringMatching(/^(Number|Address) Not Allowed$/),

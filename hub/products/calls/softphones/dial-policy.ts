@@ -1,26 +1,26 @@
 import { isEmergencyNumber } from '../../../../shared/emergency-numbers.ts';
 import { normalizeText } from '../../../platform/normalize.ts';
 
-/** Where a person may call. */
+/** Rules for the addresses that a user may call. */
 export interface DialRules {
   domain: string;
   emergency: 'refuse' | 'route';
-  /** Numbers begin with one of these, such as `+49`; none may be called where it is empty. */
+  /** Allowed prefixes of numbers, for example `+49`. An empty list allows no numbers. */
   allow: readonly string[];
 }
 
-/** `isEmergency` where somebody in distress calls, whom no limit refuses. */
+/** `isEmergency` marks a call to an emergency number. No limit applies to it. */
 export type DialDecision = { dialled: string; isEmergency: boolean } & (
   | {
       kind: 'allowed';
-      /** What is to be called, in the place of what was asked for. */
+      /** Normalized address that replaces the dialled one. */
       uri: string;
       isCounted: boolean;
     }
   | { kind: 'refused'; reason: string }
 );
 
-/** What is called where somebody asks for help and for no number. */
+/** Number for an emergency service URN, which contains no number. */
 const generalEmergencyNumber = '112';
 
 const refused = (reason: string, dialled: string): DialDecision => ({
@@ -31,16 +31,23 @@ const refused = (reason: string, dialled: string): DialDecision => ({
 });
 
 /**
- * Decides of the address that an INVITE asks for. It is judged as it will be called: without escapes, separators and parameters, and what is allowed
- * is called by that form alone, so that no other reading of it gets somewhere else.
- * @param workspace the SIP user of the workspace, whose people may call each other.
+ * Decides whether an address may be called.
+ * The decision applies to the normalized address, without escapes, separators and parameters. An allowed call uses only
+ * that form, so that no server can interpret the address differently.
+ * @param workspace SIP user of the workspace, whose members may call each other.
  */
 export function decideDial(uri: string, workspace: string, { domain, emergency, allow }: DialRules): DialDecision {
-  const help = emergencyNumberOf(uri);
-  if (help !== null)
+  const emergencyNumber = emergencyNumberOf(uri);
+  if (emergencyNumber !== null)
     return emergency === 'route'
-      ? { kind: 'allowed', uri: `sip:${help}@${domain}`, dialled: help, isCounted: false, isEmergency: true }
-      : { kind: 'refused', reason: 'Emergency Calls Not Possible Here', dialled: help, isEmergency: true };
+      ? {
+          kind: 'allowed',
+          uri: `sip:${emergencyNumber}@${domain}`,
+          dialled: emergencyNumber,
+          isCounted: false,
+          isEmergency: true,
+        }
+      : { kind: 'refused', reason: 'Emergency Calls Not Possible Here', dialled: emergencyNumber, isEmergency: true };
   const user = dialledUser(uri, domain);
   if (user === null) return refused('Address Not Allowed', uri);
   const number = toNumber(user);
@@ -64,8 +71,8 @@ export function decideDial(uri: string, workspace: string, { domain, emergency, 
 }
 
 /**
- * The emergency number that an address asks for, however it is written and wherever it is said to be: whoever is in distress is never told that they
- * wrote it wrongly. Null for none.
+ * The emergency number that an address means, in any notation and at any host, or null.
+ * A caller in an emergency must never fail because of the notation.
  */
 function emergencyNumberOf(uri: string): string | null {
   if (/^urn:service:sos(?:\.[a-z0-9.-]*)?$/i.test(uri)) return generalEmergencyNumber;
@@ -74,7 +81,7 @@ function emergencyNumberOf(uri: string): string | null {
   const digits = normalizeText(unescape(written) ?? written, 'NFKC')
     .replaceAll(/\p{Nd}/gu, digitOf)
     .replaceAll(/[^\p{L}\d+*#]/gu, '');
-  // A last # says on many phones that the number is complete.
+  // Many phones append # to mark the end of the number.
   const number = digits
     .replace(/(?<!#)#+$/, '')
     .replace(/^\++/, '+')
@@ -82,14 +89,17 @@ function emergencyNumberOf(uri: string): string | null {
   return isEmergencyNumber(number) ? number : null;
 }
 
-/** Digits of a script stand in a row, from that of zero; and rows may, too. */
+/**
+ * Value of a decimal digit of any script. Unicode places the digits of a script in a row that starts at zero, and rows
+ * can be adjacent.
+ */
 function digitOf(digit: string): string {
   let value = 0;
   for (let code = digit.codePointAt(0) as number; /\p{Nd}/u.test(String.fromCodePoint(code - 1)); code -= 1) value += 1;
   return String(value % 10);
 }
 
-/** The user of an address at the domain, or the number of a `tel:`, unescaped; null for any other address. */
+/** The unescaped user of an address in the domain, or the number of a `tel:` URI. Null for other addresses. */
 function dialledUser(uri: string, domain: string): string | null {
   const tel = /^tel:([^;?@]+)((?:;[^?]*)?)$/i.exec(uri);
   if (tel !== null) {
@@ -110,7 +120,7 @@ function unescape(text: string): string | null {
   }
 }
 
-/** A number in its one form: without separators, and with `+` for the international prefix `00`; null for what is none. */
+/** A number without separators, with `+` instead of the prefix `00`. Null for other text. */
 function toNumber(user: string): string | null {
   const bare = user.replaceAll(/[-. ()/]/g, '');
   return /^\+?[0-9*#]{1,32}$/.test(bare) ? bare.replace(/^00(?=[1-9])/, '+') : null;

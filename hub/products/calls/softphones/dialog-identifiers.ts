@@ -8,11 +8,11 @@ export const callIdOf = (message: SipMessage): string => headerOf(message, 'call
 
 export const isInDialog = (message: SipMessage): boolean => tagOf(message, 'to') !== '';
 
-/** The method of the request that a message is, or answers. */
+/** The method of a request, or of the request that a response answers. */
 export const methodOf = (message: SipMessage): string =>
   message.kind === 'request' ? message.method : (/\s(\S+)$/.exec(headerOf(message, 'cseq') ?? '')?.[1] ?? '');
 
-/** The tags of both sides in one form, whichever of them says so. */
+/** Both tags in a fixed order, independent of which side is the sender. */
 export const pairOf = (one: string, other: string): string => [one, other].toSorted().join(' ');
 
 const maxLength = 255;
@@ -22,10 +22,10 @@ const tag = /;[ \t]*tag(?![\w.!%*+`'~-])/gi;
 const oneTag = /;[ \t]*tag=[\w.!%*+`'~-]{1,255}[ \t]*(?=;|$)/i;
 
 /**
- * Finds the header by which a call is known and which two servers could read in two ways, so that one of them would not find the call that the other
- * means; null where there is none.
+ * Returns the name of a header that identifies the call and that two servers could parse differently, or null.
+ * With such a header, one server could apply a message to another call than the other server.
  */
-export function findUnclear(message: SipMessage): string | null {
+export function findAmbiguousHeader(message: SipMessage): string | null {
   const [id = '', ...moreIds] = headersOf(message, 'call-id');
   if (moreIds.length > 0 || id.length > maxLength || !callId.test(id)) return 'Call-ID';
   const [sequence = '', ...moreSequences] = headersOf(message, 'cseq');
@@ -33,11 +33,11 @@ export function findUnclear(message: SipMessage): string | null {
   if (moreSequences.length > 0 || method !== methodOf(message)) return 'CSeq';
   if (tagsOf(headersOf(message, 'from')) !== 1) return 'From';
   const tags = tagsOf(headersOf(message, 'to'));
-  const takes = message.kind === 'response' && method === 'INVITE' && message.status >= 200 && message.status < 300;
-  return tags === 1 || (tags === 0 && !takes) ? null : 'To';
+  const needsTag = message.kind === 'response' && method === 'INVITE' && message.status >= 200 && message.status < 300;
+  return tags === 1 || (tags === 0 && !needsTag) ? null : 'To';
 }
 
-/** How many tags values of From or To have; NaN where they can't be read in one way. */
+/** Number of tags in the value of From or To. NaN for an ambiguous value. */
 function tagsOf([value, ...more]: string[]): number {
   const parameters = value === undefined || more.length > 0 ? undefined : address.exec(value)?.[1];
   if (parameters === undefined) return Number.NaN;

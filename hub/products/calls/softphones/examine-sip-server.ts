@@ -4,9 +4,9 @@ import { SipServer } from '../sip/index.ts';
 import type { SipServerSettings } from '../sip/index.ts';
 
 /**
- * Asks the operator's SIP server for its version, connects to it once as the hub does for softphones, and asks there whether it serves the domain, and whether what sound goes by answers.
- * Answers what came, in a line; that none is set is well.
- * @throws AppError `unavailable` that says what to do.
+ * Checks the operator's SIP server: version, connection as for softphones, domain, and media relays.
+ * @returns one line with the result. A missing server is not an error.
+ * @throws AppError `unavailable` with instructions.
  */
 export async function examineSipServer(
   settings: SipServerSettings | null,
@@ -22,28 +22,28 @@ export async function examineSipServer(
     } catch (error) {
       throw new AppError(
         'unavailable',
-        `the SIP server does not answer at ${setting}: ${reasonOf(error)}; see that it runs, that ${setting} is its address, and that it has the same SIP_SHARED_SECRET.`,
+        `the SIP server does not answer at ${setting}: ${reasonOf(error)}; check that it runs, that ${setting} is its address, and that it has the same SIP_SHARED_SECRET.`,
       );
     }
   };
   const version = await attempt('SIP_RPC_URL', () => server.version());
-  const status = await attempt('SIP_WS_URL', () => server.askForDomain());
+  const status = await attempt('SIP_WS_URL', () => server.checkDomain());
   if (status !== 200)
     throw new AppError(
       'unavailable',
       `the SIP server does not serve ${domain}, but answers ${status} for it; give it and the hub the same SIP_DOMAIN.`,
     );
   const relays = await attempt('SIP_RPC_URL', () => server.mediaRelays());
-  const away = relays?.filter(({ isUp }) => !isUp).map(({ url }) => url) ?? [];
-  if (away.length > 0)
+  const unreachable = relays?.filter(({ isUp }) => !isUp).map(({ url }) => url) ?? [];
+  if (unreachable.length > 0)
     throw new AppError(
       'unavailable',
-      `the SIP server does not reach rtpengine at ${away.join(', ')}; see that it runs there, as SIP_RTPENGINE of the SIP server says.`,
+      `the SIP server does not reach rtpengine at ${unreachable.join(', ')}; check that it runs there, and that SIP_RTPENGINE of the SIP server has its address.`,
     );
-  const sound = relays === null ? 'sound goes from phone to phone' : 'sound goes by rtpengine';
+  const media = relays === null ? 'media goes directly between phones' : 'media goes through rtpengine';
   const warning =
     emergency === 'route'
-      ? '; warning: SIP_EMERGENCY=route helps only where this server has a way to numbers, which deploy/kamailio has not; try it, or set refuse'
+      ? '; warning: SIP_EMERGENCY=route works only if this server can call phone numbers, which deploy/kamailio cannot; test it, or set refuse'
       : '';
-  return `${version.trim()} serves ${domain}; ${sound}${warning}`;
+  return `${version.trim()} serves ${domain}; ${media}${warning}`;
 }

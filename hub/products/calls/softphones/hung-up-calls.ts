@@ -1,14 +1,14 @@
 import type { SipDialog, SipServer } from '../sip/index.ts';
 import type { SessionCalls } from './session-calls.ts';
 
-/** After what time the SIP server is asked again whether a call lasts. */
-const askAgainMs = 15_000;
+/** Interval between requests to the SIP server about one call. */
+const retryMs = 15_000;
 
-/** Calls at which a softphone hung up, and was told something else than that they are over: the SIP server says when they are. */
+/** Calls whose BYE got an error response. The SIP server is asked until it reports the end of each call. */
 export class HungUpCalls implements Disposable {
   readonly #server: Pick<SipServer, 'knows'>;
   readonly #calls: SessionCalls;
-  /** By Call-ID; null while the server is asked. */
+  /** Timers by Call-ID. Null during a request to the server. */
   readonly #waiting = new Map<string, NodeJS.Timeout | null>();
   #isOver = false;
 
@@ -17,10 +17,10 @@ export class HungUpCalls implements Disposable {
     this.#calls = calls;
   }
 
-  ask(dialog: SipDialog | null): void {
+  watch(dialog: SipDialog | null): void {
     if (dialog === null || this.#isOver || this.#waiting.has(dialog.callId)) return;
     this.#waiting.set(dialog.callId, null);
-    void this.#ask(dialog);
+    void this.#check(dialog);
   }
 
   [Symbol.dispose](): void {
@@ -28,17 +28,17 @@ export class HungUpCalls implements Disposable {
     for (const timer of this.#waiting.values()) clearTimeout(timer ?? undefined);
   }
 
-  async #ask(dialog: SipDialog): Promise<void> {
-    // A server that is away says nothing about a call.
+  async #check(dialog: SipDialog): Promise<void> {
+    // An unreachable server gives no information about a call.
     const lasts = await this.#server.knows(dialog).catch(() => true);
     this.#waiting.delete(dialog.callId);
     if (this.#isOver) return;
     if (!lasts) this.#calls.end(dialog.callId);
-    else this.#waiting.set(dialog.callId, setTimeout(() => this.#askAgain(dialog), askAgainMs).unref());
+    else this.#waiting.set(dialog.callId, setTimeout(() => this.#checkAgain(dialog), retryMs).unref());
   }
 
-  #askAgain(dialog: SipDialog): void {
+  #checkAgain(dialog: SipDialog): void {
     this.#waiting.delete(dialog.callId);
-    this.ask(this.#calls.lasting(dialog));
+    this.watch(this.#calls.lasting(dialog));
   }
 }

@@ -4,22 +4,22 @@ import { admitSession } from '../../../platform/http/auth/auth.ts';
 import type { SessionIdentity } from '../../../platform/http/auth/principal.ts';
 import { closeLostCall } from '../records/index.ts';
 import type { SipDialog, SipServer } from '../sip/index.ts';
-import { asksAtOnce } from './call-leases.ts';
+import { serverConcurrency } from './call-leases.ts';
 import { deleteCall, readCallsAfter, readLost, renewCalls, sweepCalls } from './call-store.ts';
 
 export interface LostCallsOptions {
   db: Database;
-  /** Null where the operator has none. */
+  /** Null without a SIP server. */
   server: Pick<SipServer, 'end' | 'knows'> | null;
-  /** The sessions among those that have not ended. */
+  /** Returns those of the sessions that have not ended. */
   sessions: (ids: readonly string[]) => Promise<ReadonlyMap<string, SessionIdentity>>;
 }
 
 const pageLength = 2_000;
-/** Of how many calls in a row, `asksAtOnce` at a time, none may succeed before the server counts as away. */
-const mostSilentTurns = 3;
+/** After this number of batches in which every request failed, the server counts as unreachable. */
+const maxFailedBatches = 3;
 
-/** Looks after calls in the database, for whoever does not: in one process of a hub. */
+/** Ends and cleans up calls in the database that their own process no longer handles. Runs in one process of a hub. */
 export class LostCalls {
   readonly #options: LostCallsOptions;
 
@@ -27,7 +27,10 @@ export class LostCalls {
     this.#options = options;
   }
 
-  /** Ends at the SIP server all calls whose person may not have them any more. @throws Error where the server does not answer; they are ended the next time. */
+  /**
+   * Ends all calls of sessions that may no longer call.
+   * @throws Error if the server does not answer. The next run retries.
+   */
   async endRevoked(stopping: AbortSignal): Promise<void> {
     const { db, server, sessions } = this.#options;
     if (server === null) return;
@@ -40,7 +43,7 @@ export class LostCalls {
       const refused = page.filter(({ sessionId, isOff }) => isOff || !mayCall(open.get(sessionId)));
       const failures = await this.#each(refused, async ({ id, dialog }) => {
         if (!(await server.end(dialog)) && (await server.knows(dialog)))
-          throw new Error('the SIP server did not end a call that it knows');
+          throw new Error('the SIP server did not end a call in progress');
         await deleteCall(db, id);
       });
       if (failures[0] !== undefined) failed ??= failures[0];
@@ -50,7 +53,7 @@ export class LostCalls {
     if (failed !== undefined) throw failed;
   }
 
-  /** Takes over calls whose process is gone while the SIP server knows them, and counts and forgets the others. */
+  /** Renews calls with expired leases that the SIP server still knows. Charges and deletes the others. */
   async sweep(): Promise<void> {
     const { db, server } = this.#options;
     await sweepCalls(db);
@@ -67,16 +70,16 @@ export class LostCalls {
     if (failed !== undefined) throw failed;
   }
 
-  /** Acts on each call, whatever becomes of the others. Answers what failed. */
+  /** Calls `act` for each call, even if it fails for others. Returns the errors. */
   async #each<Call extends { dialog: SipDialog }>(calls: Call[], act: (call: Call) => Promise<void>): Promise<Error[]> {
     const failures: Error[] = [];
-    let away = 0;
-    for (let from = 0; from < calls.length; from += asksAtOnce) {
-      const outcomes = await Promise.allSettled(calls.slice(from, from + asksAtOnce).map(act));
+    let failedBatches = 0;
+    for (let from = 0; from < calls.length; from += serverConcurrency) {
+      const outcomes = await Promise.allSettled(calls.slice(from, from + serverConcurrency).map(act));
       for (const outcome of outcomes) if (outcome.status === 'rejected') failures.push(outcome.reason as Error);
-      // Where none of them succeeds the server is away, and would take as long of the next ones.
-      if (outcomes.every(({ status }) => status === 'rejected')) away += 1;
-      if (away === mostSilentTurns) break;
+      // If every request fails, the server is unreachable and further requests would only wait for their timeouts.
+      if (outcomes.every(({ status }) => status === 'rejected')) failedBatches += 1;
+      if (failedBatches === maxFailedBatches) break;
     }
     return failures;
   }

@@ -1,10 +1,10 @@
 import type { Database } from '../../../platform/db/database.ts';
 import type { SipServer } from '../sip/index.ts';
-import { asksAtOnce } from './call-leases.ts';
+import { serverConcurrency } from './call-leases.ts';
 
 export interface PendingTeardownsOptions {
   db: Database;
-  /** Null where the operator has none. */
+  /** Null without a SIP server. */
   server: Pick<SipServer, 'callsOf' | 'end' | 'forget'> | null;
 }
 
@@ -12,18 +12,21 @@ interface PendingTeardown {
   tenantId: string;
   username: string;
   leftAt: Date;
-  /** Whether it opted in again meanwhile. */
-  isBack: boolean;
+  /** Whether the workspace opted in again after it left. */
+  isActiveAgain: boolean;
 }
 
 const maxTeardownsPerPass = 100;
-const callsAtOnce = 100;
-/** A phone that was let in just before its workspace left may begin its call a moment later. */
-const leastSeconds = 5;
-/** The SIP server lets no call last longer. */
-const mostHours = 5;
+const maxCallsPerPass = 100;
+/** A phone that registered just before the opt-out can start its call a moment later. */
+const minSeconds = 5;
+/** Maximum call duration of the SIP server. */
+const maxHours = 5;
 
-/** Ends what the SIP server has of workspaces that left hosted SIP, or are gone: also calls of phones that have a password, of which this hub knows nothing. */
+/**
+ * Ends the calls and registrations of workspaces that left hosted SIP or were removed.
+ * This includes calls of phones with a SIP password, which are not stored in the database.
+ */
 export class PendingTeardowns {
   readonly #options: PendingTeardownsOptions;
 
@@ -31,44 +34,44 @@ export class PendingTeardowns {
     this.#options = options;
   }
 
-  /** @throws Error where the server does not answer; what is left is done the next time. */
-  async take(): Promise<void> {
+  /** @throws Error if the server does not answer. The next run continues. */
+  async run(): Promise<void> {
     const { db, server } = this.#options;
     await db.systemStatement(
-      'drop_sip_farewells',
+      'drop_sip_teardowns',
       'DELETE FROM sip_farewells WHERE due_at <= now() AND left_at < now() - make_interval(hours => $1)',
-      [mostHours],
+      [maxHours],
     );
     if (server === null) return;
     const due = await db.systemStatement<PendingTeardown & Record<string, unknown>>(
-      'read_sip_farewells',
-      `SELECT f.tenant_id AS "tenantId", f.username, f.left_at AS "leftAt", h.tenant_id IS NOT NULL AS "isBack"
+      'read_sip_teardowns',
+      `SELECT f.tenant_id AS "tenantId", f.username, f.left_at AS "leftAt", h.tenant_id IS NOT NULL AS "isActiveAgain"
        FROM (SELECT * FROM sip_farewells WHERE due_at <= now() ORDER BY due_at LIMIT $1) f LEFT JOIN hosted_sip h ON h.tenant_id = f.tenant_id`,
       [maxTeardownsPerPass],
     );
-    for (let from = 0; from < due.length; from += asksAtOnce) {
+    for (let from = 0; from < due.length; from += serverConcurrency) {
       const outcomes = await Promise.allSettled(
-        due.slice(from, from + asksAtOnce).map((teardown) => this.#say(teardown, server)),
+        due.slice(from, from + serverConcurrency).map((teardown) => this.#tearDown(teardown, server)),
       );
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason as Error;
     }
   }
 
-  async #say(
-    { tenantId, username, leftAt, isBack }: PendingTeardown,
+  async #tearDown(
+    { tenantId, username, leftAt, isActiveAgain }: PendingTeardown,
     server: NonNullable<PendingTeardownsOptions['server']>,
   ) {
-    if (!isBack) await server.forget(username);
-    const calls = await server.callsOf(username, callsAtOnce);
-    const old = calls.filter(({ startedAt }) => !isBack || startedAt <= leftAt);
-    // One that nobody answered yet is ended as soon as somebody does.
+    if (!isActiveAgain) await server.forget(username);
+    const calls = await server.callsOf(username, maxCallsPerPass);
+    const old = calls.filter(({ startedAt }) => !isActiveAgain || startedAt <= leftAt);
+    // Unanswered calls cannot be ended. A later pass ends them once they are answered.
     for (const { dialog } of old) if (dialog.toTag !== '') await server.end(dialog);
     await this.#options.db.systemStatement(
-      'note_sip_farewell',
+      'note_sip_teardown',
       `WITH over AS (DELETE FROM sip_farewells WHERE tenant_id = $1 AND left_at = $2 AND $3 AND left_at < now() - make_interval(secs => $4) RETURNING tenant_id)
        UPDATE sip_farewells SET due_at = now() + interval '1 second' WHERE tenant_id = $1 AND tenant_id NOT IN (SELECT tenant_id FROM over)`,
-      [tenantId, leftAt, old.length === 0 && calls.length < callsAtOnce, leastSeconds],
+      [tenantId, leftAt, old.length === 0 && calls.length < maxCallsPerPass, minSeconds],
     );
   }
 }

@@ -1,13 +1,13 @@
 import { listOf, parseAddress } from '../sip/index.ts';
 import type { SipMessage, SipRequest, SipSides } from '../sip/index.ts';
 
-/** Contacts of the other side that may be asked yet: a request may be on its way while there is a new one. */
+/** Recent Contacts that requests may use. A request can be in transit when the Contact changes. */
 const maxTargets = 4;
 const maxRoutes = 32;
 
-/** The other side of a call: where it said that it is, and by way of whom. */
+/** Contacts and routes of the remote side of a call. */
 export class RemoteSide {
-  /** The newest is the last. */
+  /** Contacts, newest last. */
   #targets: string[];
   readonly #routes: Set<string>;
 
@@ -20,20 +20,22 @@ export class RemoteSide {
     const contacts = listOf(message, 'contact');
     const [contact = ''] = contacts;
     const { uri } = parseAddress(contact);
-    if (contacts.length === 1 && placeOf(uri) !== null)
+    if (contacts.length === 1 && locationOf(uri) !== null)
       this.#targets = [...this.#targets.filter((each) => each !== uri), uri].slice(-maxTargets);
     for (const value of listOf(message, 'record-route'))
       if (this.#routes.size < maxRoutes) this.#routes.add(parseAddress(value).uri.toLowerCase());
   }
 
-  /** The Contact that an address means, in whatever way it is written; null for another address. */
+  /** The known Contact that a URI is equivalent to, or null. */
   targetLike(uri: string): string | null {
-    const place = placeOf(uri);
-    return (place === null ? undefined : this.#targets.findLast((target) => placeOf(target) === place)) ?? null;
+    const location = locationOf(uri);
+    return (
+      (location === null ? undefined : this.#targets.findLast((target) => locationOf(target) === location)) ?? null
+    );
   }
 
-  /** Whether a request goes by way of none but those who said so in this call. */
-  leads(request: SipRequest): boolean {
+  /** Whether all Route headers of a request are routes of this call. */
+  hasRoutesOf(request: SipRequest): boolean {
     return listOf(request, 'route').every((value) => {
       const uri = /^<([^<>"\s]+)>(?:;[^<>"]*)?$/.exec(value)?.[1]?.toLowerCase() ?? '';
       return this.#routes.has(uri) || this.#routes.has(uri.split(';', 1)[0] as string);
@@ -41,8 +43,8 @@ export class RemoteSide {
   }
 }
 
-/** User, host and port of an address; null for what is none. */
-function placeOf(uri: string): string | null {
+/** User, host and port of a URI. Null for an invalid URI. */
+function locationOf(uri: string): string | null {
   const [, user, host] = /^sips?:(?:([^@;?\s]*)@)?([^@;?\s]+)(?:[;?]\S*)?$/i.exec(uri) ?? [];
   if (host === undefined) return null;
   try {

@@ -1,12 +1,15 @@
 import { bigserial, boolean, date, index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts';
 import { instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** What a workspace spoke with numbers today; whoever begins another call holds the row, so that of several at once each knows of the others. */
+/**
+ * Seconds of calls to phone numbers per workspace on its latest day. Starting a call locks the row, which serializes
+ * concurrent starts.
+ */
 export const sipDialSums = pgTable(
   'sip_dial_sums',
   {
     tenantId: tenantId().primaryKey(),
-    /** In UTC. */
+    /** Day in UTC. */
     day: date('day').notNull(),
     seconds: integer('seconds').notNull(),
   },
@@ -14,20 +17,21 @@ export const sipDialSums = pgTable(
 );
 
 /**
- * Calls of softphones while they last: those to numbers, which are counted, from their INVITE, all others once they were answered. A call stays when its
- * softphone or its process is gone, so that it is ended with its session all the same.
+ * Softphone calls in progress. Calls to phone numbers count against the quota and are stored from their INVITE, other
+ * calls once answered.
+ * A row outlives its softphone and its process, so that the call still ends with its session.
  */
 export const sipCalls = pgTable(
   'sip_calls',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    /** Of somebody who is signed in; the session may be gone before the call was ended. */
+    /** Session of the user. It can end before the call. */
     sessionId: uuid('session_id').notNull(),
     isCounted: boolean('is_counted').notNull(),
     callId: text('call_id').notNull(),
     fromTag: text('from_tag').notNull(),
-    /** Null until it was answered. */
+    /** Null until the call is answered. */
     toTag: text('to_tag'),
     answeredAt: instant('answered_at'),
     expiresAt: instant('expires_at').notNull(),
@@ -40,17 +44,18 @@ export const sipCalls = pgTable(
 );
 
 /**
- * What the SIP server says of calls of a workspace, by the function `report_sip_call`, until it stands in their records. What could not be written
- * waits until it is due, so that nothing else waits for it.
+ * Call reports that the SIP server inserts with the function `report_sip_call`. A report stays until it is merged into
+ * the call record.
+ * A failed report waits until `due_at`, so that it delays no other report.
  */
 export const sipReports = pgTable(
   'sip_reports',
   {
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     tenantId: tenantId(),
-    /** As JSON, as a connection to Kamailio takes it. */
+    /** JSON text in the message format of the Kamailio connection. */
     report: text('report').notNull(),
-    /** How often it could not be written. */
+    /** Number of failed attempts. */
     tries: integer('tries').notNull().default(0),
     dueAt: instant('due_at').notNull().defaultNow(),
   },
@@ -58,14 +63,15 @@ export const sipReports = pgTable(
 );
 
 /**
- * Workspaces that left hosted SIP, or are gone, while the SIP server may have calls of theirs; a trigger of `hosted_sip` writes them. They refer to no
- * workspace, since theirs may be removed before its calls are ended.
+ * Workspaces that left hosted SIP or were removed while the SIP server may have calls of theirs. A trigger on
+ * `hosted_sip` inserts the rows.
+ * There is no foreign key, because a workspace can be removed before its calls are ended.
  */
 export const sipTeardowns = pgTable(
   'sip_farewells',
   {
     tenantId: uuid('tenant_id').primaryKey(),
-    /** With which the names of its people begin. */
+    /** SIP user of the workspace: the prefix of the SIP users of its members. */
     username: text('username').notNull(),
     leftAt: instant('left_at').notNull().defaultNow(),
     dueAt: instant('due_at').notNull().defaultNow(),

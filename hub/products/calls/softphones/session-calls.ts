@@ -3,42 +3,46 @@ import { headerOf, headersOf } from '../sip/index.ts';
 import type { SipDialog, SipMessage, SipRequest, SipResponse, SipSides } from '../sip/index.ts';
 import type { CallLease } from './call-leases.ts';
 import { callIdOf, isInDialog, methodOf, pairOf, tagOf } from './dialog-identifiers.ts';
-import { addressOf } from './own-name.ts';
+import { addressOf } from './own-addresses.ts';
 import { RemoteSide } from './remote-side.ts';
 import { refuse } from './sip-frames.ts';
 
 interface Call {
   fromTag: string;
-  /** Null until it was answered. */
+  /** Null until the call is answered. */
   toTag: string | null;
-  /** Under which name it reached the softphone; null where the softphone began it. */
+  /** Address that the INVITE of a received call used. Null for a call that the softphone started. */
   calledAs: string | null;
+  /** Whether the softphone started the call. */
   isOwn: boolean;
-  /** What asked for it; null where another softphone had it before. */
+  /** The INVITE as forwarded. Null if another softphone had the call before. */
   invite: SipRequest | null;
-  /** What the softphone called, in the place of which its INVITE has the address that it went to. */
-  asked: string | null;
-  /** Where it is kept; null until it was answered, where it does not count. */
-  held: CallLease | null;
-  /** Who answers on the other side, by their tags. */
+  /** The address that the softphone dialled. The forwarded INVITE contains the normalized address. */
+  dialledUri: string | null;
+  /** Null for an uncounted call until it is answered. */
+  lease: CallLease | null;
+  /** Remote sides that may answer, by tag. */
   remotes: Map<string, RemoteSide>;
-  /** When it began. */
-  at: number;
+  /** Start of the call. */
+  startedAt: number;
 }
 
-/** A call that nobody answered yet. */
+/** An unanswered call. */
 export interface RingingCall {
   invite: SipRequest;
-  /** Whether the softphone began it. */
+  /** Whether the softphone started the call. */
   isOwn: boolean;
 }
 
-/** Where a request goes: to an address, by way of others where it is in a call, to a call that there is not, or elsewhere than to the other side of its call. */
-export type Direction = { kind: 'to'; uri: string; isRouted: boolean } | { kind: 'unknown' } | { kind: 'elsewhere' };
+/** Destination of a request: an address of its call, an unknown call, or an address outside its call. */
+export type Destination =
+  | { kind: 'known'; uri: string; isRouted: boolean }
+  | { kind: 'unknownCall' }
+  | { kind: 'foreignAddress' };
 
-/** Calls that one softphone has at a time, and those with calls to emergency numbers. */
-const [maxCalls, maxCallsInDistress] = [16, 256];
-/** Requests that may be answered yet, refused calls whose ACK is to come, and sides that may answer one call. */
+/** Calls per softphone, without and with emergency calls. */
+const [maxCalls, maxCallsWithEmergency] = [16, 256];
+/** Unanswered requests, refused calls that wait for their ACK, and remote sides per call. */
 const [maxAnswerable, maxRefused, maxRemotes] = [256, 64, 16];
 
 /** Longer than the SIP server waits for a softphone to answer. */
@@ -46,19 +50,19 @@ const maxRingMs = 240_000;
 
 export const answersInvite = (message: SipMessage): boolean => methodOf(message) === 'INVITE';
 
-/** The calls that a softphone has, as what goes by tells; bounded, whatever goes by. */
+/** The calls of one softphone, derived from the messages in both directions. All collections are bounded. */
 export class SessionCalls {
   readonly #calls = new Map<string, Call>();
-  /** The final status that each has got; 0 until then. */
+  /** Final status of each answerable request. 0 while there is none. */
   readonly #answerable = new Map<string, number>();
-  /** Where the ACK of calls goes that the other side refused. */
-  readonly #refused = new Map<string, Pick<Call, 'asked' | 'invite'>>();
-  readonly #hold: (dialog: SipDialog) => CallLease;
+  /** Calls that the remote side refused, until their ACK. */
+  readonly #refused = new Map<string, Pick<Call, 'dialledUri' | 'invite'>>();
+  readonly #track: (dialog: SipDialog) => CallLease;
   readonly #now: () => number;
 
-  /** @param hold keeps a call that was answered. */
-  constructor(hold: (dialog: SipDialog) => CallLease, now: () => number) {
-    this.#hold = hold;
+  /** @param track stores an answered call. */
+  constructor(track: (dialog: SipDialog) => CallLease, now: () => number) {
+    this.#track = track;
     this.#now = now;
   }
 
@@ -66,12 +70,12 @@ export class SessionCalls {
     return this.#calls.size >= maxCalls;
   }
 
-  /** Also where somebody in distress calls. */
-  get isOverfull(): boolean {
-    return this.#calls.size >= maxCallsInDistress;
+  /** Whether no call fits any more, not even to an emergency number. */
+  get isFullForEmergency(): boolean {
+    return this.#calls.size >= maxCallsWithEmergency;
   }
 
-  /** Those that were answered. */
+  /** Dialogs of the answered calls. */
   get answered(): SipDialog[] {
     return [...this.#calls].flatMap(([callId, { fromTag, toTag }]) =>
       toTag === null ? [] : [{ callId, fromTag, toTag }],
@@ -88,69 +92,76 @@ export class SessionCalls {
     return this.#calls.get(callId)?.calledAs ?? undefined;
   }
 
-  /** Whether there is a call under this Call-ID, so that another can't have it. */
+  /** Whether a call uses this Call-ID. Another call must not use it. */
   has(callId: string): boolean {
     return this.#calls.has(callId);
   }
 
-  /** What the other side is answered where this softphone can't have its call; null where it can. */
+  /** The response to an INVITE that this softphone cannot receive, or null. */
   refuse(message: SipMessage): Buffer | null {
     if (message.kind === 'response' || message.method !== 'INVITE' || isInDialog(message)) return null;
     if (this.has(callIdOf(message))) return refuse(message, 482, 'Call-ID In Use');
-    // Of what was never answered nobody tells that it is over.
-    for (const [callId, { isOwn, toTag, at }] of this.#calls)
-      if (!isOwn && toTag === null && at < this.#now() - maxRingMs) this.end(callId);
+    // A call that was never answered may end without any further message.
+    for (const [callId, { isOwn, toTag, startedAt }] of this.#calls)
+      if (!isOwn && toTag === null && startedAt < this.#now() - maxRingMs) this.end(callId);
     return this.isFull ? refuse(message, 486, 'Busy Here') : null;
   }
 
-  /** Whether a response of the softphone answers what it was asked, and agrees with what it answered before. */
+  /** Whether a response answers a received request and agrees with its earlier final response. */
   mayAnswer(response: SipResponse): boolean {
     const before = this.#answerable.get(keyOf(response));
     return before !== undefined && (before === 0 || before === response.status);
   }
 
-  /** Where a request goes that the softphone sends in a call, or of an INVITE of its own. */
-  directionOf(request: SipRequest): Direction {
+  /** The destination of a request within a call, or of an ACK or CANCEL for an INVITE of the softphone. */
+  destinationOf(request: SipRequest): Destination {
     const callId = callIdOf(request);
     const call = this.#calls.get(callId);
     const isAck = request.method === 'ACK';
-    const asked = call?.toTag === null && call.isOwn ? call : this.#refused.get(callId);
-    // Of an INVITE that nobody took, the address is that of the INVITE.
+    const unanswered = call?.toTag === null && call.isOwn ? call : this.#refused.get(callId);
+    // An ACK or CANCEL for an unanswered INVITE uses the address of the INVITE.
     if (
       (isAck || request.method === 'CANCEL') &&
-      asked?.invite &&
-      [asked.asked, asked.invite.uri].includes(request.uri)
+      unanswered?.invite &&
+      [unanswered.dialledUri, unanswered.invite.uri].includes(request.uri)
     )
-      return { kind: 'to', uri: asked.invite.uri, isRouted: false };
-    if (call === undefined || (request.method === 'BYE' && call.toTag === null)) return { kind: 'unknown' };
+      return { kind: 'known', uri: unanswered.invite.uri, isRouted: false };
+    if (call === undefined || (request.method === 'BYE' && call.toTag === null)) return { kind: 'unknownCall' };
     const remote = remoteOf(call, request);
-    if (remote === undefined) return { kind: 'unknown' };
+    if (remote === undefined) return { kind: 'unknownCall' };
     const uri = remote.targetLike(request.uri);
-    return uri !== null && remote.leads(request) ? { kind: 'to', uri, isRouted: true } : { kind: 'elsewhere' };
+    return uri !== null && remote.hasRoutesOf(request)
+      ? { kind: 'known', uri, isRouted: true }
+      : { kind: 'foreignAddress' };
   }
 
-  /** Goes on with a call that another softphone of the same person had. @param sides as the SIP server knows them. */
-  takeUp({ callId, fromTag, toTag }: SipDialog, held: CallLease, sides: SipSides): void {
+  /** Takes over a call from another softphone of the same user. @param sides both sides as known to the SIP server. */
+  resume({ callId, fromTag, toTag }: SipDialog, lease: CallLease, sides: SipSides): void {
     const remote = new RemoteSide(sides);
     const remotes = new Map([fromTag, toTag].map((tag) => [tag, remote]));
     this.#calls.set(callId, {
       fromTag,
       toTag,
-      held,
+      lease,
       remotes,
       calledAs: null,
       isOwn: false,
       invite: null,
-      asked: null,
-      at: this.#now(),
+      dialledUri: null,
+      startedAt: this.#now(),
     });
   }
 
   /**
-   * Follows what is passed on. @param isOwn whether the softphone sent it. @param begun of an INVITE: what the softphone called, and where it is kept if
-   * it counts.
+   * Updates the calls from a forwarded message.
+   * @param isOwn whether the softphone sent the message.
+   * @param dial for an INVITE: the dialled address, and the lease of a counted call.
    */
-  follow(message: SipMessage, isOwn: boolean, begun: { asked: string; held: CallLease | null } | null = null): void {
+  follow(
+    message: SipMessage,
+    isOwn: boolean,
+    dial: { dialledUri: string; lease: CallLease | null } | null = null,
+  ): void {
     const callId = callIdOf(message);
     if (message.kind === 'response') {
       if (isOwn) this.#followAnswer(callId, message);
@@ -169,39 +180,39 @@ export class SessionCalls {
       calledAs: isOwn ? null : (addressOf(headerOf(message, 'to') ?? '')?.address ?? null),
       isOwn,
       invite: message,
-      asked: begun?.asked ?? null,
-      held: begun?.held ?? null,
+      dialledUri: dial?.dialledUri ?? null,
+      lease: dial?.lease ?? null,
       remotes: new Map(),
-      at: this.#now(),
+      startedAt: this.#now(),
     };
     if (!isOwn) learn(call, message, call.fromTag);
     this.#calls.set(callId, call);
   }
 
-  /** A call that the softphone took leave of and that the other side has not said to be over; null where there is none. */
-  left(response: SipResponse): SipDialog | null {
+  /** The answered call whose BYE got an error response, or null. The remote side has not ended it. */
+  afterFailedBye(response: SipResponse): SipDialog | null {
     if (response.status < 300 || methodOf(response) !== 'BYE') return null;
     const callId = callIdOf(response);
     return this.answered.find((dialog) => dialog.callId === callId && isOf(response, dialog)) ?? null;
   }
 
-  /** A call that was answered, while nothing said that it is over. */
+  /** The call if it is answered and not ended, otherwise null. */
   lasting({ callId, toTag }: SipDialog): SipDialog | null {
     return this.answered.find((dialog) => dialog.callId === callId && dialog.toTag === toTag) ?? null;
   }
 
   end(callId: string): void {
-    this.#calls.get(callId)?.held?.ended();
+    this.#calls.get(callId)?.lease?.ended();
     this.#calls.delete(callId);
   }
 
-  /** Says of all that their softphone is gone; none is known any more then. */
-  leave(): void {
-    for (const { held } of this.#calls.values()) held?.left();
+  /** Detaches all calls when the softphone disconnects. */
+  detach(): void {
+    for (const { lease } of this.#calls.values()) lease?.detached();
     this.#calls.clear();
   }
 
-  /** The softphone answers. */
+  /** Handles a response of the softphone. */
   #followAnswer(callId: string, message: SipResponse): void {
     const key = keyOf(message);
     if (message.status >= 200) this.#answerable.set(key, message.status);
@@ -209,7 +220,7 @@ export class SessionCalls {
     if (call?.invite && !call.isOwn && keyOf(call.invite) === key) this.#settle(callId, call, message);
   }
 
-  /** The other side, or the SIP server, answers. */
+  /** Handles a response of the remote side or the SIP server. */
   #followResponse(callId: string, message: SipResponse): void {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
@@ -221,7 +232,7 @@ export class SessionCalls {
       this.#settle(callId, call, message);
   }
 
-  /** The other side asks. */
+  /** Handles a request of the remote side. */
   #followRemote(callId: string, message: SipRequest): void {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
@@ -232,21 +243,21 @@ export class SessionCalls {
   #settle(callId: string, call: Call, { status, ...rest }: SipResponse): void {
     if (status < 200 || call.toTag !== null) return;
     if (status >= 300) {
-      if (call.isOwn) keep(this.#refused, callId, call, maxRefused);
+      if (call.isOwn) setBounded(this.#refused, callId, call, maxRefused);
       return this.end(callId);
     }
     call.toTag = tagOf({ status, ...rest }, 'to');
     const dialog = { callId, fromTag: call.fromTag, toTag: call.toTag };
-    if (call.held === null) call.held = this.#hold(dialog);
-    else call.held.answered(dialog);
+    if (call.lease === null) call.lease = this.#track(dialog);
+    else call.lease.answered(dialog);
   }
 
   #expectAnswer(request: SipRequest): void {
-    if (request.method !== 'ACK') keep(this.#answerable, keyOf(request), 0, maxAnswerable);
+    if (request.method !== 'ACK') setBounded(this.#answerable, keyOf(request), 0, maxAnswerable);
   }
 }
 
-/** By what a SIP server knows which request is answered. */
+/** Identifies a request and its responses. */
 function keyOf(message: SipMessage): string {
   const known = [callIdOf(message), tagOf(message, 'from'), headerOf(message, 'cseq'), ...headersOf(message, 'via')];
   return createHash('sha256').update(known.join('\n')).digest('base64');
@@ -255,7 +266,7 @@ function keyOf(message: SipMessage): string {
 const isOf = (message: SipMessage, { fromTag, toTag }: Pick<Call, 'fromTag' | 'toTag'>): boolean =>
   toTag !== null && pairOf(tagOf(message, 'from'), tagOf(message, 'to')) === pairOf(fromTag, toTag);
 
-/** To whom a request of the softphone speaks in a call. */
+/** The remote side that a request of the softphone addresses. */
 function remoteOf(call: Call, request: SipRequest): RemoteSide | undefined {
   const [local, remote] = [tagOf(request, 'from'), tagOf(request, 'to')];
   const isMine =
@@ -271,7 +282,7 @@ function learn({ remotes }: Call, message: SipMessage, tag: string): void {
   remote.learn(message);
 }
 
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+function setBounded<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
   if (map.size > most) map.delete(map.keys().next().value as string);

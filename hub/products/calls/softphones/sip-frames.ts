@@ -2,31 +2,30 @@ import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { SipSyntaxError, endOfHead, headerOf, headersOf, parseHead, parseMessage, writeMessage } from '../sip/index.ts';
 import type { SipMessage, SipRequest } from '../sip/index.ts';
-import { findUnclear, isInDialog } from './dialog-identifiers.ts';
+import { findAmbiguousHeader, isInDialog } from './dialog-identifiers.ts';
 
-/** Whether a frame asks whether somebody is there (RFC 5626), or says so. */
+/** Whether a frame is a keep-alive ping or pong (RFC 5626). */
 export const isKeepAlive = (frame: Buffer): boolean => frame.length <= 4 && /^[\r\n]*$/.test(frame.toString('latin1'));
 
-/**
- * The message of a frame (RFC 7118): one, whole, and written so that nobody can read it in another way.
- * @throws SipSyntaxError.
- */
+/** Parses a frame (RFC 7118) that contains exactly one message in unambiguous syntax. @throws SipSyntaxError. */
 export function readFrame(frame: Buffer): SipMessage {
   if (!isUtf8(frame)) throw new SipSyntaxError('a frame must be UTF-8');
   const message = parseMessage(frame);
   const end = endOfHead(frame);
   if (end === null || end.bodyAt !== end.headBytes + 4 || end.bodyAt + message.body.length !== frame.length)
-    throw new SipSyntaxError('a frame must hold one message');
+    throw new SipSyntaxError('a frame must contain exactly one message');
   if (/(^|[^\r])\n|\r(?!\n)/.test(frame.toString('latin1', 0, end.headBytes)))
     throw new SipSyntaxError('a line must end with CRLF');
   return message;
 }
 
-/** What the SIP server sends; null for what nobody can read, or not in one way: a softphone is not cut off for what others say. */
+/**
+ * Parses a frame of the SIP server. Null for an invalid or ambiguous message, which must not disconnect the softphone.
+ */
 export function readFromServer(frame: Buffer): SipMessage | null {
   try {
     const message = parseMessage(frame);
-    return findUnclear(message) === null ? message : null;
+    return findAmbiguousHeader(message) === null ? message : null;
   } catch (error) {
     if (!(error instanceof SipSyntaxError)) throw error;
     return null;
@@ -36,7 +35,7 @@ export function readFromServer(frame: Buffer): SipMessage | null {
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]|\r(?!\n)/g;
 
-/** What a request that can't be read is answered; null for what is none, or says too little to be answered. */
+/** The response to an invalid request. Null if the frame is not a request or lacks the headers for a response. */
 export function refuseUnreadable(frame: Buffer): Buffer | null {
   const end = endOfHead(frame);
   if (end === null) return null;
@@ -50,25 +49,25 @@ export function refuseUnreadable(frame: Buffer): Buffer | null {
   }
 }
 
-/** Whether a header goes on in another line, which not every server joins in the same way. */
+/** Whether a header continues on another line. Servers join such lines differently. */
 export const isFolded = (frame: Buffer): boolean =>
   /\r\n[ \t]/.test(frame.toString('latin1', 0, endOfHead(frame)?.headBytes));
 
-/** The frame of a request with another address that it asks for. */
+/** Replaces the request URI of a frame. */
 export function withAddress(frame: Buffer, { method, uri: before }: SipRequest, uri: string): Buffer {
   if (uri === before) return frame;
   const rest = frame.subarray(frame.indexOf('\r\n'));
   return Buffer.concat([Buffer.from(`${method} ${uri} SIP/2.0`), rest]);
 }
 
-/** The frame of a request, without what says by way of whom it is to go. */
+/** Removes the Route headers of a frame. */
 export function withoutRoute(frame: Buffer): Buffer {
   const at = endOfHead(frame)?.headBytes ?? frame.length;
   const head = frame.toString('latin1', 0, at).replaceAll(/\r\nroute[ \t]*:[^\r]*/gi, '');
   return Buffer.concat([Buffer.from(head, 'latin1'), frame.subarray(at)]);
 }
 
-/** The final answer to a request, in the name of whoever would have been asked. */
+/** Builds the final response to a request on behalf of the addressed party. */
 export function refuse(request: SipRequest, status: number, reason: string): Buffer {
   const copied = (name: string, written: string) => headersOf(request, name).map((value) => [written, value] as const);
   const to = headerOf(request, 'to') ?? '';
@@ -85,7 +84,7 @@ export function refuse(request: SipRequest, status: number, reason: string): Buf
   });
 }
 
-/** What takes back an INVITE that was not answered yet. */
+/** Builds the CANCEL for an unanswered INVITE. */
 export function cancel(invite: SipRequest): Buffer {
   const copied = (name: string, written: string) => headersOf(invite, name).map((value) => [written, value] as const);
   const sequence = (headerOf(invite, 'cseq') ?? '').split(/\s/, 1)[0];

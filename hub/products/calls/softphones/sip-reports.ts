@@ -18,14 +18,14 @@ interface Row extends Report {
   tenantId: string;
 }
 
-/** A page of workspaces, and reports of each: none waits for more than so many of another. */
-const workspacesAtOnce = 20;
-const reportsOfWorkspace = 50;
-/** With twice the time between them up to 10 min, about as long as a call may be silent until its record is closed. */
+/** Workspaces per page and reports per workspace, so that no workspace waits long for another. */
+const maxWorkspacesPerPage = 20;
+const maxReportsPerWorkspace = 50;
+/** The interval doubles up to 10 min. The attempts last about as long as a silent call stays open. */
 const maxTries = 30;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-// From one workspace to the next by the index, whatever waits of each.
+// Skips from workspace to workspace by the index, independent of the number of reports.
 const readPage = `WITH RECURSIVE found AS (
     (SELECT tenant_id FROM sip_reports WHERE tenant_id > $1 ORDER BY tenant_id LIMIT 1)
     UNION ALL
@@ -35,7 +35,10 @@ const readPage = `WITH RECURSIVE found AS (
     SELECT id, report, tries FROM sip_reports WHERE tenant_id = p.tenant_id AND due_at <= now() ORDER BY due_at, id LIMIT $3
   ) r ON true ORDER BY p.tenant_id`;
 
-/** Has what the SIP server says of calls stand in their records, whatever came before: it says so in the database, where it waits for a hub that is away. */
+/**
+ * Merges the call reports of the SIP server into the call records. The SIP server inserts reports in the database, so
+ * they survive an outage of the hub.
+ */
 export class SipReports {
   readonly #options: SipReportsOptions;
 
@@ -43,34 +46,37 @@ export class SipReports {
     this.#options = options;
   }
 
-  /** Takes all that is due, workspace by workspace. What cannot be written is tried again by itself, later each time, and given up at last. */
-  async take(stopping: AbortSignal): Promise<void> {
+  /**
+   * Merges all due reports, workspace by workspace. A failed report is retried with back-off and dropped after
+   * `maxTries`.
+   */
+  async run(stopping: AbortSignal): Promise<void> {
     let after = firstId;
     let isMore = false;
     while (!stopping.aborted) {
       const rows = await this.#options.db.systemStatement<{ [Name in keyof Row]: Row[Name] | null }>(
         'read_sip_reports',
         readPage,
-        [after, workspacesAtOnce, reportsOfWorkspace],
+        [after, maxWorkspacesPerPage, maxReportsPerWorkspace],
       );
       const workspaces = Map.groupBy(rows, ({ tenantId }) => tenantId as string);
       const outcomes = await Promise.allSettled(
         [...workspaces].map(([tenantId, ofWorkspace]) => {
           const due = ofWorkspace.filter((row): row is Row => row.id !== null);
-          isMore ||= due.length === reportsOfWorkspace;
-          return this.#takeAll(tenantId, due);
+          isMore ||= due.length === maxReportsPerWorkspace;
+          return this.#writeAll(tenantId, due);
         }),
       );
       const failed = outcomes.find((outcome) => outcome.status === 'rejected');
       if (failed !== undefined) throw failed.reason as Error;
-      if (workspaces.size === workspacesAtOnce) after = rows.at(-1)?.tenantId as string;
+      if (workspaces.size === maxWorkspacesPerPage) after = rows.at(-1)?.tenantId as string;
       else if (isMore) [after, isMore] = [firstId, false];
       else return;
     }
   }
 
-  /** Those that could not be written before, one by one: the others are no worse for them. */
-  async #takeAll(tenantId: string, reports: Report[]): Promise<void> {
+  /** Writes failed reports one by one, so that they do not make the others fail. */
+  async #writeAll(tenantId: string, reports: Report[]): Promise<void> {
     await this.#write(
       tenantId,
       reports.filter(({ tries }) => tries === 0),
@@ -89,8 +95,8 @@ export class SipReports {
       );
     } catch (error) {
       const isFirst = reports.some(({ tries }) => tries === 0);
-      if (isFirst) logger.warn({ err: error, tenantId }, 'calls could not be recorded; they are tried again');
-      const over = await db.systemStatement(
+      if (isFirst) logger.warn({ err: error, tenantId }, 'recording calls failed; the hub retries it');
+      const dropped = await db.systemStatement(
         'postpone_sip_reports',
         `WITH over AS (DELETE FROM sip_reports WHERE id = ANY($1::bigint[]) AND tries + 1 >= $2 RETURNING id),
            later AS (UPDATE sip_reports SET tries = tries + 1, due_at = now() + least(600, 2 ^ (tries + 1)) * interval '1 second'
@@ -98,8 +104,8 @@ export class SipReports {
          SELECT id FROM over`,
         [ids, maxTries],
       );
-      if (over.length > 0)
-        logger.error({ err: error, tenantId }, 'what the SIP server said of a call could not be recorded, and is left');
+      if (dropped.length > 0)
+        logger.error({ err: error, tenantId }, 'a call report of the SIP server failed too often and was dropped');
       return;
     }
     await db.systemStatement('delete_sip_reports', 'DELETE FROM sip_reports WHERE id = ANY($1::bigint[])', [ids]);
@@ -109,7 +115,7 @@ export class SipReports {
     try {
       return [readKamailioEvent(JSON.parse(report))];
     } catch (error) {
-      this.#options.logger.warn({ err: error, tenantId }, 'what the SIP server said of a call could not be read');
+      this.#options.logger.warn({ err: error, tenantId }, 'a call report of the SIP server is invalid');
       return [];
     }
   }

@@ -1,30 +1,30 @@
-/** New calls that a softphone may ask for in a minute. */
-const maxDialsAMinute = 30;
-/** Frames that a softphone may send at once, and in a second from then on. */
-const framesAtOnce = 200;
-export const framesASecond = 50;
+/** New calls per minute and softphone. */
+const maxDialsPerMinute = 30;
+/** Frames in a burst, and frames per second afterwards. */
+const maxFramesPerBurst = 200;
+export const framesPerSecond = 50;
 
-/** How much one softphone may say. */
+/** Rate limits of one softphone. */
 export class SoftphoneLimits {
   readonly #now: () => number;
   #dials: number[] = [];
-  #frames = { left: framesAtOnce, at: 0 };
+  #frames = { left: maxFramesPerBurst, at: 0 };
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  mayTalk(): boolean {
+  maySend(): boolean {
     const now = this.#now();
     const since = Math.max(0, now - this.#frames.at) / 1_000;
-    this.#frames = { left: Math.min(framesAtOnce, this.#frames.left + since * framesASecond) - 1, at: now };
+    this.#frames = { left: Math.min(maxFramesPerBurst, this.#frames.left + since * framesPerSecond) - 1, at: now };
     return this.#frames.left >= 0;
   }
 
   mayDial(): boolean {
     const now = this.#now();
     this.#dials = this.#dials.filter((at) => at > now - 60_000);
-    if (this.#dials.length >= maxDialsAMinute) return false;
+    if (this.#dials.length >= maxDialsPerMinute) return false;
     this.#dials.push(now);
     return true;
   }

@@ -5,7 +5,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { DatabaseOutage } from '../../../platform/db/errors.ts';
 import { SoftphoneSocketGateway } from './softphone-socket-gateway.ts';
 
-/** What a line uses of a WebSocket. */
+/** The part of a WebSocket that a softphone session uses. */
 class Socket extends EventEmitter {
   readonly OPEN = 1;
   readyState = 1;
@@ -30,17 +30,21 @@ class Socket extends EventEmitter {
 
 const outage = () => Promise.reject(new DatabaseOutage('The database is out of reach.', new Error('ECONNREFUSED')));
 
-/** A softphone that connects while its person has a call. */
+/** Connects a softphone whose user has a call in progress. */
 function connect(more: {
   isOn?: () => Promise<boolean>;
   authenticate?: () => Promise<void>;
-  takeUp?: () => Promise<void>;
+  resume?: () => Promise<void>;
 }) {
-  const [socket, told, ended]: [Socket, string[], unknown[]] = [new Socket(), [], []];
-  const call = { answered() {}, ended: () => told.push('ended'), left: () => told.push('left') };
+  const [socket, leaseEvents, ended]: [Socket, string[], unknown[]] = [new Socket(), [], []];
+  const call = {
+    answered() {},
+    ended: () => leaseEvents.push('ended'),
+    detached: () => leaseEvents.push('detached'),
+  };
   const dialog = { callId: 'call', fromTag: 'a', toTag: 'b' };
   const nothing = { [Symbol.dispose]() {} };
-  const doors = new SoftphoneSocketGateway({
+  const gateway = new SoftphoneSocketGateway({
     db: {},
     events: { subscribe: () => nothing, onReconnect: () => nothing },
     logger: pino({ level: 'silent' }),
@@ -56,13 +60,13 @@ function connect(more: {
     rules: { emergency: 'refuse', allow: [] },
     now: Date.now,
     calls: {
-      async takeUp() {
-        await more.takeUp?.();
+      async resume() {
+        await more.resume?.();
         return [{ dialog, call }];
       },
     },
   } as never);
-  doors.open({
+  gateway.open({
     socket,
     principal: { kind: 'session', tenantId: 't', user: { id: 'u' }, sessionId: 's' },
     requestId: 'r',
@@ -70,16 +74,16 @@ function connect(more: {
     onRevoked() {},
     authenticate: more.authenticate ?? (() => Promise.resolve()),
   } as never);
-  return { socket, told, ended };
+  return { socket, leaseEvents, ended };
 }
 
-test('a softphone of whom nobody could look whether it may stay is asked to come back, and its call goes on', async () => {
-  const { socket, told, ended } = connect({ authenticate: outage });
-  await expect.poll(() => socket.closedWith).toEqual([1013, 'the hub can not look who may call']);
-  expect([told, ended]).toEqual([['left'], []]);
+test('a softphone whose session cannot be checked during an outage is asked to reconnect, and its call continues', async () => {
+  const { socket, leaseEvents, ended } = connect({ authenticate: outage });
+  await expect.poll(() => socket.closedWith).toEqual([1013, 'the hub cannot check the session']);
+  expect([leaseEvents, ended]).toEqual([['detached'], []]);
 });
 
-test('a softphone whose person may not call any more is closed, its call ended', async () => {
+test('a softphone whose user may no longer call is closed, and its call is ended', async () => {
   const { socket, ended } = connect({
     authenticate: () => Promise.reject(new AppError('unauthenticated', 'Sign in.')),
   });
@@ -87,16 +91,16 @@ test('a softphone whose person may not call any more is closed, its call ended',
   expect(ended).toHaveLength(1);
 });
 
-test('a softphone that comes while the database is away is not told that the SIP server is', async () => {
+test('a softphone that connects during a database outage is not told that the SIP server is unreachable', async () => {
   const { socket } = connect({ isOn: outage });
-  await expect.poll(() => socket.closedWith).toEqual([1013, 'the hub can not look who may call']);
+  await expect.poll(() => socket.closedWith).toEqual([1013, 'the hub cannot check the session']);
 });
 
-test('a softphone that goes while it takes up its call leaves it to be asked for', async () => {
+test('a softphone that disconnects while it resumes its call detaches the call', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { socket, told } = connect({ takeUp: () => promise });
+  const { socket, leaseEvents } = connect({ resume: () => promise });
   await expect.poll(() => socket.listenerCount('close')).toBeGreaterThan(0);
   socket.terminate();
   resolve();
-  await expect.poll(() => told).toEqual(['left']);
+  await expect.poll(() => leaseEvents).toEqual(['detached']);
 });

@@ -19,7 +19,7 @@ import { decideDial } from './dial-policy.ts';
 import type { DialRules } from './dial-policy.ts';
 import { SoftphoneSession } from './softphone-session.ts';
 
-/** Where softphones may call, at whatever server. */
+/** The dial rules without the domain of the SIP server. */
 export type SoftphoneRules = Omit<DialRules, 'domain'>;
 
 export interface SoftphoneSocketGatewayOptions {
@@ -28,19 +28,19 @@ export interface SoftphoneSocketGatewayOptions {
   logger: Logger;
   rateLimiter: RateLimiter;
   hosted: HostedSips;
-  /** Null where the operator has none. */
+  /** Null without a SIP server. */
   server: SipServer | null;
   rules: SoftphoneRules;
-  calls: Pick<CallLeases, 'begin' | 'hold' | 'takeUp'>;
+  calls: Pick<CallLeases, 'start' | 'track' | 'resume'>;
   now: () => number;
 }
 
-/** What fails for want of the SIP server, and not of this hub. */
-class SipServerAway extends Error {}
+/** The SIP server caused the failure, not this hub. */
+class SipServerUnreachable extends Error {}
 
 type Opened = OpenedSocket<typeof sipSockets.connectSoftphone>;
 
-/** The way in for softphones of people who are signed in, to the operator's SIP server. */
+/** Connects the softphones of signed-in users to the operator's SIP server. */
 export class SoftphoneSocketGateway implements Disposable {
   readonly #options: SoftphoneSocketGatewayOptions;
   readonly #open = new Map<SoftphoneSession, string>();
@@ -59,13 +59,16 @@ export class SoftphoneSocketGateway implements Disposable {
 
   open(opened: Opened): void {
     const { socket } = opened;
-    // What it sends meanwhile waits in the connection.
+    // Frames that arrive before the session starts wait in the connection.
     socket.pause();
     void this.#connect(opened)
       .catch((error: unknown) => {
-        const missing = error instanceof SipServerAway ? 'the SIP server is away' : 'the hub can not look who may call';
-        this.#options.logger.warn({ err: error, requestId: opened.requestId }, missing);
-        socket.close(sipCloseCodes.tryAgain, missing);
+        const reason =
+          error instanceof SipServerUnreachable
+            ? 'the SIP server is not reachable'
+            : 'the hub cannot check the session';
+        this.#options.logger.warn({ err: error, requestId: opened.requestId }, reason);
+        socket.close(sipCloseCodes.tryAgain, reason);
       })
       .finally(() => socket.resume());
   }
@@ -84,73 +87,74 @@ export class SoftphoneSocketGateway implements Disposable {
       windowSeconds: 60,
     });
     if (!allowed)
-      return socket.close(sipCloseCodes.tooMany, `more than ${maxSipSocketsPerMinute} connections in a minute`);
+      return socket.close(sipCloseCodes.tooMany, `more than ${maxSipSocketsPerMinute} connections per minute`);
     if (server === null) return socket.close(sipCloseCodes.tryAgain, 'sip_server_not_configured');
     if (!(await hosted.isOn(tenantId))) return socket.close(sipCloseCodes.foreign, 'hosted SIP is not on');
     const username = personUsername(tenantId, user.id);
     const upstream = await server.connect(username).catch((cause: unknown) => {
-      throw new SipServerAway('no connection to it', { cause });
+      throw new SipServerUnreachable('connecting to the SIP server failed', { cause });
     });
     if (socket.readyState !== socket.OPEN) return upstream.terminate();
     const audit = new CallAudit(
       (entry) =>
         void this.#record(tenantId, actorOf(principal), user.id, entry).catch((error: unknown) =>
-          logger.error({ err: error, requestId }, 'a call was not written to the audit log'),
+          logger.error({ err: error, requestId }, 'writing a call to the audit log failed'),
         ),
     );
     socket.on('close', () => audit[Symbol.dispose]());
-    const line = new SoftphoneSession({
+    const session = new SoftphoneSession({
       browser: socket,
       upstream,
       server,
       address: `${username}@${server.domain}`,
       decide: (uri) => decideDial(uri, workspaceUsername(tenantId), { ...this.#options.rules, domain: server.domain }),
-      begin: (asked) => calls.begin(owner, asked),
-      hold: (dialog) => calls.hold(owner, dialog),
-      onJudged: (call) => audit.add(call),
+      start: (dialog) => calls.start(owner, dialog),
+      track: (dialog) => calls.track(owner, dialog),
+      onDecision: (call) => audit.add(call),
       now: this.#options.now,
     });
-    this.#hold(line, socket, tenantId);
-    await this.#takeUp(line, server, await calls.takeUp(owner), () => socket.readyState === socket.OPEN);
-    opened.onRevoked((code) => void line.end(sipCloseCodes.revoked, code));
+    this.#add(session, socket, tenantId);
+    await this.#resume(session, server, await calls.resume(owner), () => socket.readyState === socket.OPEN);
+    opened.onRevoked((code) => void session.end(sipCloseCodes.revoked, code));
     this.#followStop(stopping);
-    // What happened while it was connected was told to nobody.
+    // Changes during the set-up reached no listener, so check again.
     await Promise.all([
       this.#recheck(tenantId),
       opened.authenticate().catch((error: unknown) => {
-        if (error instanceof AppError && error.status < 500) return line.end(sipCloseCodes.revoked, 'unauthenticated');
-        // Nobody said that the person may not; whoever comes back is looked at again.
-        logger.warn({ err: error, requestId }, 'it could not be looked whether a softphone may stay');
-        return line.hangUp(sipCloseCodes.tryAgain, 'the hub can not look who may call');
+        if (error instanceof AppError && error.status < 500)
+          return session.end(sipCloseCodes.revoked, 'unauthenticated');
+        // The check failed without a decision, so keep the calls. The next connection repeats the check.
+        logger.warn({ err: error, requestId }, 'checking the session of a softphone failed');
+        return session.disconnect(sipCloseCodes.tryAgain, 'the hub cannot check the session');
       }),
     ]);
   }
 
-  async #takeUp(
-    line: SoftphoneSession,
+  async #resume(
+    session: SoftphoneSession,
     server: SipServer,
-    found: Awaited<ReturnType<CallLeases['takeUp']>>,
+    found: Awaited<ReturnType<CallLeases['resume']>>,
     isOpen: () => boolean,
   ): Promise<void> {
     const sides = await Promise.all(found.map(({ dialog }) => server.sidesOf(dialog))).catch((cause: unknown) => {
-      for (const { call } of found) call.left();
-      throw new SipServerAway('it does not say where the sides of a call are', { cause });
+      for (const { call } of found) call.detached();
+      throw new SipServerUnreachable('reading the sides of a call from the SIP server failed', { cause });
     });
     for (const [at, { dialog, call }] of found.entries()) {
       const known = sides[at];
-      if (known && isOpen()) line.takeUp(dialog, call, known);
-      else call.left();
+      if (known && isOpen()) session.resume(dialog, call, known);
+      else call.detached();
     }
   }
 
-  #hold(line: SoftphoneSession, socket: WebSocket, tenantId: string): void {
-    this.#open.set(line, tenantId);
-    socket.on('close', () => this.#open.delete(line));
+  #add(session: SoftphoneSession, socket: WebSocket, tenantId: string): void {
+    this.#open.set(session, tenantId);
+    socket.on('close', () => this.#open.delete(session));
   }
 
   #followStop(stopping: AbortSignal): void {
     const close = () => {
-      for (const line of this.#open.keys()) line.hangUp(sipCloseCodes.tryAgain, 'the hub stops');
+      for (const session of this.#open.keys()) session.disconnect(sipCloseCodes.tryAgain, 'the hub stops');
     };
     if (stopping.aborted) close();
     if (this.#stopping === stopping) return;
@@ -159,13 +163,13 @@ export class SoftphoneSocketGateway implements Disposable {
   }
 
   async #recheck(tenantId: string): Promise<void> {
-    const lines = [...this.#open].flatMap(([line, of]) => (of === tenantId ? [line] : []));
-    if (lines.length === 0) return;
+    const sessions = [...this.#open].flatMap(([session, of]) => (of === tenantId ? [session] : []));
+    if (sessions.length === 0) return;
     try {
       if (await this.#options.hosted.isOn(tenantId)) return;
-      await Promise.all(lines.map((line) => line.end(sipCloseCodes.foreign, 'hosted SIP is not on')));
+      await Promise.all(sessions.map((session) => session.end(sipCloseCodes.foreign, 'hosted SIP is not on')));
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'it could not be looked whether hosted SIP is on');
+      this.#options.logger.warn({ err: error }, 'checking whether hosted SIP is on failed');
     }
   }
 

@@ -5,16 +5,16 @@ import type { RegisterOutcome } from '../sip/index.ts';
 import { backOffMs, renewalMs } from './back-off.ts';
 import type { AttemptResult, ClaimedTrunk } from './store.ts';
 
-/** How long a carrier may have one wait, in milliseconds. */
+/** Upper bound of the Retry-After of a carrier, in milliseconds. */
 const maxRetryAfterMs = 3_600_000;
 
-/** What a trunk keeps of its attempts. */
+/** Failure counters of a trunk. */
 export type TrunkCounts = Pick<ClaimedTrunk, 'failures' | 'refused_credentials'>;
 
-/** Why no SIP answer came, as the status has it; null for what is no failure of the other side. */
+/** The reason in the trunk status when no SIP response arrived. Null if the remote side did not cause the error. */
 export function unreachableReason(error: unknown): string | null {
   if (error instanceof SipTimeout) return 'timeout';
-  // The connection was closed, by this side, since nothing more could come of it.
+  // The hub closed the connection after invalid data.
   if (error instanceof SipSyntaxError) return 'refused';
   if (error instanceof EgressRefused) return 'address_refused';
   if (!(error instanceof EgressFailed)) return null;
@@ -24,7 +24,7 @@ export function unreachableReason(error: unknown): string | null {
       return 'dns';
     case 'tls':
       if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'tls_name';
-      // A handshake that fails otherwise never came to a certificate.
+      // Other TLS errors happen before the certificate check.
       return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_|CRL_)/.test(String(code))
         ? 'tls_untrusted'
         : 'refused';
@@ -37,7 +37,7 @@ export function unreachableReason(error: unknown): string | null {
   }
 }
 
-/** What an attempt that nobody answered comes to. */
+/** The result of an attempt without a response. */
 export const unreachable = (
   { failures, refused_credentials: refused }: TrunkCounts,
   reason: string,
@@ -51,7 +51,7 @@ export const unreachable = (
   nextMs: backOffMs(failures + 1),
 });
 
-/** What comes of a password that nobody can read: it has to be set anew. */
+/** The result for a password sealed with another key. The user must set the password again. */
 export const unreadable = ({ failures, refused_credentials: refused }: TrunkCounts): AttemptResult => ({
   state: 'stopped',
   lastCode: null,
@@ -62,7 +62,7 @@ export const unreadable = ({ failures, refused_credentials: refused }: TrunkCoun
   nextMs: null,
 });
 
-/** What an attempt comes to that the carrier answered. */
+/** The result of an attempt with a final response. */
 export function answered(counts: TrunkCounts, outcome: RegisterOutcome): AttemptResult {
   if (outcome.kind === 'registered' && outcome.expiresSeconds > 0)
     return {
@@ -77,15 +77,19 @@ export function answered(counts: TrunkCounts, outcome: RegisterOutcome): Attempt
   const failures = counts.failures + 1;
   const isCredentials = outcome.kind === 'refused' && outcome.isCredentials;
   const refusedCredentials = counts.refused_credentials + (isCredentials ? 1 : 0);
-  const isOver = refusedCredentials >= maxRefusedCredentials;
+  const isStopped = refusedCredentials >= maxRefusedCredentials;
   const retryAfterMs = outcome.kind === 'refused' ? (outcome.retryAfterSeconds ?? 0) * 1000 : 0;
   return {
-    state: isOver ? 'stopped' : 'rejected',
+    state: isStopped ? 'stopped' : 'rejected',
     lastCode: outcome.code,
-    lastReason: isOver ? 'credentials_rejected' : outcome.kind === 'refused' ? outcome.reason : 'registration_not_kept',
+    lastReason: isStopped
+      ? 'credentials_rejected'
+      : outcome.kind === 'refused'
+        ? outcome.reason
+        : 'registration_not_kept',
     failures,
     refusedCredentials,
     expiresMs: null,
-    nextMs: isOver ? null : Math.max(backOffMs(failures), Math.min(maxRetryAfterMs, retryAfterMs)),
+    nextMs: isStopped ? null : Math.max(backOffMs(failures), Math.min(maxRetryAfterMs, retryAfterMs)),
   };
 }

@@ -1,51 +1,55 @@
 import type { Clock } from '../../../platform/clock.ts';
 
-/** Calls of one trunk that are recorded: more than a carrier brings to a number that nobody answers, and not what would fill the database. */
+/** Recorded calls per trunk. Real carriers stay below these limits, which protect the database from floods. */
 export const maxCallsPerSecond = 10;
 export const maxCallsPerDay = 5_000;
 
 const dayMs = 86_400_000;
 
-/** Bounds how many calls of a trunk are written, whichever process wrote those before. */
+/** Limits the recorded calls of a trunk, including calls that other processes recorded. */
 export class CallBudget {
   readonly #clock: Clock;
-  readonly #written: (since: Date, limit: number) => Promise<number>;
-  readonly #second = { beganAt: -Infinity, calls: 0 };
-  /** In UTC. */
-  #day: { beganAt: number; before: Promise<number>; calls: number; isTold: boolean } | null = null;
+  readonly #countRecorded: (since: Date, limit: number) => Promise<number>;
+  readonly #second = { startedAt: -Infinity, calls: 0 };
+  /** Counters of the current day in UTC. */
+  #day: { startedAt: number; recordedBefore: Promise<number>; calls: number; isReported: boolean } | null = null;
 
-  /** @param written how many were written since a time, but no more than a limit. */
-  constructor(clock: Clock, written: (since: Date, limit: number) => Promise<number>) {
+  /** @param countRecorded counts the calls recorded since a time, up to a limit. */
+  constructor(clock: Clock, countRecorded: (since: Date, limit: number) => Promise<number>) {
     this.#clock = clock;
-    this.#written = written;
+    this.#countRecorded = countRecorded;
   }
 
-  /** Takes the place of one call. @param onSpent told, once a day, that there was none. @throws whatever the count of those before throws. */
+  /**
+   * Whether one more call may be recorded.
+   * @param onSpent called at the first refusal of a day.
+   * @throws the error of `countRecorded`.
+   */
   async take(onSpent: () => void): Promise<boolean> {
     const now = this.#clock.now();
-    if (now - this.#second.beganAt >= 1_000) Object.assign(this.#second, { beganAt: now, calls: 0 });
+    if (now - this.#second.startedAt >= 1_000) Object.assign(this.#second, { startedAt: now, calls: 0 });
     const day = this.#today(now);
     if (this.#second.calls < maxCallsPerSecond && day.calls < maxCallsPerDay) {
       this.#second.calls += 1;
       day.calls += 1;
-      const place = day.calls;
-      if ((await day.before) + place <= maxCallsPerDay) return true;
+      const number = day.calls;
+      if ((await day.recordedBefore) + number <= maxCallsPerDay) return true;
     }
-    if (!day.isTold) {
-      day.isTold = true;
+    if (!day.isReported) {
+      day.isReported = true;
       onSpent();
     }
     return false;
   }
 
   #today(now: number) {
-    const beganAt = now - (now % dayMs);
-    if (this.#day?.beganAt === beganAt) return this.#day;
-    const before = this.#written(new Date(beganAt), maxCallsPerDay);
-    const day = { beganAt, before, calls: 0, isTold: false };
+    const startedAt = now - (now % dayMs);
+    if (this.#day?.startedAt === startedAt) return this.#day;
+    const recordedBefore = this.#countRecorded(new Date(startedAt), maxCallsPerDay);
+    const day = { startedAt, recordedBefore, calls: 0, isReported: false };
     this.#day = day;
-    // It is counted anew for the next call.
-    before.catch(() => (this.#day = this.#day === day ? null : this.#day));
+    // After a failure, the next call counts again.
+    recordedBefore.catch(() => (this.#day = this.#day === day ? null : this.#day));
     return day;
   }
 }

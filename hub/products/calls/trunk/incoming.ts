@@ -1,10 +1,10 @@
 import { allowedMethods, headerOf, parseAddress } from '../sip/index.ts';
 import type { SipAnswer, SipRequest } from '../sip/index.ts';
 
-/** A call that came to a trunk and found nobody. */
+/** A call to a trunk that was refused because no phone can receive it. */
 export interface MissedCall {
   tenantId: string;
-  /** What the carrier calls it: its Call-ID. */
+  /** Call-ID of the carrier. */
   callSid: string;
   fromId: string | null;
   toId: string | null;
@@ -13,10 +13,10 @@ export interface MissedCall {
 
 const maxIdLength = 200;
 
-/** Whether it asks anew of a dialog that there is: here is none. */
+/** Whether a request belongs to an existing dialog. A trunk never has one. */
 const isInDialog = (request: SipRequest) => parseAddress(headerOf(request, 'to') ?? '').parameters.has('tag');
 
-/** Answers what a carrier asks; a call is told, once, before it is refused. */
+/** Builds the response to a request of a carrier. `onCall` is called once per call, before the call is refused. */
 export async function answerCarrier(
   request: SipRequest,
   onCall: (call: Omit<MissedCall, 'tenantId'>) => Promise<void>,
@@ -27,7 +27,7 @@ export async function answerCarrier(
   if (request.method === 'BYE' || (request.method === 'INVITE' && isInDialog(request)))
     return { status: 481, reason: 'Call/Transaction Does Not Exist' };
   if (request.method !== 'INVITE') return { status: 405, reason: 'Method Not Allowed', headers: allow };
-  const callSid = shownText(headerOf(request, 'call-id') ?? '');
+  const callSid = printable(headerOf(request, 'call-id') ?? '');
   if (callSid === null) return { status: 400, reason: 'Bad Request' };
   await onCall({
     callSid,
@@ -38,18 +38,18 @@ export async function answerCarrier(
   return { status: 480, reason: 'Temporarily Unavailable' };
 }
 
-/** A number where the address is one, else the address. */
+/** The phone number of an address, otherwise the whole address. */
 function partyOf(value: string | undefined): string | null {
   if (value === undefined) return null;
   const { uri } = parseAddress(value);
   const user = /^(?:sips?|tel):([^@;?]*)/i.exec(uri)?.[1] ?? '';
-  return shownText(/^\+?[0-9]{1,15}$/.test(user) ? user : uri);
+  return printable(/^\+?[0-9]{1,15}$/.test(user) ? user : uri);
 }
 
-const shownText = (text: string): string | null => {
-  const shown = text
+const printable = (text: string): string | null => {
+  const kept = text
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .slice(0, maxIdLength)
     .toWellFormed();
-  return shown === '' ? null : shown;
+  return kept === '' ? null : kept;
 };

@@ -13,10 +13,10 @@ export interface TrunkSettings {
   sip: { trunkContact: { host: string; parameters: string } | null };
 }
 
-/** The trunks of workspaces: how people set them, and how a process keeps them registered. */
+/** SIP trunks of workspaces: their routes, and the process that keeps them registered. */
 export interface OwnTrunk {
   routes: Route[];
-  /** @param onAttempt told what came of each attempt to register. */
+  /** @param onAttempt called with the state after each attempt to register. */
   keep(onAttempt: (outcome: string) => void): AsyncDisposable;
 }
 
@@ -50,7 +50,7 @@ export function createOwnTrunk(
   };
 }
 
-/** A call that was refused as soon as it came. */
+/** Converts a refused call to a call event. */
 const toEvent = ({ callSid, fromId, toId, at }: MissedCall): Parameters<Calls['merge']>[1] => ({
   provider: 'sip_trunk',
   callSid,

@@ -3,9 +3,12 @@ import { bigint, index, integer, pgTable, sql, text, uniqueIndex, uuid } from '.
 import { createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
 /**
- * The trunks of workspaces, one each at a time. A process that registers one holds its lease: `lease_epoch` (`nextFence`) grows with each claim and each change,
- * and whoever does not know the newest can neither number a REGISTER (`sequence`) nor write what came of one. A trunk that stopped is leased for
- * ever, one that nobody holds since before all time. One with `removed_at` counts as gone: what is left of it is taken back at the carrier, and then its row goes.
+ * SIP trunks, one current trunk per workspace.
+ * The process that registers a trunk holds its lease. Each claim and each change increases the fence token
+ * `lease_epoch` (`nextFence`). Only the owner of the latest token can reserve CSeq numbers (`sequence`) and store
+ * results.
+ * A stopped trunk has a lease that never expires, a free trunk a lease that expired at `-infinity`. A trunk with
+ * `removed_at` is unregistered at its carrier, then its row is deleted.
  */
 export const sipTrunks = pgTable(
   'sip_trunks',
@@ -18,14 +21,14 @@ export const sipTrunks = pgTable(
     sealedPassword: text('sealed_password').notNull(),
     transport: text('transport').$type<SipTransport>().notNull(),
     state: text('state').$type<TrunkState>().notNull().default('registering'),
-    /** The address that the carrier was given, for as long as the trunk lives; null until the first attempt. */
+    /** URI that the carrier sends calls to, unchanged for the life of the trunk. Null until the first attempt. */
     contact: text('contact'),
     localPort: integer('local_port'),
     /** The greatest CSeq that may have been used. */
     sequence: bigint('sequence', { mode: 'number' }).notNull().default(0),
     lastCode: integer('last_code'),
     lastReason: text('last_reason'),
-    /** Attempts in a row that failed, and refusals of this password among them. */
+    /** Consecutive failed attempts, and how many of them rejected the password. */
     failures: integer('failures').notNull().default(0),
     refusedCredentials: integer('refused_credentials').notNull().default(0),
     expiresAt: instant('expires_at'),

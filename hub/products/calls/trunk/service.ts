@@ -12,12 +12,12 @@ import type { SipModes } from '../sip-mode/index.ts';
 import { forgetSucceeded, insertTrunk, markTrunkRemoved, readTrunk, restartTrunk } from './store.ts';
 import type { TrunkRow } from './store.ts';
 
-/** What passwords are sealed for. */
+/** Purpose under which passwords are sealed. */
 export const passwordPurpose = 'password of a SIP trunk';
 export const sipPort = (transport: OwnTrunk['transport']): number => (transport === 'tls' ? 5061 : 5060);
 
 const present = (row: TrunkRow): OwnTrunk => {
-  // Whoever held it may be gone, with nobody to say so.
+  // The process that registered the trunk may have crashed without storing a new state.
   const state = row.state === 'registered' && !row.is_held ? 'registering' : row.state;
   return {
     mode: 'own',
@@ -40,11 +40,11 @@ export interface OwnTrunksDependencies {
   egress: Egress;
   secrets: Secrets;
   modes: SipModes;
-  /** Told, after the commit, that the trunk of a workspace changed. */
+  /** Called after the commit when the trunk of a workspace changed. */
   wake: (tenantId: string) => void;
 }
 
-/** The trunks of workspaces, as people set them. What goes on at their carriers is `TrunkKeeper`'s. */
+/** Configuration of the SIP trunks. `TrunkKeeper` registers them at the carriers. */
 export class OwnTrunks {
   readonly #deps: OwnTrunksDependencies;
 
@@ -59,16 +59,16 @@ export class OwnTrunks {
     const port = body.port ?? null;
     const host = this.#checkedHost(body.host, port ?? sipPort(transport));
     const row = await db.workspace(tenantId, async (tx) => {
-      await modes.take(tx, tenantId, 'own', actor);
+      await modes.switchTo(tx, tenantId, 'own', actor);
       const before = await readTrunk(tx, tenantId);
-      // Whoever listens on the way sees nothing of tls, and could guess the password from what goes without it.
-      const isUncovered = before?.transport === 'tls' && transport !== 'tls';
-      if (password === undefined && (before?.host !== host || before.username !== username || isUncovered))
+      // Without TLS an eavesdropper could derive the password from the digest response.
+      const losesTls = before?.transport === 'tls' && transport !== 'tls';
+      if (password === undefined && (before?.host !== host || before.username !== username || losesTls))
         throw invalidBody(
           'password',
           before === undefined
-            ? 'is needed for a trunk that is new'
-            : 'is needed with another host or username, or without tls; the one that is kept goes only where it was set for',
+            ? 'is needed for a new trunk'
+            : 'is needed with another host or username, or without tls; the stored password is used only where it was set for',
         );
       const sealed = password === undefined ? (before?.sealed_password ?? '') : secrets.seal(passwordPurpose, password);
       const isSame =
@@ -94,7 +94,7 @@ export class OwnTrunks {
     return present(row);
   }
 
-  /** Null when a workspace has none. */
+  /** Null without a trunk. */
   async status(tenantId: string): Promise<OwnTrunk | null> {
     const row = await this.#deps.db.read(tenantId, (tx) => readTrunk(tx, tenantId));
     return row === undefined ? null : present(row);
@@ -112,7 +112,10 @@ export class OwnTrunks {
     return { id, deleted: true };
   }
 
-  /** Removes the trunk of a workspace, if it has one, in a transaction that holds its row of `sip_modes`. Answers its id. */
+  /**
+   * Removes the trunk of a workspace, if it has one, and returns its ID. The transaction must hold the lock on the row
+   * in `sip_modes`.
+   */
   async leave(tx: Transaction, tenantId: string, actor: string): Promise<string | undefined> {
     const id = await markTrunkRemoved(tx, tenantId);
     if (id === undefined) return undefined;

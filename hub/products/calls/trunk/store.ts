@@ -50,8 +50,9 @@ export async function insertTrunk(
 }
 
 /**
- * Forgets, without taking them back, removed trunks whose address another takes over at the same carrier: it is that of the operator's SIP server and
- * the same for both, and a farewell that comes late would take back what the other has.
+ * Deletes removed trunks whose Contact a new trunk reuses at the same carrier, without unregistering them.
+ * With the Contact of the operator's SIP server both have the same binding. A late unregister request would remove the
+ * binding of the new trunk.
  */
 export const forgetSucceeded = (
   tx: Transaction,
@@ -65,7 +66,7 @@ export const forgetSucceeded = (
     [tenantId, host, username],
   );
 
-/** Has a trunk begin anew, with this password; whoever holds it loses it. */
+/** Restarts a trunk with a password. The current lease becomes invalid. */
 export async function restartTrunk(tx: Transaction, id: string, sealedPassword: string): Promise<TrunkRow | undefined> {
   const { rows } = await tx.query<TrunkRow>(
     'restart_sip_trunk',
@@ -77,12 +78,13 @@ export async function restartTrunk(tx: Transaction, id: string, sealedPassword: 
   return rows[0];
 }
 
-/** Trunks of a workspace that are still to be taken back at their carriers; of more the oldest are forgotten. */
+/** Removed trunks per workspace that wait to be unregistered. Older ones are deleted. */
 const maxRemoved = 4;
 
 /**
- * Has the trunk of a workspace count as gone: it is taken back at its carrier by whoever claims it next, unless it never was there.
- * Answers its id, or undefined where there is none.
+ * Marks the trunk of a workspace as removed. The next process that claims it unregisters it, unless it never sent a
+ * request.
+ * @returns the ID, or undefined without a trunk.
  */
 export async function markTrunkRemoved(tx: Transaction, tenantId: string): Promise<string | undefined> {
   const { rows } = await tx.query<{ id: string; sequence: string }>(
@@ -101,7 +103,7 @@ export async function markTrunkRemoved(tx: Transaction, tenantId: string): Promi
   return rows[0].id;
 }
 
-/** A trunk as whoever claimed it gets it; times are milliseconds from then. */
+/** A claimed trunk. Durations are milliseconds from the claim. */
 export interface ClaimedTrunk {
   id: string;
   tenant_id: string;
@@ -116,17 +118,20 @@ export interface ClaimedTrunk {
   failures: number;
   refused_credentials: number;
   epoch: number;
-  /** It is to be taken back at its carrier, and registered no more. */
+  /** The trunk must be unregistered and not registered again. */
   is_removed: boolean;
   due_ms: number;
 }
 
-/** Who may write of a trunk. */
+/** The lease that permits writes to a trunk. */
 export type TrunkLease = Pick<ClaimedTrunk, 'id' | 'tenant_id' | 'epoch'>;
 
 const isEntitled = `EXISTS (SELECT FROM tenants WHERE tenants.id = t.tenant_id AND ${isEntitledToCalling('tenants')})`;
 
-/** Leases trunks that nobody holds. One whose workspace is entitled no longer is as if it were removed, for as long as its carrier has anything of it. */
+/**
+ * Claims trunks with expired leases. A trunk of a workspace without entitlement counts as removed while its carrier may
+ * have a binding.
+ */
 export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promise<ClaimedTrunk[]> =>
   db.systemStatement<ClaimedTrunk & Record<string, unknown>>(
     'claim_sip_trunks',
@@ -140,7 +145,10 @@ export const claimTrunks = (db: Database, limit: number, leaseMs: number): Promi
     [limit, leaseMs],
   );
 
-/** Keeps leases; answers those that are still held. What was registered is not, once its workspace is entitled no longer: whoever claims it next takes it back. */
+/**
+ * Renews leases and returns those still valid. A lease becomes invalid when the entitlement of the workspace changes,
+ * so that the next claim unregisters or registers the trunk.
+ */
 export const renewLeases = (
   db: Database,
   leases: readonly (TrunkLease & Pick<ClaimedTrunk, 'is_removed'>)[],
@@ -154,7 +162,7 @@ export const renewLeases = (
     [leases.map(({ id }) => id), leases.map(({ epoch }) => epoch), leaseMs, leases.map((lease) => lease.is_removed)],
   );
 
-/** Gives leases back, so that another process has them at once. */
+/** Releases leases, so that another process can claim them at once. */
 export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Promise<unknown> =>
   db.systemStatement(
     'release_sip_trunks',
@@ -164,9 +172,9 @@ export const releaseLeases = (db: Database, leases: readonly TrunkLease[]): Prom
   );
 
 /**
- * Takes the next numbers of requests, and keeps the address that they give the carrier, so that whoever comes after knows it whatever becomes of them.
- * The commit waits for the disk: the carrier refuses a number that a crash of PostgreSQL made available again.
- * Null for whoever holds the trunk no longer, and so must send nothing.
+ * Reserves CSeq numbers and stores the Contact that they are sent with.
+ * The commit waits for the disk, because a carrier rejects a number that was used before a database crash.
+ * @returns the first number, or null if the lease is no longer valid. Then nothing may be sent.
  */
 export async function reserveSequence(
   db: Database,
@@ -185,16 +193,16 @@ export async function reserveSequence(
   return rows[0]?.first ?? null;
 }
 
-/** What came of an attempt; times are milliseconds from now. */
+/** Result of an attempt. Durations are milliseconds from now. */
 export interface AttemptResult {
   state: TrunkState;
   lastCode: number | null;
   lastReason: string | null;
   failures: number;
   refusedCredentials: number;
-  /** How long the carrier keeps the registration; null where it did not say so anew. */
+  /** Lifetime granted by the carrier. Null if the carrier granted none. */
   expiresMs: number | null;
-  /** Null when there will be none. */
+  /** Null if there is no next attempt. */
   nextMs: number | null;
 }
 
@@ -216,17 +224,17 @@ const recordValues = ({ id, epoch }: TrunkLease, result: AttemptResult) => [
   result.nextMs,
 ];
 
-/** Writes what came of an attempt. Answers whether its maker holds the trunk still; if not, nothing is written. */
+/** Stores the result of an attempt. Returns false, without a write, if the lease is no longer valid. */
 export async function recordResult(db: Database, lease: TrunkLease, result: AttemptResult): Promise<boolean> {
   return (await db.systemStatement('record_sip_attempt', recordText, recordValues(lease, result))).length > 0;
 }
 
-/** As `recordResult`, of the last attempt of a trunk that stops. */
+/** Stores the last result of a trunk that stops, in the same way as `recordResult`. */
 export async function recordStop(tx: Transaction, lease: TrunkLease, result: AttemptResult): Promise<boolean> {
   return (await tx.query('record_sip_stop', recordText, recordValues(lease, result))).rows.length > 0;
 }
 
-/** Writes that the connection of a registered trunk was lost, and when the next is made. */
+/** Stores that the connection of a registered trunk was lost, and the time of the next attempt. */
 export const recordLost = (db: Database, { id, epoch }: TrunkLease, nextMs: number): Promise<unknown> =>
   db.systemStatement(
     'record_sip_loss',
@@ -235,7 +243,10 @@ export const recordLost = (db: Database, { id, epoch }: TrunkLease, nextMs: numb
     [id, epoch, nextMs],
   );
 
-/** Forgets a trunk that was removed; one that was not is left for the time when its workspace is entitled again. */
+/**
+ * Deletes a removed trunk after it was unregistered. A trunk without entitlement stays for the case that the
+ * entitlement returns.
+ */
 export const forgetTrunk = (db: Database, { id, epoch }: TrunkLease): Promise<unknown> =>
   db.systemStatement(
     'forget_sip_trunk',

@@ -6,21 +6,21 @@ import { sipPort } from './service.ts';
 import type { ClaimedTrunk } from './store.ts';
 
 const connectTimeoutMs = 10_000;
-/** What lies between forgets a silent udp connection after 30 s at the earliest, a stream after minutes. */
+/** NAT devices drop a silent UDP mapping after 30 s at the earliest, and a stream after minutes. */
 const keepAliveMs = { udp: 25_000, tcp: 60_000, tls: 60_000 };
 
 export interface TrunkConnectionOptions {
   egress: Egress;
   clock: Clock;
-  /** With which of several addresses to begin. */
+  /** Index of the resolved address to try first. */
   turn: number;
   signal: AbortSignal;
   answer: (request: SipRequest) => SipAnswer | Promise<SipAnswer>;
-  /** Told when nobody is there any more. */
+  /** Called when the connection is lost. */
   onLost: (reason: Error) => void;
 }
 
-/** A connection to a carrier that SIP is spoken on, until it is disposed or lost. */
+/** A SIP connection to a carrier. It lasts until it is disposed or lost. */
 export class TrunkConnection implements Disposable {
   readonly endpoint: SipEndpoint;
   readonly local: { address: string; port: number };

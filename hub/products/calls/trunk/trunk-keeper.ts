@@ -5,10 +5,10 @@ import { claimTrunks, releaseLeases, renewLeases } from './store.ts';
 import { TrunkRegistration } from './trunk-registration.ts';
 import type { TrunkRegistrationDependencies } from './trunk-registration.ts';
 
-/** Topic under which every process that registers is told that a trunk changed. */
+/** Topic on which the processes that register trunks learn about changes. */
 export const trunksTopic = 'sip-trunks';
 
-/** Has every process that registers look at what changed of trunks, and was committed. */
+/** Notifies every process that registers trunks about a change. Call it after the commit. */
 export const wakeTrunks = (events: Events): void => void events.publish(trunksTopic, {});
 
 export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
@@ -16,53 +16,54 @@ export interface TrunkKeeperDependencies extends TrunkRegistrationDependencies {
 }
 
 export interface TrunkKeeperOptions {
-  /** How long a lease holds without being renewed, in milliseconds. */
+  /** Lifetime of a lease without renewal, in milliseconds. */
   leaseMs?: number;
-  /** How often leases are renewed, and what nobody holds is looked for, in milliseconds. With `leaseMs` it bounds how long a trunk is nobody's. */
-  beatMs?: number;
+  /** Interval between passes, in ms. After a crash, another process claims a trunk within `leaseMs` + `passMs`. */
+  passMs?: number;
 }
 
-/** Trunks that one process holds, and claims at a time. */
-const maxLines = 1_000;
-const maxClaimed = 50;
-/** Between the beginnings of trunks that were claimed together. */
+/** Trunks per process, and per claim. */
+const maxTrunks = 1_000;
+const maxTrunksPerClaim = 50;
+/** Delay between the first attempts of trunks that were claimed together. */
 const spreadMs = 20;
 const stopTimeoutMs = 2_000;
 
 /**
- * Registers the trunks of all workspaces with their carriers, each in one process at a time: under a lease in the database, which another process
- * takes over within 25 s of this one's last word, and at once when this one ends. It holds nothing that is not in the database.
+ * Registers the trunks of all workspaces at their carriers, each trunk in one process at a time under a lease in the
+ * database.
+ * Another process takes over within 25 s after a crash, and at once after a regular stop. All state is in the database.
  */
 export class TrunkKeeper implements AsyncDisposable {
   readonly #deps: TrunkKeeperDependencies;
   readonly #leaseMs: number;
-  readonly #lines = new Map<string, TrunkRegistration>();
+  readonly #registrations = new Map<string, TrunkRegistration>();
   readonly #subscription: Disposable;
   readonly #timer: NodeJS.Timeout;
-  /** Whoever wakes it may be in a transaction that others join; what it does is in none of theirs. */
+  /** The caller of `wake` can be inside a transaction. This context keeps the pass outside of it. */
   readonly #context = new AsyncResource('TrunkKeeper');
-  #beat: Promise<void> | null = null;
+  #pass: Promise<void> | null = null;
   #isWoken = false;
   #isStopping = false;
 
-  constructor(dependencies: TrunkKeeperDependencies, { leaseMs = 20_000, beatMs = 5_000 }: TrunkKeeperOptions = {}) {
+  constructor(dependencies: TrunkKeeperDependencies, { leaseMs = 20_000, passMs = 5_000 }: TrunkKeeperOptions = {}) {
     this.#deps = dependencies;
     this.#leaseMs = leaseMs;
     this.#subscription = dependencies.events.subscribe(trunksTopic, () => this.wake());
-    this.#timer = setInterval(() => this.wake(), beatMs);
+    this.#timer = setInterval(() => this.wake(), passMs);
     this.wake();
   }
 
-  /** Has it look at what it holds, and for what nobody does. */
+  /** Starts a pass that renews leases and claims trunks, or schedules one after the current pass. */
   wake(): void {
     if (this.#isStopping) return;
-    if (this.#beat !== null) {
+    if (this.#pass !== null) {
       this.#isWoken = true;
       return;
     }
     this.#context.runInAsyncScope(() => {
-      this.#beat = this.#look().finally(() => {
-        this.#beat = null;
+      this.#pass = this.#renewAndClaim().finally(() => {
+        this.#pass = null;
         if (!this.#isWoken) return;
         this.#isWoken = false;
         this.wake();
@@ -70,7 +71,10 @@ export class TrunkKeeper implements AsyncDisposable {
     });
   }
 
-  /** Ends all, and leaves the registrations to whoever takes over. */
+  /**
+   * Ends all registrations in this process and releases their leases. The bindings at the carriers stay for the next
+   * process.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#timer);
@@ -78,14 +82,14 @@ export class TrunkKeeper implements AsyncDisposable {
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, stopTimeoutMs);
     const end = async () => {
-      await this.#beat;
-      const lines = [...this.#lines.values()];
-      for (const line of lines) line.end();
-      await Promise.allSettled(lines.map(({ ended }) => ended));
-      if (lines.length === 0) return;
+      await this.#pass;
+      const registrations = [...this.#registrations.values()];
+      for (const registration of registrations) registration.end();
+      await Promise.allSettled(registrations.map(({ ended }) => ended));
+      if (registrations.length === 0) return;
       await releaseLeases(
         this.#deps.db,
-        lines.map(({ trunk }) => trunk),
+        registrations.map(({ trunk }) => trunk),
       ).catch(() => undefined);
       await this.#deps.events.publish(trunksTopic, {});
     };
@@ -93,46 +97,47 @@ export class TrunkKeeper implements AsyncDisposable {
     clearTimeout(timer);
   }
 
-  async #look(): Promise<void> {
+  async #renewAndClaim(): Promise<void> {
     const { db, logger } = this.#deps;
     const part = 'leases of SIP trunks';
     try {
-      const held = [...this.#lines.values()];
-      if (held.length > 0) {
+      const registrations = [...this.#registrations.values()];
+      if (registrations.length > 0) {
         const renewed = new Set(
           (
             await renewLeases(
               db,
-              held.map(({ trunk }) => trunk),
+              registrations.map(({ trunk }) => trunk),
               this.#leaseMs,
             )
           ).map(({ id }) => id),
         );
-        for (const line of held) if (!renewed.has(line.trunk.id)) this.#end(line);
+        for (const registration of registrations) if (!renewed.has(registration.trunk.id)) this.#end(registration);
       }
-      const room = Math.min(maxClaimed, maxLines - this.#lines.size);
-      const claimed = room > 0 && !this.#isStopping ? await claimTrunks(db, room, this.#leaseMs) : [];
+      const capacity = Math.min(maxTrunksPerClaim, maxTrunks - this.#registrations.size);
+      const claimed = capacity > 0 && !this.#isStopping ? await claimTrunks(db, capacity, this.#leaseMs) : [];
       for (const [index, trunk] of claimed.entries()) {
-        const before = this.#lines.get(trunk.id);
+        const before = this.#registrations.get(trunk.id);
         if (before !== undefined) this.#end(before);
-        const line = new TrunkRegistration(this.#deps, trunk, index * spreadMs);
-        this.#lines.set(trunk.id, line);
-        void line.ended
+        const registration = new TrunkRegistration(this.#deps, trunk, index * spreadMs);
+        this.#registrations.set(trunk.id, registration);
+        void registration.ended
           .catch((error: unknown) =>
-            logger.error({ err: error, trunkId: trunk.id }, 'a SIP trunk was left; it is claimed again'),
+            logger.error({ err: error, trunkId: trunk.id }, 'registering a SIP trunk failed; the hub claims it again'),
           )
-          .finally(() => this.#end(line));
+          .finally(() => this.#end(registration));
       }
-      if (claimed.length === maxClaimed) this.#isWoken = true;
+      if (claimed.length === maxTrunksPerClaim) this.#isWoken = true;
       logRecovery(logger, part);
     } catch (error) {
-      // Whatever was not renewed sends nothing without a number from the database.
-      logger.warn({ err: error, part }, 'leases of SIP trunks could not be renewed; they are tried again');
+      // A registration without renewed lease cannot reserve CSeq numbers, so it sends nothing.
+      logger.warn({ err: error, part }, 'renewing the leases of SIP trunks failed; the hub retries it');
     }
   }
 
-  #end(line: TrunkRegistration): void {
-    line.end();
-    if (this.#lines.get(line.trunk.id) === line) this.#lines.delete(line.trunk.id);
+  #end(registration: TrunkRegistration): void {
+    registration.end();
+    const { id } = registration.trunk;
+    if (this.#registrations.get(id) === registration) this.#registrations.delete(id);
   }
 }

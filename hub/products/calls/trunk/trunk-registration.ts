@@ -18,12 +18,12 @@ import { forgetTrunk, recordLost, recordResult, recordStop, reserveSequence } fr
 import type { AttemptResult, ClaimedTrunk } from './store.ts';
 import { TrunkConnection } from './trunk-connection.ts';
 
-/** How long a registration is asked for. */
+/** Requested lifetime of a registration. */
 const expiresSeconds = 600;
-/** Attempts to take back what was removed; then it ends by itself, at the carrier. */
-const maxFarewells = 5;
-/** How soon is tried again what the hub itself could not do. */
-const ownFailureMs = 5_000;
+/** Attempts to unregister a removed trunk. Afterwards the binding expires at the carrier. */
+const maxUnregisterAttempts = 5;
+/** Delay after a failure inside the hub. */
+const internalRetryMs = 5_000;
 
 export interface TrunkRegistrationDependencies {
   db: Database;
@@ -32,51 +32,54 @@ export interface TrunkRegistrationDependencies {
   logger: Logger;
   clock: Clock;
   userAgent: string;
-  /** Of the operator's SIP server, which calls are to come to; null for this hub itself. */
+  /** Contact at the operator's SIP server. Null if calls go to this hub. */
   contact: { host: string; parameters: string } | null;
-  /** Writes a call that nobody took. */
+  /** Records a missed call. */
   recordMissed: (call: MissedCall) => Promise<void>;
-  /** How many such calls of a workspace were written since a time, but no more than a limit. */
+  /** Counts the recorded missed calls of a workspace since a time, up to a limit. */
   countMissed: (tenantId: string, since: Date, limit: number) => Promise<number>;
-  /** Told what came of each attempt. */
+  /** Called with the state after each attempt. */
   onAttempt: (outcome: string) => void;
 }
 
-/** One trunk that this process has leased: registers it and answers its carrier until it is ended, lost to another, stopped or gone. */
+/**
+ * Keeps one leased trunk registered and answers its carrier, until it is ended, stopped or removed, or until its lease
+ * is lost.
+ */
 export class TrunkRegistration {
   readonly trunk: ClaimedTrunk;
-  /** Resolves when it does nothing more. */
+  /** Resolves when all work has ended. */
   readonly ended: Promise<void>;
   readonly #deps: TrunkRegistrationDependencies;
   readonly #stop = new AbortController();
   readonly #budget: CallBudget;
   #connection: TrunkConnection | null = null;
-  /** Cuts the pause between two attempts short. */
+  /** Aborts the pause between two attempts. */
   #wake: AbortController | null = null;
-  /** How often the connection was lost between two attempts, in a row. */
-  #drops = 0;
-  /** Why the connection that there was is gone, while there is no other. */
-  #loss: Error | null = null;
+  /** Consecutive pauses during which the connection was lost. */
+  #losses = 0;
+  /** Why the last connection was lost. Null while there is a connection, and before the first one. */
+  #lossReason: Error | null = null;
 
-  /** @param delayMs before it begins, so that many that were claimed at once do not begin at once. */
+  /** @param delayMs delay of the first attempt, which spreads trunks that were claimed together. */
   constructor(dependencies: TrunkRegistrationDependencies, trunk: ClaimedTrunk, delayMs: number) {
     this.#deps = dependencies;
     this.trunk = trunk;
     this.#budget = new CallBudget(dependencies.clock, (since, limit) =>
       dependencies.countMissed(trunk.tenant_id, since, limit),
     );
-    // What another held needs a connection of this one; what failed waits for its time.
+    // A registered trunk needs a connection of this process at once. A failed trunk waits for its next attempt.
     const isWaiting = !trunk.is_removed && (trunk.state === 'rejected' || trunk.state === 'unreachable');
-    this.ended = this.#live(delayMs + (isWaiting ? trunk.due_ms : 0));
+    this.ended = this.#run(delayMs + (isWaiting ? trunk.due_ms : 0));
   }
 
-  /** Ends it at once; what the carrier has of it stays. */
+  /** Ends the work of this process. The binding at the carrier stays. */
   end(): void {
-    this.#stop.abort(new Error('the trunk is held no longer'));
+    this.#stop.abort(new Error('the registration was ended'));
     this.#connection?.[Symbol.dispose]();
   }
 
-  async #live(delayMs: number): Promise<void> {
+  async #run(delayMs: number): Promise<void> {
     const { logger } = this.#deps;
     const { signal } = this.#stop;
     const part = 'SIP trunks';
@@ -91,9 +94,9 @@ export class TrunkRegistration {
           if (signal.aborted) return;
           logger.warn(
             { err: error, part, trunkId: this.trunk.id },
-            'a SIP trunk could not be tried; it is tried again',
+            'an attempt to register a SIP trunk failed; the hub retries it',
           );
-          pauseMs = ownFailureMs;
+          pauseMs = internalRetryMs;
         }
       }
     } catch (error) {
@@ -103,22 +106,22 @@ export class TrunkRegistration {
     }
   }
 
-  /** LongPolls, but not longer than the connection lives, and then at least a back-off. */
+  /** Waits for `ms`. If the connection is lost meanwhile, waits only for the back-off. */
   async #pause(ms: number): Promise<void> {
     const { clock } = this.#deps;
     const { signal } = this.#stop;
     const startedAt = clock.now();
     this.#wake = new AbortController();
-    // It may be gone before this pause began.
-    if (this.#loss !== null) this.#wake.abort();
+    // The connection may have been lost before this pause.
+    if (this.#lossReason !== null) this.#wake.abort();
     try {
       await waitFor(clock, ms, AbortSignal.any([signal, this.#wake.signal]));
-      this.#drops = 0;
+      this.#losses = 0;
     } catch {
       signal.throwIfAborted();
-      this.#drops += 1;
+      this.#losses += 1;
       const leftMs = ms - (clock.now() - startedAt);
-      const waitMs = Math.min(leftMs, backOffMs(this.#drops));
+      const waitMs = Math.min(leftMs, backOffMs(this.#losses));
       await this.#recordLost(waitMs);
       await waitFor(clock, waitMs, signal);
     } finally {
@@ -126,7 +129,7 @@ export class TrunkRegistration {
     }
   }
 
-  /** Answers how long to wait for the next; null when there is none. */
+  /** Makes one attempt. Returns the delay before the next attempt, or null if there is none. */
   async #attempt(signal: AbortSignal): Promise<number | null> {
     const { onAttempt } = this.#deps;
     const { trunk } = this;
@@ -144,12 +147,12 @@ export class TrunkRegistration {
       result = unreachable(trunk, reason);
     }
     onAttempt(result.state);
-    // Another address, or a new connection, may be what it takes.
+    // The next attempt uses a new connection and possibly another address.
     if (result.state !== 'registered') this.#drop();
-    return trunk.is_removed ? this.#sayFarewell(result, outcome) : this.#record(result);
+    return trunk.is_removed ? this.#recordUnregister(result, outcome) : this.#record(result);
   }
 
-  /** Null where it was sealed with another key. */
+  /** Null if the password was sealed with another key. */
   #openPassword(): string | null {
     try {
       return this.#deps.secrets.open(passwordPurpose, this.trunk.sealed_password);
@@ -158,7 +161,7 @@ export class TrunkRegistration {
     }
   }
 
-  /** Null for a trunk that is another's by now. */
+  /** Sends REGISTER. Returns null if another process has claimed the trunk. */
   async #register(password: string, signal: AbortSignal): Promise<RegisterOutcome | null> {
     const { db, userAgent } = this.#deps;
     const { trunk } = this;
@@ -167,7 +170,7 @@ export class TrunkRegistration {
     trunk.contact = this.#contactFor(connection.local);
     const first = await reserveSequence(db, trunk, maxRegisterRequests);
     if (first === null) return null;
-    if (this.#loss !== null) throw this.#loss;
+    if (this.#lossReason !== null) throw this.#lossReason;
     let sequence = first;
     return register(
       connection.endpoint,
@@ -197,23 +200,23 @@ export class TrunkRegistration {
       signal,
       answer: (request) =>
         answerCarrier(request, async (call) => {
-          // Where calls go to the operator's server, that one knows of them.
+          // The operator's SIP server records the calls that it receives.
           if (contact !== null) return;
           try {
             if (await this.#mayRecord()) await recordMissed({ tenantId: trunk.tenant_id, ...call });
           } catch (error) {
-            logger.warn({ err: error, trunkId: trunk.id }, 'a missed call could not be recorded');
+            logger.warn({ err: error, trunkId: trunk.id }, 'recording a missed call failed');
           }
         }),
       onLost: (reason) => {
         this.#connection = null;
-        this.#loss = reason;
+        this.#lossReason = reason;
         this.#wake?.abort();
       },
     });
     this.#connection = connection;
-    this.#loss = null;
-    // Whoever ended it meanwhile knew of none.
+    this.#lossReason = null;
+    // `end` may have run before the connection was open.
     if (signal.aborted) this.#drop();
     signal.throwIfAborted();
     return connection;
@@ -223,30 +226,33 @@ export class TrunkRegistration {
     const { logger } = this.#deps;
     const { id: trunkId, tenant_id: tenantId } = this.trunk;
     return this.#budget.take(() =>
-      logger.warn({ tenantId, trunkId }, 'more calls came to a SIP trunk than are recorded; those are refused alone'),
+      logger.warn(
+        { tenantId, trunkId },
+        'a SIP trunk received more calls than the limit; further calls are refused without a record',
+      ),
     );
   }
 
   #drop(): void {
     this.#connection?.[Symbol.dispose]();
     this.#connection = null;
-    this.#loss = null;
+    this.#lossReason = null;
   }
 
   #contactFor(local: { address: string; port: number }): string {
     const { contact } = this.#deps;
     const { id, transport, username, contact: before } = this.trunk;
     if (contact !== null) return `sip:${escapeUser(username)}@${contact.host}${contact.parameters}`;
-    // A carrier tells bindings apart by it: whoever takes over keeps it, wherever that one is.
+    // Carriers identify bindings by the Contact, so every process keeps the first one.
     const own = `sip:${id.replaceAll('-', '')}@`;
     if (before?.startsWith(own) === true) return before;
     return `${own}${hostPort(local)}${transport === 'udp' ? '' : `;transport=${transport}`}`;
   }
 
-  async #sayFarewell(result: AttemptResult, outcome: RegisterOutcome | null): Promise<number | null> {
-    // A carrier that could not now may be able to in a while; one that does not want to is not asked again.
+  async #recordUnregister(result: AttemptResult, outcome: RegisterOutcome | null): Promise<number | null> {
+    // A 5xx response or no response is retried. Any other response is final.
     const isSettled = outcome !== null && outcome.code < 500;
-    return isSettled || result.failures >= maxFarewells ? this.#forget() : this.#record(result);
+    return isSettled || result.failures >= maxUnregisterAttempts ? this.#forget() : this.#record(result);
   }
 
   async #recordLost(nextMs: number): Promise<void> {
@@ -256,7 +262,7 @@ export class TrunkRegistration {
       await recordLost(db, trunk, nextMs);
       trunk.state = 'registering';
     } catch (error) {
-      logger.warn({ err: error, trunkId: trunk.id }, 'the loss of a connection of a SIP trunk could not be written');
+      logger.warn({ err: error, trunkId: trunk.id }, 'recording the lost connection of a SIP trunk failed');
     }
   }
 
@@ -269,7 +275,7 @@ export class TrunkRegistration {
     const { db, logger } = this.#deps;
     const { trunk } = this;
     const { id, tenant_id: tenantId } = trunk;
-    const isHeld =
+    const ownsLease =
       result.state === 'stopped'
         ? await db.workspace(tenantId, async (tx) => {
             if (!(await recordStop(tx, trunk, result))) return false;
@@ -284,11 +290,11 @@ export class TrunkRegistration {
             return true;
           })
         : await recordResult(db, trunk, result);
-    if (!isHeld) return null;
+    if (!ownsLease) return null;
     if (result.state !== trunk.state)
       logger.info(
         { tenantId, trunkId: id, state: result.state, code: result.lastCode },
-        'a SIP trunk changed its state',
+        'the state of a SIP trunk changed',
       );
     trunk.state = result.state;
     trunk.failures = result.failures;

@@ -91,7 +91,7 @@ const keep = (given: Partial<TrunkKeeperDependencies> = {}, options: TrunkKeeper
       onAttempt: () => undefined,
       ...given,
     },
-    { leaseMs: 20_000, beatMs: 50, ...options },
+    { leaseMs: 20_000, passMs: 50, ...options },
   );
 const carrier = (transport: RegistrarOptions['transport'] = 'udp', more: Partial<RegistrarOptions> = {}) =>
   startRegistrar({ transport, ...(transport === 'tls' ? { tls: certificates.right } : {}), ...more });
@@ -117,7 +117,7 @@ const sequences = (registrar: SipRegistrar) =>
     .filter(({ method }) => method === 'REGISTER')
     .map(({ headers }) => Number.parseInt(headers['cseq'] ?? ''));
 
-test('waits 5 s after a failure, twice as long each time and 10 min at most, and renews in time', () => {
+test('backOffMs doubles from 5 s up to 10 min, and renewalMs is before the end of the lifetime', () => {
   const all = [1, 2, 3, 7, 8, 50].map((failures) => [backOffMs(failures, () => 0), backOffMs(failures, () => 1)]);
   expect(all.map((range) => range.map(Math.round))).toEqual([
     [4_500, 5_500],
@@ -130,7 +130,7 @@ test('waits 5 s after a failure, twice as long each time and 10 min at most, and
   expect([3_600, 600, 60, 1].map(renewalMs)).toEqual([3_540_000, 540_000, 30_000, 5_000]);
 });
 
-test('waits longer after each failure in a row, whether nobody answered or the carrier refused', () => {
+test('the delay grows with consecutive failures, both without a response and after a refusal', () => {
   const counts = (failures: number) => ({ failures, refused_credentials: 0 });
   const refusal = {
     kind: 'refused',
@@ -167,7 +167,7 @@ describe('a trunk', () => {
     expect(second?.text).toContain(`Via: SIP/2.0/${transport.toUpperCase()} 127.0.0.1:`);
   });
 
-  test('has one binding, one Call-ID and rising numbers, however often it is renewed and whoever renews it', async () => {
+  test('has one binding, one Call-ID and rising CSeq numbers across renewals and processes', async () => {
     await using registrar = await carrier();
     registrar.maxExpiresSeconds = 10;
     for (let turn = 1; turn <= 2; turn += 1) {
@@ -183,18 +183,18 @@ describe('a trunk', () => {
     expect(new Set(numbers).size).toBeGreaterThan(11);
   });
 
-  test('is registered at last where the first two datagrams are lost', async () => {
+  test('is registered although its first two datagrams are lost', async () => {
     await using registrar = await carrier();
     const lost: string[] = [];
     registrar.reply = ({ text }) => (lost.length < 2 ? (lost.push(text), null) : undefined);
-    // Slow enough that a busy machine answers before the attempt is given up.
+    // The clock is slow enough for a busy machine to respond within the attempt.
     await using _keeper = keep({ clock: fastClock(10) });
     await set(registrar);
     await shows(registered);
     expect([lost[1], registrar.requests[2]?.text]).toEqual([lost[0], lost[0]]);
   });
 
-  test('is registered anew when the carrier closes its connection', async () => {
+  test('registers again when the carrier closes the connection', async () => {
     await using registrar = await carrier('tcp');
     await using _keeper = keep();
     await set(registrar, { transport: 'tcp' });
@@ -206,7 +206,7 @@ describe('a trunk', () => {
     expect(registrar.bindings.size).toBe(1);
   });
 
-  test('is not called registered while its connection is gone', async () => {
+  test('does not have the state registered while its connection is lost', async () => {
     await using registrar = await carrier('tcp');
     await using _keeper = keep({ clock: fastClock(1) });
     registrar.reply = ({ digest }) => {
@@ -219,22 +219,22 @@ describe('a trunk', () => {
     expect(Date.parse(nextAttemptAt ?? '') - Date.parse(checkedAt ?? '')).toBeLessThan(60_000);
   });
 
-  test.each([['removed'], ['given its password anew']])(
+  test.each([['removed'], ['given its password again']])(
     'that is %s while it is first registered leaves nothing behind',
     async (change) => {
       await using registrar = await carrier();
       await using _keeper = keep({ clock: fastClock(1) });
-      let held = 0;
+      let lostResponses = 0;
       registrar.reply = ({ digest, headers }) => {
-        if (digest === null || held > 0) return undefined;
-        held += 1;
+        if (digest === null || lostResponses > 0) return undefined;
+        lostResponses += 1;
         const contact = /<([^>]+)>/.exec(headers['contact'] ?? '')?.[1] ?? '';
         const sequence = Number.parseInt(headers['cseq'] ?? '');
         registrar.bindings.set(contact, { contact, callId: headers['call-id'] ?? '', sequence, expiresSeconds: 600 });
         return null;
       };
       await set(registrar);
-      await expect.poll(() => held).toBe(1);
+      await expect.poll(() => lostResponses).toBe(1);
       if (change === 'removed') {
         await trunks.remove(tenantId, 'user:test');
         await expect.poll(() => registrar.bindings.size).toBe(0);
@@ -246,7 +246,7 @@ describe('a trunk', () => {
     },
   );
 
-  test('is taken back again where its carrier could not at first', async () => {
+  test('that is removed is unregistered again after a 503 response', async () => {
     await using registrar = await carrier();
     await using _keeper = keep();
     await set(registrar);
@@ -257,7 +257,7 @@ describe('a trunk', () => {
     await expect.poll(() => registrar.bindings.size).toBe(0);
   });
 
-  test('is taken over by another process when the one that held it is cut off, which then sends nothing more', async () => {
+  test('is taken over by another process when the first loses its database, and the first then sends nothing', async () => {
     await using registrar = await carrier();
     registrar.maxExpiresSeconds = 10;
     const lost = open(database.url);
@@ -276,11 +276,11 @@ describe('a trunk', () => {
     await first[Symbol.asyncDispose]();
   });
 
-  test("is nobody's for 30 s at most, when the process that held it is gone", async () => {
+  test('of a crashed process is claimed again after at most 30 s', async () => {
     await set({ port: 9 });
-    const beats = vi.spyOn(globalThis, 'setInterval');
-    onTestFinished(() => beats.mockRestore());
-    await using _keeper = keep({}, { leaseMs: undefined, beatMs: undefined });
+    const intervals = vi.spyOn(globalThis, 'setInterval');
+    onTestFinished(() => intervals.mockRestore());
+    await using _keeper = keep({}, { leaseMs: undefined, passMs: undefined });
     const left = async () => {
       const [row] = await database.query<{ ms: number | null }>(
         'SELECT (extract(epoch FROM lease_expires_at - now()) * 1000)::float AS ms FROM sip_trunks',
@@ -288,11 +288,11 @@ describe('a trunk', () => {
       return row?.ms ?? 0;
     };
     await expect.poll(left).toBeGreaterThan(0);
-    const [beatMs] = beats.mock.calls.flatMap(([, ms]) => ms ?? []);
-    expect((await left()) + (beatMs as number)).toBeLessThanOrEqual(30_000);
+    const [passMs] = intervals.mock.calls.flatMap(([, ms]) => ms ?? []);
+    expect((await left()) + (passMs as number)).toBeLessThanOrEqual(30_000);
   });
 
-  test('is numbered and written by its newest holder alone', async () => {
+  test('gives CSeq numbers and accepts results only for its latest lease', async () => {
     await set({ port: 5_060 });
     const [first] = (await claimTrunks(db, 10, 20_000)) as [ClaimedTrunk];
     expect(await claimTrunks(db, 10, 20_000)).toEqual([]);
@@ -309,7 +309,7 @@ describe('a trunk', () => {
     expect(await trunks.status(tenantId)).toMatchObject({ state: 'unreachable' });
   });
 
-  test('is nowhere registered any more once it is removed, and its row goes', async () => {
+  test('that is removed is unregistered, and its row is deleted', async () => {
     await using registrar = await carrier();
     await using _keeper = keep();
     await set(registrar);
@@ -320,7 +320,7 @@ describe('a trunk', () => {
     await expect.poll(() => database.query('SELECT FROM sip_trunks')).toEqual([]);
   });
 
-  test('that is removed is forgotten at last where its carrier is away, and at once where it never was tried', async () => {
+  test('that is removed is deleted if its carrier is unreachable, and at once if no request was ever sent', async () => {
     const registrar = await carrier();
     const keeper = keep();
     await set(registrar);
@@ -334,7 +334,7 @@ describe('a trunk', () => {
     expect(await database.query('SELECT FROM sip_trunks')).toEqual([]);
   });
 
-  test('that moves is taken back where it was', async () => {
+  test('that moves to another host is unregistered at the old host', async () => {
     await using before = await carrier();
     await using after = await carrier();
     await using _keeper = keep();
@@ -345,7 +345,7 @@ describe('a trunk', () => {
     await expect.poll(() => [before.bindings.size, after.bindings.size]).toEqual([0, 1]);
   });
 
-  test("that moves with the address of the operator's server keeps it, although a farewell is lost", async () => {
+  test("that moves with the Contact of the operator's server keeps its binding, although an unregister request is lost", async () => {
     await using before = await carrier();
     await using after = await carrier('tcp');
     (after as { bindings: unknown }).bindings = before.bindings;
@@ -360,7 +360,7 @@ describe('a trunk', () => {
     expect([farewells(), before.bindings.size]).toEqual([0, 1]);
   });
 
-  test('is taken back while its workspace is not entitled, and registered again once it is', async () => {
+  test('is unregistered when its workspace loses the entitlement, and registered when the entitlement returns', async () => {
     await using registrar = await carrier();
     await using _keeper = keep({}, { leaseMs: 300 });
     const entitle = (entitled: boolean) =>
@@ -382,7 +382,7 @@ describe('a trunk', () => {
     expect(registrar.bindings.size).toBe(1);
   });
 
-  test('keeps its password sealed, and needs it anew for another host or account, or without tls', async () => {
+  test('stores its password sealed, and needs the password for another host or user name, or without tls', async () => {
     await using registrar = await carrier();
     await set(registrar);
     const [row] = await database.query<{ sealed_password: string }>('SELECT sealed_password FROM sip_trunks');
@@ -393,7 +393,7 @@ describe('a trunk', () => {
       await expect(set(registrar, { password: undefined, ...more })).rejects.toThrow(/body\.password is needed/);
   });
 
-  test('whose password was sealed with another key stops, and can be removed', async () => {
+  test('with a password sealed with another key stops, and can be removed', async () => {
     await using registrar = await carrier();
     const stopped = { state: 'stopped', lastReason: 'password_unreadable', nextAttemptAt: null } as const;
     await using _keeper = keep({ secrets: createSecrets(Buffer.alloc(32, 8)) });
@@ -404,12 +404,12 @@ describe('a trunk', () => {
     expect(registrar.requests).toEqual([]);
   });
 
-  test('and hosted SIP exclude each other, however many ask at once', async () => {
+  test('and hosted SIP exclude each other under concurrent changes', async () => {
     let hosted = 0;
     modes.define('hosted', async () => void (hosted = 0));
     const optIn = () =>
       db.workspace(tenantId, async (tx) => {
-        await modes.take(tx, tenantId, 'hosted', 'user:test');
+        await modes.switchTo(tx, tenantId, 'hosted', 'user:test');
         hosted = 1;
       });
     await Promise.all(Array.from({ length: 50 }, (_, turn) => (turn % 2 === 0 ? set({ port: 5_060 }) : optIn())));
@@ -424,7 +424,7 @@ describe('a trunk', () => {
 describe('a carrier that', () => {
   const away = { state: 'unreachable', registered: false, lastCode: null } as const;
 
-  test('is down is asked again until it is there', async () => {
+  test('is unreachable gets attempts until it responds', async () => {
     const before = await carrier();
     const { port } = before;
     await before[Symbol.asyncDispose]();
@@ -436,7 +436,7 @@ describe('a carrier that', () => {
     expect(registrar.bindings.size).toBe(1);
   });
 
-  test('is silent is given up, after the same datagram came to it many times', async () => {
+  test('does not respond ends the attempt after retransmissions of the same datagram', async () => {
     await using registrar = await carrier();
     registrar.reply = () => null;
     await using _keeper = keep();
@@ -446,7 +446,7 @@ describe('a carrier that', () => {
     expect(registrar.requests.filter(({ text }) => text === first?.text).length).toBeGreaterThan(6);
   });
 
-  test('refuses the password three times is left alone, until there is another', async () => {
+  test('rejects the password three times gets no request until the password changes', async () => {
     await using registrar = await carrier('tcp');
     registrar.password = 'another';
     await using _keeper = keep();
@@ -467,7 +467,7 @@ describe('a carrier that', () => {
     await shows(registered);
   });
 
-  test('finds every nonce stale is not asked without end', async () => {
+  test('reports every nonce as stale gets a bounded number of requests', async () => {
     await using registrar = await carrier();
     registrar.reply = () => ({
       status: 401,
@@ -480,7 +480,7 @@ describe('a carrier that', () => {
     expect(registrar.requests).toHaveLength(4);
   });
 
-  test('closes each connection at once, or speaks no SIP, counts as one that refuses', async () => {
+  test('closes each connection or does not speak SIP has the reason refused', async () => {
     for (const greeting of [null, 'HTTP/1.1 400 Bad Request\r\n\r\n']) {
       const server = createServer((socket) => {
         socket.on('error', () => undefined);
@@ -496,7 +496,7 @@ describe('a carrier that', () => {
     }
   });
 
-  test('says no is quoted, and has its time', async () => {
+  test('rejects a registration determines the reason and the next attempt', async () => {
     await using registrar = await carrier();
     registrar.reply = () => ({ status: 403, reason: 'Account is suspended', headers: ['Retry-After: 900'] });
     await using _keeper = keep({ clock: fastClock(1) });
@@ -509,7 +509,7 @@ describe('a carrier that', () => {
   test.each([
     ['strange', 'tls_untrusted'],
     ['wrong', 'tls_name'],
-  ] as const)('has a %s certificate is told nothing', async (which, lastReason) => {
+  ] as const)('has a %s certificate gets no request', async (which, lastReason) => {
     await using registrar = await carrier('tls', { tls: certificates[which] });
     await using _keeper = keep();
     await set(registrar, { transport: 'tls' });
@@ -520,7 +520,7 @@ describe('a carrier that', () => {
   test.each([
     ['inside.example', 'address_refused'],
     ['gone.example', 'dns'],
-  ])('is at %s is not asked', async (host, lastReason) => {
+  ])('resolves to %s gets no request', async (host, lastReason) => {
     await using registrar = await carrier();
     await using _keeper = keep();
     await set(registrar, { host });
@@ -529,7 +529,7 @@ describe('a carrier that', () => {
   });
 });
 
-describe('what comes to a trunk', () => {
+describe('an incoming request to a trunk', () => {
   const incoming = (method: string, ...more: string[]) => [
     `${method} sip:me@here SIP/2.0`,
     `Via: SIP/2.0/UDP carrier;branch=z9hG4bK${method}`,
@@ -540,7 +540,7 @@ describe('what comes to a trunk', () => {
     ...more,
   ];
 
-  test('is answered: OPTIONS 200, and a call 480 and recorded once as missed', async () => {
+  test('is answered: OPTIONS with 200, and an INVITE with 480 and one missed call', async () => {
     await using registrar = await carrier();
     await using _keeper = keep();
     await set(registrar);
@@ -558,7 +558,7 @@ describe('what comes to a trunk', () => {
     ]);
   });
 
-  test('is refused without a record where more calls come than a trunk may bring', async () => {
+  test('is refused without a record above the limit per second', async () => {
     await using registrar = await carrier('tcp');
     let now = 0;
     await using _keeper = keep({ clock: { ...fastClock(100), now: () => now } });
@@ -583,27 +583,28 @@ describe('what comes to a trunk', () => {
     expect(missed).toHaveLength(11);
   });
 
-  test('is bounded by the day, too, which is told once, and whoever held the trunk before', async () => {
+  test('counts against a limit per day over all processes, which is reported once a day', async () => {
     let now = 0;
-    let told = 0;
+    let reports = 0;
     let written = 0;
-    const begin = () => new CallBudget({ ...fastClock(1), now: () => now }, async () => written);
-    const bring = async (budget: CallBudget, calls: number) => {
-      let taken = 0;
-      for (let call = 0; call < calls; call += 1, now += 100) taken += Number(await budget.take(() => (told += 1)));
-      written += taken;
-      return taken;
+    const newBudget = () => new CallBudget({ ...fastClock(1), now: () => now }, async () => written);
+    const receive = async (budget: CallBudget, calls: number) => {
+      let recorded = 0;
+      for (let call = 0; call < calls; call += 1, now += 100)
+        recorded += Number(await budget.take(() => (reports += 1)));
+      written += recorded;
+      return recorded;
     };
-    expect([await bring(begin(), maxCallsPerDay - 10), told]).toEqual([maxCallsPerDay - 10, 0]);
-    const next = begin();
-    expect([await bring(next, 50), told]).toEqual([10, 1]);
-    expect([await bring(begin(), 1), told]).toEqual([0, 2]);
+    expect([await receive(newBudget(), maxCallsPerDay - 10), reports]).toEqual([maxCallsPerDay - 10, 0]);
+    const next = newBudget();
+    expect([await receive(next, 50), reports]).toEqual([10, 1]);
+    expect([await receive(newBudget(), 1), reports]).toEqual([0, 2]);
     now += 86_400_000;
     written = 0;
-    expect([await bring(next, maxCallsPerDay + 50), told]).toEqual([maxCallsPerDay, 3]);
+    expect([await receive(next, maxCallsPerDay + 50), reports]).toEqual([maxCallsPerDay, 3]);
   });
 
-  test("goes to the operator's SIP server where there is one, and is not recorded", async () => {
+  test("goes to the operator's SIP server if there is one, and is not recorded by the hub", async () => {
     await using registrar = await carrier();
     await using _keeper = keep({ contact: { host: 'pbx.example:5080', parameters: ';transport=tcp' } });
     await set(registrar);

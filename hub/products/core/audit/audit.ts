@@ -18,17 +18,17 @@ export interface AuditEntry {
   details: JsonObject;
 }
 
-/** Writes who changed what, in the transaction of the change. */
+/** Adds an audit entry in the transaction of the change. */
 export async function recordAudit(tx: Transaction, entry: AuditEntry): Promise<void> {
   await tx.insert(auditLog).values({ id: newId(), ...entry });
 }
 
-/** Writes several entries at once. */
+/** Adds several audit entries in one statement. */
 export async function recordAudits(tx: Transaction, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length > 0) await tx.insert(auditLog).values(entries.map((entry) => ({ id: newId(), ...entry })));
 }
 
-/** Who changed what, for the admins of a workspace. */
+/** The audit log of a workspace, for its admins. */
 export class Audit {
   readonly #deps: { db: Database; cursors: Cursors };
 

@@ -17,7 +17,7 @@ const logger = pino({ level: 'silent' });
 let database: TestDatabase;
 let db: Database;
 let events: PostgresEvents;
-/** As two processes have them; each looks every few milliseconds. */
+/** Two instances as in two processes. Both poll every few milliseconds. */
 let processes: { live: LiveTopics; events: WorkspaceEvents }[];
 let tenantId: string;
 
@@ -51,24 +51,28 @@ interface Received {
   id: string;
 }
 
-/** A reader of one of the processes; `room` is what it waits for after each event. */
-function read({ process = 0, lastEventId = undefined as string | undefined, room = async () => undefined as unknown }) {
-  const gone = new AbortController();
+/** A subscriber in one of the processes. `onSend` runs after each event. */
+function read({
+  process = 0,
+  lastEventId = undefined as string | undefined,
+  onSend = async () => undefined as unknown,
+}) {
+  const controller = new AbortController();
   const received: Received[] = [];
-  const over = (processes[process] as (typeof processes)[number]).events.follow(
+  const ended = (processes[process] as (typeof processes)[number]).events.follow(
     tenantId,
     {
-      signal: gone.signal,
+      signal: controller.signal,
       async send(event, data, id) {
         received.push({ event, data: data as Received['data'], id: id as string });
-        await room();
+        await onSend();
       },
     },
     lastEventId,
   );
   const end = async () => {
-    gone.abort();
-    await over;
+    controller.abort();
+    await ended;
   };
   onTestFinished(end);
   return { received, end, names: () => received.flatMap(({ data: { name } }) => name ?? []) };
@@ -98,7 +102,7 @@ const numbered = (prefix: string, count: number, from = 1) =>
   Array.from({ length: count }, (_, index) => `${prefix}${index + from}`);
 
 describe('the events of a workspace', () => {
-  test('hold one of a transaction that commits after a later one, for who reads on and for who comes back', async () => {
+  test('include a transaction that commits after a later one, both for connected and for resuming subscribers', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.map(({ event }) => event)).toEqual(['ready']);
     const [early, late] = [await connect(), await connect()];
@@ -120,7 +124,7 @@ describe('the events of a workspace', () => {
     await expect.poll(all.names).toEqual(['next']);
   });
 
-  test('wait for no transaction that stays open elsewhere', async () => {
+  test('do not wait for a transaction that stays open elsewhere', async () => {
     const open = await connect();
     await open.query('BEGIN');
     await open.query('SELECT pg_current_xact_id()');
@@ -130,7 +134,7 @@ describe('the events of a workspace', () => {
     await expect.poll(reader.names).toEqual(['meanwhile']);
   });
 
-  test('tell of one row in the order in which it changed, whichever transaction began first', async () => {
+  test('of one row arrive in the order of its changes, whichever transaction began first', async () => {
     const id = newId();
     await insertNode(database, 'new', id);
     const reader = read({});
@@ -150,7 +154,7 @@ describe('the events of a workspace', () => {
     await expect.poll(back.names).toEqual(['renamed', 'renamed again']);
   });
 
-  test('come once each, however transactions interleave and whenever a reader comes back to whichever process', async () => {
+  test('arrive exactly once across interleaved transactions, reconnects and processes', async () => {
     let writing = 6;
     const writers = Array.from({ length: 6 }, async (_, writer) => {
       const client = await connect();
@@ -189,7 +193,7 @@ describe('the events of a workspace', () => {
     expect(got.toSorted()).toEqual(expected);
   });
 
-  test('go on in the middle of a great many, without one missing or doubled', async () => {
+  test('resume in the middle of a large batch without losses or duplicates', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     await insertMany(1_700, 'n');
@@ -203,13 +207,13 @@ describe('the events of a workspace', () => {
     }
   });
 
-  /** Until none is open in the whole cluster, where other tests run, that a reader who is reset meanwhile would have to be told of once more. */
-  const olderAreOver = async () => {
+  /** Waits until no older transaction is open in the cluster, where other tests run. It would cause a second reset. */
+  const olderTransactionsEnded = async () => {
     const text = `SELECT pg_snapshot_xmin(pg_current_snapshot()) > transaction AS "areOver" FROM workspace_event_floors WHERE tenant_id = $1`;
     await expect.poll(() => database.query(text, [tenantId])).toEqual([{ areOver: true }]);
   };
 
-  test('are reset for a reader that comes back for some that are kept no longer, which then goes on, and for no other', async () => {
+  test('send reset only to a subscriber that resumes before the oldest retained event', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     const add = async () => {
@@ -218,7 +222,7 @@ describe('the events of a workspace', () => {
       await expect.poll(() => reader.names().length).toBe(count);
       return count;
     };
-    // Of a moment at which nothing was open in the whole cluster, where other tests run, it is known that nothing before it came late.
+    // A position without open transactions in the whole cluster proves that no earlier event commits later.
     let edge = await add();
     while (edge < 3 || decodePosition(reader.received[edge]?.id as string)?.seen.endsWith(':') !== true)
       edge = await add();
@@ -226,19 +230,19 @@ describe('the events of a workspace', () => {
     await trimWorkspaceEvents(db, { count: 10, hours: 24 });
     const kept = await database.query('SELECT 1 FROM workspace_events WHERE tenant_id = $1', [tenantId]);
     expect(kept.length).toBe(10);
-    await olderAreOver();
+    await olderTransactionsEnded();
     const atEdge = read({ process: 1, lastEventId: reader.received[edge]?.id });
-    const outrun = read({ process: 1, lastEventId: reader.received[edge - 1]?.id });
+    const outdated = read({ process: 1, lastEventId: reader.received[edge - 1]?.id });
     await expect.poll(atEdge.names).toEqual(numbered('n', 10, edge + 1));
-    await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset']);
+    await expect.poll(() => outdated.received.map(({ event }) => event)).toEqual(['reset']);
     await insertNode(database, 'next');
-    await expect.poll(outrun.names).toEqual(['next']);
-    const back = read({ process: 1, lastEventId: outrun.received[0]?.id });
+    await expect.poll(outdated.names).toEqual(['next']);
+    const back = read({ process: 1, lastEventId: outdated.received[0]?.id });
     await expect.poll(back.names).toEqual(['next']);
     expect([...reader.received, ...atEdge.received].map(({ event }) => event)).not.toContain('reset');
   });
 
-  test('are kept for so many hours', async () => {
+  test('are retained for the given number of hours', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     await insertNode(database, 'old');
@@ -250,12 +254,12 @@ describe('the events of a workspace', () => {
     await trimWorkspaceEvents(db, { count: 10_000, hours: 24 });
     const kept = await database.query('SELECT data FROM workspace_events WHERE tenant_id = $1', [tenantId]);
     expect(kept).toMatchObject([{ data: { name: 'new' } }]);
-    await olderAreOver();
-    const outrun = read({ process: 1, lastEventId: reader.received[0]?.id });
-    await expect.poll(() => outrun.received.map(({ event }) => event)).toEqual(['reset']);
+    await olderTransactionsEnded();
+    const outdated = read({ process: 1, lastEventId: reader.received[0]?.id });
+    await expect.poll(() => outdated.received.map(({ event }) => event)).toEqual(['reset']);
   });
 
-  test('go with a workspace that is no more, and those of others are trimmed all the same', async () => {
+  test('of a removed workspace are deleted, and those of other workspaces are still trimmed', async () => {
     const [gone, later] = ['00000000-0000-7000-8000-000000000001', tenantId];
     for (const id of [gone, later])
       await database.query(
@@ -270,7 +274,7 @@ describe('the events of a workspace', () => {
       .toEqual([]);
   });
 
-  test('are reset for an id of another database, and begin anew after what is none', async () => {
+  test('send reset for the ID of another database, and ready for an invalid ID', async () => {
     const foreign = read({ lastEventId: encodePosition({ seen: '9000000000:9000000009:', partial: null }) });
     await expect.poll(() => foreign.received.map(({ event }) => event)).toEqual(['reset']);
     for (const lastEventId of [
@@ -290,7 +294,7 @@ describe('the events of a workspace', () => {
     }
   });
 
-  test('leave out what a dump of another cluster brought along', async () => {
+  test('exclude rows restored from a dump of another cluster', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     await database.query(
@@ -308,20 +312,20 @@ describe('the events of a workspace', () => {
     ]);
   });
 
-  test('wait for a slow reader, who stops nobody and is read to again when it goes on', async () => {
-    const held = Promise.withResolvers<void>();
-    const slow = read({ room: () => held.promise });
+  test('do not block other subscribers when one is slow, and the slow one still receives all', async () => {
+    const blocked = Promise.withResolvers<void>();
+    const slow = read({ onSend: () => blocked.promise });
     const quick = read({});
     await expect.poll(() => [slow.received.length, quick.received.length]).toEqual([1, 1]);
     await insertMany(3_000, 'n');
     await expect.poll(() => quick.names().length).toBe(3_000);
     expect(slow.received.length).toBe(1);
-    held.resolve();
+    blocked.resolve();
     await expect.poll(() => slow.names().length).toBe(3_000);
     expect(slow.names()).toEqual(numbered('n', 3_000));
   });
 
-  test('are read once for all readers of a process, and not at all without one', async () => {
+  test('are read once for all subscribers of a process, and never without one', async () => {
     let reads = 0;
     const counted = new Proxy(db, {
       get(target, name) {
@@ -350,7 +354,7 @@ describe('the events of a workspace', () => {
     expect(reads).toBe(after);
   });
 
-  test('tell of a product only while the workspace is entitled to it', async () => {
+  test('of a product are sent only while the workspace is entitled to it', async () => {
     const reader = read({});
     await expect.poll(() => reader.received.length).toBe(1);
     const entitle = (automations: boolean) =>
@@ -360,7 +364,7 @@ describe('the events of a workspace', () => {
       ]);
     await entitle(false);
     await insertNode(database, 'hidden');
-    // What comes later of another product shows that the reader has passed over it.
+    // A later event of another product shows that the subscriber skipped the hidden one.
     await database.query(
       `INSERT INTO workspace_events (tenant_id, type, data) VALUES ($1, 'call', '{"name":"of another product"}')`,
       [tenantId],
@@ -372,13 +376,13 @@ describe('the events of a workspace', () => {
   });
 });
 
-test('a position that names a transaction twice, or more than can be open, is none', () => {
+test('decodePosition rejects an ID with a repeated transaction or too many open transactions', () => {
   expect(decodePosition(`3.1${'.0'.repeat(7_000)}`)).toBeNull();
   expect(decodePosition(`3.zz${'.1'.repeat(300)}`)).toBeNull();
   expect(decodePosition(`3.zz${'.1'.repeat(200)}`)).not.toBeNull();
 });
 
-test('a position is read back from its id as it was', () => {
+test('decodePosition returns the position that encodePosition encoded', () => {
   for (const position of [
     { seen: '734:734:', partial: null },
     { seen: '734:790:734,735,789', partial: null },

@@ -3,23 +3,23 @@ import type { Follower } from '../../../platform/events/live-topics.ts';
 import { encodePosition } from './position.ts';
 import type { Position } from './position.ts';
 import { readAfter, readNewest } from './store.ts';
-import type { Stretch } from './store.ts';
+import type { EventPage } from './store.ts';
 
-/** Events of a workspace that this process keeps at hand for its readers, at most; a reader that is further behind reads for itself. */
-const maxKept = 1_000;
+/** Cached events per workspace and process. A subscriber further behind reads from the database. */
+const maxCachedEvents = 1_000;
 
 /**
- * The newest events of one workspace, read once for all its readers in this process, and only while one of them waits for more. Each
- * goes on at its own pace from its own position.
+ * The newest events of one workspace, read once for all subscribers in this process, and only while a subscriber waits.
+ * Each subscriber continues from its own position at its own pace.
  */
 export class WorkspaceFeed implements Disposable {
   readonly #db: Database;
   readonly #tenantId: string;
   readonly #follower: Follower;
-  readonly #over = new AbortController();
-  /** What comes after a position, by that position as an id; the oldest first. */
-  readonly #stretches = new Map<string, Stretch>();
-  #kept = 0;
+  readonly #disposed = new AbortController();
+  /** Cached pages by the encoded position before them, oldest first. */
+  readonly #pages = new Map<string, EventPage>();
+  #cachedEvents = 0;
   #newest: Position | null = null;
   #reading: Promise<void> = Promise.resolve();
   #nextReading: Promise<void> | undefined;
@@ -31,38 +31,38 @@ export class WorkspaceFeed implements Disposable {
     this.#follower = follower;
   }
 
-  /** Where a reader that begins now begins. */
-  async begin(): Promise<Position> {
-    await this.#look();
+  /** The position for a new subscriber. */
+  async currentPosition(): Promise<Position> {
+    await this.#refresh();
     return this.#newest as Position;
   }
 
-  /** What comes after a position, once there is something, or nothing once the signal aborts; null when it was removed already. */
-  async after(position: Position, signal: AbortSignal): Promise<Stretch | null> {
+  /** Waits for events after a position. Empty if the signal aborts. Null if events after the position were removed. */
+  async pageAfter(position: Position, signal: AbortSignal): Promise<EventPage | null> {
     const id = encodePosition(position);
     let isBehind = false;
     while (!signal.aborted) {
-      const atHand = this.#stretches.get(id);
-      if (atHand !== undefined) return atHand;
-      if (this.#newest !== null && id === encodePosition(this.#newest)) await this.#news(signal);
+      const cached = this.#pages.get(id);
+      if (cached !== undefined) return cached;
+      if (this.#newest !== null && id === encodePosition(this.#newest)) await this.#waitForEvents(signal);
       else if (isBehind) return readAfter(this.#db, this.#tenantId, position, (this.#newest as Position).seen);
-      // Whoever comes from another process may have been told there what this one has not read yet.
-      else await this.#look();
+      // A subscriber of another process may already have events that this process has not read.
+      else await this.#refresh();
       isBehind = true;
     }
     return { events: [], to: position, count: 0 };
   }
 
   [Symbol.dispose](): void {
-    this.#over.abort();
+    this.#disposed.abort();
     this.#follower[Symbol.dispose]();
   }
 
-  /** Waits until it is told, or time, that there may be more, and reads that. */
-  async #news(signal: AbortSignal): Promise<void> {
+  /** Waits for a notification or the poll interval, then reads new events. */
+  async #waitForEvents(signal: AbortSignal): Promise<void> {
     this.#watching ??= this.#follower
-      .next(this.#over.signal)
-      .then(() => (this.#over.signal.aborted ? undefined : this.#look()))
+      .next(this.#disposed.signal)
+      .then(() => (this.#disposed.signal.aborted ? undefined : this.#refresh()))
       .finally(() => {
         this.#watching = undefined;
       });
@@ -72,8 +72,8 @@ export class WorkspaceFeed implements Disposable {
     await Promise.race([this.#watching, aborted.promise]).finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  /** Reads to what is the newest once this is called: by a look that begins later than that. */
-  #look(): Promise<void> {
+  /** Reads all events committed before this call. A read that has already started is not sufficient. */
+  #refresh(): Promise<void> {
     this.#nextReading ??= this.#reading
       .catch(() => undefined)
       .then(() => {
@@ -91,31 +91,31 @@ export class WorkspaceFeed implements Disposable {
     }
     let from = this.#newest;
     for (;;) {
-      const stretch = await readAfter(this.#db, this.#tenantId, from, null);
-      if (stretch === null) {
-        this.#stretches.clear();
-        this.#kept = 0;
+      const page = await readAfter(this.#db, this.#tenantId, from, null);
+      if (page === null) {
+        this.#pages.clear();
+        this.#cachedEvents = 0;
         this.#newest = await readNewest(this.#db, this.#tenantId);
         return;
       }
-      if (stretch.count === 0 && from.partial === null) break;
-      this.#keep(from, stretch);
-      from = stretch.to;
+      if (page.count === 0 && from.partial === null) break;
+      this.#cache(from, page);
+      from = page.to;
       if (from.partial === null) break;
     }
     this.#newest = from;
   }
 
-  #keep(from: Position, stretch: Stretch): void {
+  #cache(from: Position, page: EventPage): void {
     const id = encodePosition(from);
-    const replaced = this.#stretches.get(id);
-    if (replaced !== undefined) this.#kept -= replaced.events.length + 1;
-    this.#stretches.set(id, stretch);
-    this.#kept += stretch.events.length + 1;
-    for (const [key, oldest] of this.#stretches) {
-      if (this.#kept <= maxKept) break;
-      this.#stretches.delete(key);
-      this.#kept -= oldest.events.length + 1;
+    const replaced = this.#pages.get(id);
+    if (replaced !== undefined) this.#cachedEvents -= replaced.events.length + 1;
+    this.#pages.set(id, page);
+    this.#cachedEvents += page.events.length + 1;
+    for (const [key, oldest] of this.#pages) {
+      if (this.#cachedEvents <= maxCachedEvents) break;
+      this.#pages.delete(key);
+      this.#cachedEvents -= oldest.events.length + 1;
     }
   }
 }

@@ -1,2 +1,2 @@
-export { keptEvents, trimWorkspaceEvents } from './retention.ts';
+export { eventRetention, trimWorkspaceEvents } from './retention.ts';
 export { WorkspaceEvents } from './service.ts';

@@ -2,8 +2,9 @@ import { decodeSnapshot, encodeSnapshot } from '../../../platform/db/snapshot.ts
 import type { Snapshot } from '../../../platform/db/snapshot.ts';
 
 /**
- * What a reader has been sent: every event of a transaction that `seen` sees and, on the way to the newer snapshot of `partial`,
- * those of the transactions in between up to `seq`. Because it names transactions, one that commits late is neither missed nor waited for.
+ * The events that a subscriber has received: all events of transactions visible in `seen`.
+ * With `partial`, also events up to `seq` of the transactions between `seen` and the newer snapshot `upTo`. Snapshots
+ * list transactions, so events of a late commit are neither lost nor waited for.
  */
 export interface Position {
   seen: Snapshot;
@@ -12,14 +13,14 @@ export interface Position {
 
 const seqPattern = /^[0-9a-z]{1,11}$/;
 
-/** A position as the id of an event. */
+/** Encodes a position as an event ID. */
 export function encodePosition({ seen, partial }: Position): string {
   return partial === null
     ? encodeSnapshot(seen)
     : `${encodeSnapshot(seen)}-${encodeSnapshot(partial.upTo)}-${partial.seq.toString(36)}`;
 }
 
-/** The position that an id stands for; null when it is none of ours. */
+/** Decodes an event ID. Null for an invalid ID. */
 export function decodePosition(id: string): Position | null {
   const [first = '', second, third, ...more] = id.split('-');
   const seen = decodeSnapshot(first);

@@ -1,18 +1,19 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { newTurn, runInTurns } from '../../../platform/db/row-retention.ts';
 
-/** How many events of a workspace are kept, and for how long. */
-export interface KeptEvents {
+/** Retention of the events of a workspace. */
+export interface EventRetention {
   count: number;
   hours: number;
 }
 
-export const keptEvents: KeptEvents = { count: 10_000, hours: 24 };
+export const eventRetention: EventRetention = { count: 10_000, hours: 24 };
 const batch = 2_000;
 
 /**
- * Removes events beyond what is kept, in the order of their transactions, and notes up to which: so that no reader goes on past a gap
- * without being told. What a dump of another cluster brought along, whose transactions are yet to come here, goes without a trace.
+ * Deletes events beyond the retention in transaction order and records the last deleted transaction, so that a
+ * subscriber with a gap gets a reset.
+ * Rows restored from a dump of another cluster have transaction IDs in the future. They are deleted without a record.
  */
 const trimStatement = `WITH beyond AS (
     SELECT transaction FROM workspace_events WHERE tenant_id = $1 ORDER BY transaction DESC, seq DESC OFFSET $2 LIMIT 1
@@ -28,10 +29,14 @@ const trimStatement = `WITH beyond AS (
   DELETE FROM workspace_events WHERE tenant_id = $1 AND (transaction <= (SELECT transaction FROM cut) OR transaction >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
 /**
- * Trims the event log of every workspace; part of the sweep.
+ * Trims the events of every workspace. The sweep runs this function.
  * @throws AggregateError with the failures of single workspaces, after the others are trimmed; DatabaseOutage.
  */
-export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stopping?: AbortSignal): Promise<void> {
+export async function trimWorkspaceEvents(
+  db: Database,
+  retention: EventRetention,
+  stopping?: AbortSignal,
+): Promise<void> {
   const workspaces = await db.systemStatement<{ tenant_id: string }>(
     'workspaces_with_events',
     // One index look-up per workspace: DISTINCT would read every event.
@@ -46,7 +51,7 @@ export async function trimWorkspaceEvents(db: Database, kept: KeptEvents, stoppi
     name: tenantId,
     runBatch: async () => {
       const { rowCount } = await db.system(
-        (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, kept.count, kept.hours]),
+        (tx) => tx.query('trim_workspace_events', trimStatement, [tenantId, retention.count, retention.hours]),
         { durable: false },
       );
       return (rowCount ?? 0) >= batch;

@@ -5,14 +5,15 @@ import { instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
 
 /**
- * What changed in each workspace, of the last hours: written by triggers on the rows that change, in their transactions, so that whoever
- * changes them need not know. `data` is what a reader is sent. By `seq` a change comes after all that its transaction saw; which were
- * committed when, only the transaction ids say.
+ * Changes in each workspace during the last hours. Triggers on the changed tables insert the rows in the transaction of
+ * the change.
+ * `data` is the payload for subscribers. `seq` orders a change after all changes that its transaction saw. Only
+ * transaction IDs show the commit order.
  */
 export const workspaceEvents = pgTable(
   'workspace_events',
   {
-    // Without a reference: checking it would cost each change more than writing it does, and no row stays long.
+    // No foreign key: its check would cost more than the insert, and rows are short-lived.
     tenantId: uuid('tenant_id').notNull(),
     transaction: transactionId('transaction')
       .notNull()
@@ -27,7 +28,7 @@ export const workspaceEvents = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.transaction, table.seq] }), ...policies()],
 );
 
-/** Up to which transaction events of a workspace were removed: what is of it or an older one may be missing. */
+/** The newest transaction whose events were deleted. Events of it and of older transactions may be missing. */
 export const workspaceEventFloors = pgTable(
   'workspace_event_floors',
   { tenantId: tenantId().primaryKey(), transaction: transactionId('transaction').notNull() },

@@ -5,59 +5,59 @@ import type { EventStream } from '../../../platform/http/live/event-stream.ts';
 import { WorkspaceFeed } from './feed.ts';
 import { decodePosition, encodePosition } from './position.ts';
 
-const lostMessage =
-  'Events after the last one that you know are not kept any more: load everything again, and go on from here.';
+const resetMessage =
+  'Events after your last event are no longer stored. Load all data again, then continue from this event.';
 
-/** What changes in workspaces, for those who follow it live. */
+/** Streams the events of workspaces to subscribers. */
 export class WorkspaceEvents {
   readonly #deps: { db: Database; live: LiveTopics };
-  readonly #feeds = new Map<string, { feed: WorkspaceFeed; readers: number }>();
+  readonly #feeds = new Map<string, { feed: WorkspaceFeed; subscribers: number }>();
 
   constructor(dependencies: { db: Database; live: LiveTopics }) {
     this.#deps = dependencies;
   }
 
-  /** Sends a reader what changes in a workspace after the last event that it knows, or from now on, until the stream ends. */
+  /** Sends the events after `lastEventId`, or from now on without it, until the stream ends. */
   async follow(tenantId: string, stream: EventStream, lastEventId: string | string[] | undefined): Promise<void> {
-    using reader = this.#join(tenantId);
-    const { feed } = reader;
-    const tell = (type: string, id: string, more: { message?: string } = {}) =>
+    using subscription = this.#join(tenantId);
+    const { feed } = subscription;
+    const sendNotice = (type: string, id: string, more: { message?: string } = {}) =>
       stream.send(type, { type, at: new Date().toISOString(), ...more }, id);
     let position = typeof lastEventId === 'string' ? decodePosition(lastEventId) : null;
     if (position === null) {
-      position = await feed.begin();
-      await tell('ready', encodePosition(position));
+      position = await feed.currentPosition();
+      await sendNotice('ready', encodePosition(position));
     }
     while (!stream.signal.aborted) {
-      const stretch = await feed.after(position, stream.signal);
-      if (stretch === null) {
-        position = await feed.begin();
-        await tell('reset', encodePosition(position), { message: lostMessage });
+      const page = await feed.pageAfter(position, stream.signal);
+      if (page === null) {
+        position = await feed.currentPosition();
+        await sendNotice('reset', encodePosition(position), { message: resetMessage });
         continue;
       }
-      for (const { id, type, data } of stretch.events) {
+      for (const { id, type, data } of page.events) {
         if (stream.signal.aborted) return;
         await stream.send(type, data, id);
       }
-      position = stretch.to;
+      position = page.to;
     }
   }
 
-  /** The feed of a workspace, which there is as long as it has readers. */
+  /** Returns the feed of a workspace. The feed exists while it has subscribers. */
   #join(tenantId: string): Disposable & { feed: WorkspaceFeed } {
     const { db, live } = this.#deps;
     let joined = this.#feeds.get(tenantId);
     if (joined === undefined) {
-      joined = { feed: new WorkspaceFeed(db, tenantId, live.follow(workspaceTopic(tenantId))), readers: 0 };
+      joined = { feed: new WorkspaceFeed(db, tenantId, live.follow(workspaceTopic(tenantId))), subscribers: 0 };
       this.#feeds.set(tenantId, joined);
     }
     const entry = joined;
-    entry.readers += 1;
+    entry.subscribers += 1;
     return {
       feed: entry.feed,
       [Symbol.dispose]: () => {
-        entry.readers -= 1;
-        if (entry.readers > 0) return;
+        entry.subscribers -= 1;
+        if (entry.subscribers > 0) return;
         this.#feeds.delete(tenantId);
         entry.feed[Symbol.dispose]();
       },

@@ -5,18 +5,18 @@ import type { Snapshot } from '../../../platform/db/snapshot.ts';
 import { encodePosition } from './position.ts';
 import type { Position } from './position.ts';
 
-/** An event as it is sent; its id is where a reader stands once it was. */
+/** An event for a subscriber. Its ID encodes the position after the event. */
 export interface SentEvent {
   id: string;
   type: string;
   data: JsonObject;
 }
 
-/** What comes after a position: a part of it, and where that leads. */
-export interface Stretch {
+/** Some events after a position, and the position after them. */
+export interface EventPage {
   events: SentEvent[];
   to: Position;
-  /** How many it had, those that were left out included. */
+  /** Number of events read, including those that the workspace may not receive. */
   count: number;
 }
 
@@ -27,11 +27,12 @@ interface ReadRow {
   events: { seq: number; at: string; type: string; data: JsonObject }[];
 }
 
-const eventsAtOnce = 500;
+const maxEventsPerPage = 500;
 
 /**
- * In one snapshot: which transactions there are, and the events of those that are new since. An id whose transactions are yet to come is of
- * another database; of one whose snapshot is older than what was removed, a transaction that it did not see may have been among that.
+ * Reads, in one snapshot, the visible transactions and the events that are new since a position.
+ * An ID with future transactions belongs to another database. A snapshot older than the deleted events may have missed
+ * some of them. Both count as lost.
  */
 const readStatement = `WITH asked AS MATERIALIZED (
     SELECT $2::pg_snapshot AS seen, coalesce($3::pg_snapshot, pg_current_snapshot()) AS up_to, pg_current_snapshot() AS now
@@ -45,7 +46,7 @@ const readStatement = `WITH asked AS MATERIALIZED (
       SELECT seq, at, type, data FROM workspace_events
       WHERE tenant_id = $1 AND transaction >= pg_snapshot_xmin($2::pg_snapshot) AND NOT pg_visible_in_snapshot(transaction, $2::pg_snapshot)
         AND pg_visible_in_snapshot(transaction, a.up_to) AND seq > $4
-      ORDER BY seq LIMIT ${eventsAtOnce}) e), '[]') AS events
+      ORDER BY seq LIMIT ${maxEventsPerPage}) e), '[]') AS events
   FROM asked a, tenants t WHERE t.id = $1`;
 
 async function read(db: Database, tenantId: string, position: Position | null, target: Snapshot | null) {
@@ -62,32 +63,33 @@ async function read(db: Database, tenantId: string, position: Position | null, t
   return row;
 }
 
-/** The position of who has seen all that there is now. */
+/** The position after all events committed so far. */
 export async function readNewest(db: Database, tenantId: string): Promise<Position> {
   return { seen: (await read(db, tenantId, null, null)).up_to, partial: null };
 }
 
 /**
- * Reads on from a position, to the newest or as far as `target` sees, in portions; null when events after it were removed already. What
- * the workspace is not entitled to hear of is left out.
+ * Reads one page after a position, up to the newest event or the snapshot `target`. Null if events after the position
+ * were deleted.
+ * The page excludes events of products that the workspace is not entitled to.
  */
 export async function readAfter(
   db: Database,
   tenantId: string,
   position: Position,
   target: Snapshot | null,
-): Promise<Stretch | null> {
+): Promise<EventPage | null> {
   const { up_to: upTo, entitlements, is_lost: isLost, events } = await read(db, tenantId, position, target);
   if (isLost) return null;
   const { seen } = position;
-  const isComplete = events.length < eventsAtOnce;
+  const isComplete = events.length < maxEventsPerPage;
   const afterEvent = (index: number): Position =>
     isComplete && index === events.length - 1
       ? { seen: upTo, partial: null }
       : { seen, partial: { upTo, seq: events[index]?.seq as number } };
   return {
     events: events.flatMap(({ at, type, data }, index) => {
-      // One that a newer version of the hub wrote, which this one does not know.
+      // Skip types that only a newer version of the hub knows.
       const entitlement = eventEntitlements[type];
       if (entitlement === undefined || entitlements[entitlement] !== true) return [];
       return [

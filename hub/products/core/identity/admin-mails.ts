@@ -4,7 +4,10 @@ import type { Mail, Mailer } from '../../../platform/mail/mail.ts';
 const mailDeadlineMs = 30_000;
 const maxAdmins = 50;
 
-/** Sends a mail to each admin of a workspace. @throws MailError, or the signal's reason; those before it have theirs. */
+/**
+ * Sends a mail to each admin of a workspace. Stops at the first failure.
+ * @throws MailError, or the reason of the signal.
+ */
 export async function mailAdmins(
   { db, mailer }: { db: Database; mailer: Mailer },
   tenantId: string,

@@ -14,13 +14,13 @@ import { tellAccess } from '../../../platform/http/auth/principal.ts';
 import { recordAudit } from '../audit/index.ts';
 import { memberPictures, passwordResets, sessions, signInAddresses, signInCodes, users } from './schema.ts';
 import { findMember, insertUser, listMembers, listTokensOf } from './store.ts';
-import { namingTaken } from './taken.ts';
 import { presentToken } from './tokens.ts';
 import type { Tokens } from './tokens.ts';
+import { mapUniqueViolations } from './unique-violations.ts';
 
 type ListQuery = z.output<typeof resource.listMembers.query>;
 
-/** The people of workspaces. */
+/** Members of workspaces. */
 export class Members {
   readonly #deps: { db: Database; events: Events; cursors: Cursors; tokens: Tokens };
 
@@ -35,7 +35,7 @@ export class Members {
     actor: string,
   ) {
     const passwordHash = await hashPassword(password);
-    return namingTaken(() =>
+    return mapUniqueViolations(() =>
       this.#deps.db.workspace(tenantId, async (tx) => {
         const user = await insertUser(tx, { tenantId, email, passwordHash, role });
         await recordAudit(tx, {
@@ -51,13 +51,16 @@ export class Members {
     );
   }
 
-  /** The id of who has an address, or of who was there first, admins before others; null where there is none. */
+  /**
+   * The ID of the member with an email address. Without an address, the oldest admin, or else the oldest member. Null
+   * if there is none.
+   */
   async find(tenantId: string, email?: string): Promise<string | null> {
     const [found] = await this.#deps.db.read(tenantId, (tx) => findMember(tx, tenantId, email?.toLowerCase()));
     return found?.id ?? null;
   }
 
-  /** Changes what a member shows of themselves. */
+  /** Changes the public profile of a member. */
   updateProfile(tenantId: string, userId: string, { displayName }: { displayName: string | null }) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const [changed] = await tx
@@ -78,12 +81,15 @@ export class Members {
     });
   }
 
-  /** Path of the picture of a member, null without one. */
+  /** Path of the picture of a member. Null without a picture. */
   picture(tenantId: string, userId: string): Promise<string | null> {
     return this.#deps.db.read(tenantId, (tx) => pictureOf(tx, userId));
   }
 
-  /** Records that the operator of the hub acts as a member who did not sign in. @param details what the operator does. */
+  /**
+   * Records that the operator of the hub acts as a member who did not sign in.
+   * @param details the action of the operator.
+   */
   async recordImpersonation(tenantId: string, userId: string, actor: string, details: JsonObject): Promise<void> {
     await this.#deps.db.workspace(tenantId, (tx) =>
       recordAudit(tx, {
@@ -97,7 +103,7 @@ export class Members {
     );
   }
 
-  /** The people of a workspace, newest first; when each last signed in is for admins. */
+  /** Lists the members of a workspace, newest first. Only admins see the time of the last sign-in. */
   list(tenantId: string, query: ListQuery, role: Role) {
     const read = (limit: number, before: string | undefined) =>
       this.#deps.db.read(tenantId, (tx) => listMembers(tx, tenantId, limit, before));
@@ -116,23 +122,24 @@ export class Members {
   }
 
   /**
-   * Takes a person out of a workspace; their sessions and sign-in links end with this. Keys are the workspace's, and what uses them goes on;
-   * but whoever made one may know it, so those that they made and that still work are answered, revoked if that is wanted.
+   * Removes a member and ends the sessions and sign-in links of the member.
+   * API keys belong to the workspace and stay valid, but their creator may know the secrets. The result lists the
+   * active keys that the member created, revoked on request.
    * @throws AppError `not_found`, `conflict` for the last admin.
    */
   async remove(
     tenantId: string,
-    whom: { email: string } | { id: string },
+    selector: { email: string } | { id: string },
     actor: string,
     { revokeKeys = false } = {},
   ): Promise<{ id: string; deleted: true; keys: (ReturnType<typeof presentToken> & { revoked: boolean })[] }> {
     const { id, keys } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // Two removals at once must not each leave the other's admin.
+      // The locks prevent two concurrent removals from removing the last two admins.
       const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
       const member = members.find((user) =>
-        'id' in whom ? user.id === whom.id.toLowerCase() : user.email === whom.email.toLowerCase(),
+        'id' in selector ? user.id === selector.id.toLowerCase() : user.email === selector.email.toLowerCase(),
       );
-      if (member === undefined) throw noMember('id' in whom ? `member ${whom.id}` : whom.email);
+      if (member === undefined) throw noMember('id' in selector ? `member ${selector.id}` : selector.email);
       if (member.role === 'admin' && members.filter(({ role }) => role === 'admin').length === 1)
         throw new AppError('conflict', `${member.email} is the last admin of this workspace; add another one first.`);
       await tx.delete(users).where(eq(users.id, member.id));
@@ -155,7 +162,7 @@ export class Members {
   /** @throws AppError `not_found`, `conflict` for the last admin. */
   async setRole(tenantId: string, userId: string, role: Role, actor: string) {
     const member = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // Two changes at once must not each leave the other's admin.
+      // The locks prevent two concurrent changes from demoting the last two admins.
       const members = await tx.select().from(users).where(eq(users.tenantId, tenantId)).orderBy(users.id).for('update');
       const found = members.find(({ id }) => id === userId.toLowerCase());
       if (found === undefined) throw noMember(`member ${userId}`);
@@ -177,7 +184,7 @@ export class Members {
     return { id: member.id, email: member.email, role, createdAt: member.createdAt.toISOString() };
   }
 
-  /** Gives a person another password; their sessions and sign-in links end with this. @throws AppError `not_found`. */
+  /** Sets a new password and ends the sessions and sign-in links of the member. @throws AppError `not_found`. */
   async setPassword(
     tenantId: string,
     { email, password }: { email: string; password: string },

@@ -3,7 +3,7 @@ import { eq } from '../../../platform/db/orm.ts';
 import { recordAudit } from '../audit/index.ts';
 import { allowedOrigins } from './schema.ts';
 
-/** Origins of other sites whose pages may call workspaces from a browser. */
+/** Origins of other sites whose pages may call the API of a workspace from a browser. */
 export class Origins {
   readonly #db: Database;
   /** Origins that the operator allows for all workspaces. */
@@ -45,7 +45,7 @@ export class Origins {
     return this.list(tenantId);
   }
 
-  /** Whether an origin may call a workspace, or any workspace where `tenantId` is null. */
+  /** Whether an origin may call a workspace, or any workspace if `tenantId` is null. */
   async isAllowed(origin: string, tenantId: string | null): Promise<boolean> {
     if (this.#ofHub.has(origin)) return true;
     if (origin.length > 300) return false;

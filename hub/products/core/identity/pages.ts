@@ -5,7 +5,7 @@ import type { Page } from '../../../platform/http/pages/page.ts';
 import { commandLines } from '../../../platform/process/command-lines.ts';
 import type { Identity } from './service.ts';
 
-/** Where a person is led once they are signed in: one of the hub's own pages. */
+/** Pages of the hub to which a sign-in may redirect. */
 const ownPage = /^\/[a-z][a-z-]{0,60}$/;
 const destinationOf = (given: unknown) => (typeof given === 'string' && ownPage.test(given) ? given : '/');
 export const textOf = (given: unknown) => (typeof given === 'string' ? given : '');
@@ -13,7 +13,7 @@ export const textOf = (given: unknown) => (typeof given === 'string' ? given : '
 export const hidden = (name: string, value: string) =>
   `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
 
-/** The page that a sign-in link opens. Following the link changes nothing, so that a mail scanner can't use it up. */
+/** The page of a sign-in link. Opening the page does not use up the link, because mail scanners open links. */
 function renderSignInPage(code: string, to: string): string {
   return pageOf(
     'Sign in to Outrigger',
@@ -23,7 +23,7 @@ function renderSignInPage(code: string, to: string): string {
   );
 }
 
-/** The page for whoever has a password, or no link yet; `message` says why nobody is signed in, or is empty. */
+/** The page with the sign-in form. `message` is the reason of a failed sign-in, or empty. */
 function renderPasswordPage(message: string, to: string, email = ''): string {
   return pageOf(
     'Sign in to Outrigger',
@@ -41,7 +41,7 @@ ${shownCommands(`${commandLines.hub} link`)}
   );
 }
 
-/** Signing in by a link from the command line, or by a password; and signing out. */
+/** Pages to sign in with a link or a password, and to sign out. */
 export const signInPages = (identity: Identity): Page[] => [
   {
     method: 'GET',

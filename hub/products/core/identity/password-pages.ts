@@ -17,7 +17,7 @@ const newPasswordFields = `<p><label for="password">New password</label><input i
 <p id="rule" class="small">At least 12 characters.</p>
 <p><label for="repeated">New password again</label><input id="repeated" name="repeated" type="password" autocomplete="new-password" minlength="12" maxlength="256" required></p>`;
 
-/** The password that a form holds twice. @throws AppError `validation_failed`. */
+/** The new password from the two fields of a form. @throws AppError `validation_failed`. */
 function newPasswordOf({ password, repeated }: Record<string, unknown>): string {
   if (password !== repeated)
     throw new AppError('validation_failed', 'The two new passwords differ; enter the same one twice.');
@@ -75,8 +75,8 @@ ${newPasswordFields}
 const renderDone = (title: string, text: string, link: string, label: string) =>
   pageOf(title, `<h1>${title}</h1><p role="status">${text}</p><nav><a href="${link}">${label}</a></nav>`);
 
-/** What an error of the client's input shows; other errors are answered as everywhere. */
-async function orRefusal(
+/** Renders client errors in the page. Other errors propagate. */
+async function renderClientErrors(
   work: () => Promise<PageAnswer>,
   headers: Record<string, string>,
   render: (message: string) => string,
@@ -89,7 +89,7 @@ async function orRefusal(
   }
 }
 
-/** Requesting a link to set another password, setting it, and changing a known one. */
+/** Pages to request a password link, set a new password with it, and change a known password. */
 export const passwordPages = (identity: Identity, resets: PasswordResets): Page[] => [
   {
     method: 'GET',
@@ -101,7 +101,7 @@ export const passwordPages = (identity: Identity, resets: PasswordResets): Page[
     path: '/forgot-password',
     limit: 'sign-in',
     answer: async ({ form, assertSameOrigin }) =>
-      orRefusal(
+      renderClientErrors(
         async () => {
           const email = requestPasswordReset.body.shape.email.safeParse(textOf((await form())['email']).trim());
           assertSameOrigin();
@@ -123,7 +123,7 @@ export const passwordPages = (identity: Identity, resets: PasswordResets): Page[
       ),
   },
   {
-    // Opening the link changes nothing, so that a mail scanner can't use it up.
+    // Opening the page does not use up the link, because mail scanners open links.
     method: 'GET',
     path: '/reset-password',
     limit: 'page',
@@ -138,14 +138,15 @@ export const passwordPages = (identity: Identity, resets: PasswordResets): Page[
     },
   },
   {
-    // The token proves that the request is meant, so the page needs no origin, and its referrer policy can hide its address.
+    // The token protects against forged requests, so the page needs no origin check and can hide its address from
+    // referrers.
     method: 'POST',
     path: '/reset-password',
     limit: 'sign-in',
     async answer({ form }) {
       const fields = await form();
       const token = textOf(fields['token']).slice(0, 200);
-      return orRefusal(
+      return renderClientErrors(
         async () => {
           await resets.reset({ token, password: newPasswordOf(fields) });
           return {
@@ -183,7 +184,7 @@ export const passwordPages = (identity: Identity, resets: PasswordResets): Page[
       assertSameOrigin();
       const session = sessionToken === null ? null : await signedIn(identity, sessionToken);
       if (session === null) return { seeOther: '/sign-in?to=/password' };
-      return orRefusal(
+      return renderClientErrors(
         async () => {
           const newPassword = newPasswordOf(fields);
           const currentPassword = textOf(fields['current']).slice(0, 256);

@@ -20,20 +20,20 @@ export interface PasswordResetDependencies {
   rateLimiter: RateLimiter;
   logger: Logger;
   mailer: Mailer | null;
-  /** The address in mailed links. A Host header never is: its sender chooses it. */
+  /** Base URL in mailed links. The Host header is never used, because its sender chooses it. */
   publicUrl: string | null;
 }
 
 const validMinutes = 60;
 const mailDeadlineMs = 30_000;
-/** Links that one account can request. Earlier links stay valid, so that requests of others lock nobody out. */
+/** Links per account. Earlier links stay valid, so that requests of strangers never lock out the user. */
 const accountLimit = { limit: 3, windowSeconds: 3600 };
-/** Requests of one process whose mail is not sent yet. */
+/** Requests of one process whose mail has not been sent. */
 const maxPending = 200;
 
 const hashOf = (token: string) => createHash('sha256').update(token).digest();
 
-/** Sets another password for users who prove that they read the mail of their account. */
+/** Sets a new password for users who can read the mail of their account. */
 export class PasswordResets {
   readonly #deps: PasswordResetDependencies;
   readonly #pending = new Set<Promise<void>>();
@@ -42,15 +42,16 @@ export class PasswordResets {
     this.#deps = dependencies;
   }
 
-  /** Whether the hub can mail links. */
+  /** Whether this hub can mail password links. */
   get isAvailable(): boolean {
     return this.#deps.mailer !== null && this.#deps.publicUrl !== null;
   }
 
   /**
-   * Mails a link to the user of an account, if there is one. The account is looked up after the answer, so that neither the answer nor its
-   * time shows whether the account exists. A process that ends before the mail is sent loses the request.
-   * @throws AppError `not_available`, `rate_limited`, `unavailable`; alike for every address.
+   * Mails a link to the user of an account, if the account exists.
+   * The account is looked up after the response, so that neither the response nor its duration reveals whether the
+   * account exists. If the process stops before the mail is sent, the request is lost.
+   * @throws AppError `not_available`, `rate_limited`, `unavailable`, in the same way for every address.
    */
   async request(email: string): Promise<{ requested: true }> {
     const { mailer, publicUrl, rateLimiter, logger } = this.#deps;
@@ -78,7 +79,7 @@ export class PasswordResets {
     return { requested: true };
   }
 
-  /** Whether the token of a link can still set a password. */
+  /** Whether the token of a link is valid. */
   async isOpen(token: string): Promise<boolean> {
     return this.#deps.db.system(async (tx) => {
       const rows = await tx
@@ -89,10 +90,13 @@ export class PasswordResets {
     });
   }
 
-  /** Ends all sessions, sign-in links and reset links of the user. @throws AppError `invalid_credentials`. */
+  /**
+   * Sets the password and ends all sessions, sign-in links and password links of the user.
+   * @throws AppError `invalid_credentials`.
+   */
   async reset({ token, password }: { token: string; password: string }): Promise<{ changed: true }> {
     const { db, events } = this.#deps;
-    // Hashing is expensive, so only a valid token leads to it.
+    // Hashing is expensive, so check the token first.
     if (!(await this.isOpen(token))) throw invalidLink();
     const passwordHash = await hashPassword(password);
     const tenantId = await db.system(async (tx) => {
@@ -101,7 +105,7 @@ export class PasswordResets {
         .from(passwordResets)
         .where(and(eq(passwordResets.tokenHash, hashOf(token)), gt(passwordResets.expiresAt, sql`now()`)));
       if (reset === undefined) throw invalidLink();
-      // The update locks the user, so that of two resets at once the second finds its token deleted.
+      // The update locks the user. Of two concurrent resets, the second finds its token deleted.
       const [user] = await tx
         .update(users)
         .set({ passwordHash })
@@ -134,7 +138,7 @@ export class PasswordResets {
     const token = randomBytes(32).toString('base64url');
     const isKnown = await db.system(async (tx) => {
       const user = await findUserByEmail(tx, email);
-      // Accounts of this reserved domain (RFC 2606) are entered by a one-time link; no mail reaches them.
+      // Accounts of this reserved domain (RFC 2606) receive no mail. They sign in with one-time links.
       if (user === null || email.endsWith('.invalid')) return false;
       await tx.insert(passwordResets).values({
         tokenHash: hashOf(token),

@@ -10,11 +10,11 @@ import { passwordResets, sessions, signInCodes, users } from './schema.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 import { findUserByEmail } from './store.ts';
 
-/** A hash that no password has; checking against it takes as long as checking a real one. */
+/** A hash that matches no password. Verifying against it takes as long as against a real hash. */
 export const noPassword =
   '$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
-/** Passwords that users change themselves. */
+/** Password changes by signed-in users. */
 export class Passwords {
   readonly #deps: { db: Database; events: Events; limits: SignInLimits };
 
@@ -22,7 +22,10 @@ export class Passwords {
     this.#deps = dependencies;
   }
 
-  /** Ends all other sessions, the sign-in links and the password reset links of the user. @throws AppError `invalid_credentials`, `rate_limited`. */
+  /**
+   * Ends the other sessions, the sign-in links and the password links of the user.
+   * @throws AppError `invalid_credentials`, `rate_limited`.
+   */
   async change(
     { tenantId, sessionId, user: { id, email } }: SessionIdentity,
     { currentPassword, newPassword }: { currentPassword: string; newPassword: string },

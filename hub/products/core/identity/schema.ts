@@ -2,8 +2,6 @@ import type { Permission, Product, Role } from '../../../../shared/contract/defi
 import { index, integer, pgTable, primaryKey, text, uuid } from '../../../platform/db/orm.ts';
 import { bytea, createdAt, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 
-/** People, workflows, runs and nodes; the other resources of Automations stand in automation-schema.ts. */
-
 export const users = pgTable(
   'users',
   {
@@ -12,14 +10,16 @@ export const users = pgTable(
     email: text('email').notNull().unique('users_email'),
     passwordHash: text('password_hash').notNull(),
     role: text('role').$type<Role>().notNull(),
-    /** What visitors see of the member; null shows a neutral word. */
+    /** Name that visitors see. Null shows a neutral word. */
     displayName: text('display_name'),
     createdAt: createdAt(),
   },
   (table) => [index('users_tenant').on(table.tenantId), ...policies()],
 );
 
-/** Pictures of members that visitors and colleagues see. A trigger marks the bytes of a deleted row for removal. */
+/**
+ * Pictures of members, visible to visitors and members. A trigger schedules the removal of the file of a deleted row.
+ */
 export const memberPictures = pgTable(
   'member_pictures',
   {
@@ -27,7 +27,7 @@ export const memberPictures = pgTable(
       .primaryKey()
       .references(() => users.id, { onDelete: 'cascade' }),
     tenantId: tenantId(),
-    /** Random, and new for each picture: the public URL contains it. */
+    /** Random ID, new for each picture, because the public URL contains it. */
     id: uuid('id').notNull().unique('member_pictures_id'),
     contentType: text('content_type').notNull(),
     bytes: integer('bytes').notNull(),
@@ -77,7 +77,7 @@ export const signInCodes = pgTable(
   ],
 );
 
-/** Links that were mailed to set another password. A row is deleted when its token, or any other of its user, is used. */
+/** Mailed password links. When a user sets a password with one link, all links of the user are deleted. */
 export const passwordResets = pgTable(
   'password_resets',
   {
@@ -97,14 +97,17 @@ export const passwordResets = pgTable(
   ],
 );
 
-/** Addresses from which a person signed in: from these they may try on while strangers try too often. */
+/**
+ * Addresses from which a user signed in. Attempts from them stay possible when other addresses exhaust the limit of the
+ * account.
+ */
 export const signInAddresses = pgTable(
   'sign_in_addresses',
   {
     userId: uuid('user_id')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** Keyed, of the address and whose it is: nobody reads from it where somebody was. */
+    /** Keyed hash of the address and the user, so that the table reveals no addresses. */
     addressHash: bytea('address_hash').notNull(),
     tenantId: tenantId(),
     usedAt: instant('used_at').notNull().defaultNow(),
@@ -117,7 +120,7 @@ export const signInAddresses = pgTable(
   ],
 );
 
-/** Origins of other sites whose pages may call this workspace from a browser. */
+/** Origins of other sites whose pages may call the API of this workspace from a browser. */
 export const allowedOrigins = pgTable(
   'allowed_origins',
   {
@@ -146,7 +149,7 @@ export const apiTokens = pgTable(
     expiresAt: instant('expires_at'),
     revokedAt: instant('revoked_at'),
     lastUsedAt: instant('last_used_at'),
-    /** Who made it, as the audit log names them, and so knows its secret. */
+    /** Creator in the notation of the audit log. The creator knows the secret. */
     createdBy: text('created_by'),
     createdAt: createdAt(),
   },

@@ -34,22 +34,22 @@ import {
   redeemCode,
 } from './store.ts';
 import type { Entitlements, FoundSession, UserRow } from './store.ts';
-import { namingTaken } from './taken.ts';
 import { Tokens } from './tokens.ts';
+import { mapUniqueViolations } from './unique-violations.ts';
 
 export interface IdentityDependencies {
   db: Database;
   events: Events;
   cursors: Cursors;
-  /** Signs the workspace JWT. */
+  /** Key that signs session tokens (JWT). */
   sessionKey: Buffer;
   rateLimiter: RateLimiter;
-  /** Tries to sign in to one account from one address, in a quarter of an hour. */
+  /** Sign-in attempts per account and address within 15 minutes. */
   signInsPerWindow: number;
-  /** Whether a stranger may make a workspace. */
+  /** Whether anyone can create a workspace. */
   signUp: 'closed' | 'open';
   sessionHours: number;
-  /** Origins whose pages may call any workspace from a browser. */
+  /** Origins whose pages may call the API of every workspace from a browser. */
   allowedOrigins: readonly string[];
   defaultEntitlements: readonly Entitlement[];
 }
@@ -60,7 +60,7 @@ const issuer = 'outrigger';
 const codeHours = 24;
 const codeHash = (code: string) => createHash('sha256').update(code).digest();
 
-/** Workspaces, who may act in them, and signing in. */
+/** Workspaces, their members and API keys, and sign-in. */
 export class Identity {
   readonly tokens: Tokens;
   readonly members: Members;
@@ -85,9 +85,9 @@ export class Identity {
     address: string,
   ): Promise<Session> {
     if (this.#deps.signUp === 'closed')
-      throw new AppError('sign_up_closed', 'Nobody can sign up here; ask whoever runs this hub for a workspace.');
+      throw new AppError('sign_up_closed', 'Sign-up is closed on this hub. Ask its operator for a workspace.');
     const passwordHash = await hashPassword(password);
-    return namingTaken(() =>
+    return mapUniqueViolations(() =>
       this.#deps.db.system(async (tx) => {
         const tenantId = await insertTenant(tx, workspaceName, this.#deps.defaultEntitlements);
         const user = await insertUser(tx, { tenantId, email, passwordHash, role: 'admin' });
@@ -99,14 +99,15 @@ export class Identity {
           targetId: tenantId,
           details: { name: workspaceName },
         });
-        return this.#begin(tx, user, address);
+        return this.#startSession(tx, user, address);
       }),
     );
   }
 
   /**
-   * @throws AppError `invalid_credentials`, in the same time whether or not there is such an account; `rate_limited` alike for both, after
-   * too many tries, until the window ends. Links and sessions go on to work meanwhile, and so do addresses that are known.
+   * Signs in with a password. Links, sessions and known addresses keep working while the limit is exceeded.
+   * @throws AppError `invalid_credentials`, in the same time for unknown accounts; `rate_limited` after too many
+   * attempts in the window.
    */
   async logIn({ email, password }: { email: string; password: string }, address: string): Promise<Session> {
     await this.#limits.assertMayTry(email, address);
@@ -114,7 +115,7 @@ export class Identity {
     const correct = await verifyPassword(user?.passwordHash || noPassword, password).catch(() => false);
     if (user === null || !correct)
       throw new AppError('invalid_credentials', 'The email address or the password is wrong.');
-    return this.#deps.db.workspace(user.tenantId, (tx) => this.#begin(tx, user, address));
+    return this.#deps.db.workspace(user.tenantId, (tx) => this.#startSession(tx, user, address));
   }
 
   /** @throws AppError `invalid_credentials` for a code that is unknown, used or older than a day. */
@@ -124,13 +125,17 @@ export class Identity {
       if (user === null)
         throw new AppError(
           'invalid_credentials',
-          `This sign-in link is wrong, used or too old; make a new one with: ${commandLines.hub} link`,
+          `This sign-in link is wrong, used or expired; create a new one with: ${commandLines.hub} link`,
         );
-      return this.#begin(tx, user, address);
+      return this.#startSession(tx, user, address);
     });
   }
 
-  /** A one-time code that signs the first admin of a workspace in, for a day; with the sixth the oldest ends. @throws AppError `not_found`. */
+  /**
+   * Creates a one-time code that signs in the first admin of a workspace, valid for one day. Only the five newest codes
+   * of a user are valid.
+   * @throws AppError `not_found`.
+   */
   async createSignInCode(workspaceName: string): Promise<string> {
     const code = randomBytes(24).toString('base64url');
     await this.#deps.db.system(async (tx) => {
@@ -157,7 +162,7 @@ export class Identity {
     return { signedOut: true };
   }
 
-  /** Ends the session of a token, if it has not ended. */
+  /** Ends the session of a token if it has not ended. */
   async logOutByToken(token: string): Promise<void> {
     const session = await this.authenticateSession(token).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'unauthenticated') return null;
@@ -197,7 +202,7 @@ export class Identity {
     return entitlements;
   }
 
-  /** @throws AppError `unauthenticated` when the JWT is not ours, too old or signed out. */
+  /** @throws AppError `unauthenticated` if the token is invalid, expired or signed out. */
   async authenticateSession(token: string): Promise<SessionIdentity> {
     const sessionId = await this.#verify(token);
     const found = await findSession(this.#deps.db, sessionId);
@@ -205,27 +210,27 @@ export class Identity {
     return presentSession(sessionId, found);
   }
 
-  /** The sessions among those that have not ended. */
+  /** Returns those of the sessions that have not ended. */
   async sessions(ids: readonly string[]): Promise<Map<string, SessionIdentity>> {
     const found = await findSessions(this.#deps.db, ids);
     return new Map(found.map((session) => [session.id, presentSession(session.id, session)]));
   }
 
-  /** Makes the demo workspace on the first start; answers whether it did. */
+  /** Creates the demo workspace on the first start. Returns whether it was created. */
   async ensureDemoWorkspace(name: string): Promise<boolean> {
     return this.#deps.db.system(async (tx) => {
       await tx.query('lock_demo_workspace', `SELECT pg_advisory_xact_lock(hashtext('outrigger demo workspace'))`, []);
       if (await hasTenants(tx)) return false;
       const tenantId = await insertTenant(tx, name, this.#deps.defaultEntitlements);
-      // Nobody knows a password of this account: it is entered by a one-time link.
+      // The account has no password. Its user signs in with a one-time link.
       await insertUser(tx, { tenantId, email: `admin@${name}.invalid`, passwordHash: '', role: 'admin' });
       return true;
     });
   }
 
-  /** Makes a workspace without a password, for the command line. @throws AppError `workspace_name_taken`. */
+  /** Creates a workspace without a password, for the command line. @throws AppError `workspace_name_taken`. */
   async createWorkspace(name: string): Promise<{ id: string; name: string }> {
-    return namingTaken(() =>
+    return mapUniqueViolations(() =>
       this.#deps.db.system(async (tx) => {
         const id = await insertTenant(tx, name, this.#deps.defaultEntitlements);
         await insertUser(tx, { tenantId: id, email: `admin@${id}.invalid`, passwordHash: '', role: 'admin' });
@@ -242,21 +247,22 @@ export class Identity {
     );
   }
 
-  /** @throws AppError `not_found`, which says how to make it. */
+  /** @throws AppError `not_found` with instructions to create the workspace. */
   async findWorkspace(name: string): Promise<{ id: string; name: string }> {
     return this.#deps.db.system(async (tx) => (await findTenant(tx, name)) ?? this.#refuseUnknown(tx, name));
   }
 
   async #refuseUnknown(tx: Transaction, name: string): Promise<never> {
-    const make = `${commandLines.hub} workspace create --name "${name}"`;
-    if (await hasTenants(tx)) throw new AppError('not_found', `There is no workspace "${name}"; make it with: ${make}`);
+    const create = `${commandLines.hub} workspace create --name "${name}"`;
+    if (await hasTenants(tx))
+      throw new AppError('not_found', `There is no workspace "${name}"; create it with: ${create}`);
     throw new AppError(
       'not_found',
-      `There is no workspace yet: the first start of the hub (${commandLines.start}) makes "demo" and prints a link to sign in to it. Without a start, make one with: ${make}`,
+      `There is no workspace yet: the first start of the hub (${commandLines.start}) creates "demo" and prints a link to sign in to it. Without a start, create one with: ${create}`,
     );
   }
 
-  async #begin(tx: Transaction, user: UserRow, address: string): Promise<Session> {
+  async #startSession(tx: Transaction, user: UserRow, address: string): Promise<Session> {
     const session = await insertSession(tx, user, this.#deps.sessionHours);
     await this.#limits.remember(tx, user, address);
     const token = await new SignJWT({ tenantId: user.tenantId, role: user.role })

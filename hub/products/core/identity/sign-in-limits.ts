@@ -7,21 +7,22 @@ import type { RateLimiter, RateLimitState } from '../../../platform/rate-limiter
 export interface SignInLimitsDependencies {
   db: Database;
   rateLimiter: RateLimiter;
-  /** Tries to sign in to one account from one address, or /64 of IPv6, in a quarter of an hour. */
+  /** Sign-in attempts per account and address (or IPv6 /64) within 15 minutes. */
   perWindow: number;
-  /** Keys what is kept of addresses. */
+  /** Key of the address hashes. */
   key: Buffer;
 }
 
 const windowSeconds = 900;
-/** So many times as from one address an account may be tried from all together. */
+/** The limit per account over all addresses, as a multiple of the limit per address. */
 const allAddressesFactor = 10;
-/** Addresses that are kept of one person. */
+/** Known addresses per user. */
 const keptAddresses = 20;
 
 /**
- * How often an account may be tried. Each address has its own count, so that nobody uses up another's; beyond a count of all together only
- * addresses from which its owner signed in before may try on, so that whoever guesses from many addresses locks nobody out of where they are.
+ * Limits sign-in attempts per account.
+ * Each address has its own limit. Above the limit over all addresses, only addresses with an earlier sign-in of the
+ * user may continue. A distributed attack therefore does not lock out the user.
  */
 export class SignInLimits {
   readonly #deps: SignInLimitsDependencies;
@@ -30,7 +31,7 @@ export class SignInLimits {
     this.#deps = dependencies;
   }
 
-  /** Counts a try, alike whether or not there is such an account. @throws AppError `rate_limited`. */
+  /** Counts an attempt, in the same way for unknown accounts. @throws AppError `rate_limited`. */
   async assertMayTry(email: string, address: string): Promise<void> {
     const { rateLimiter, perWindow } = this.#deps;
     const account = `account:${createHash('sha256').update(email).digest('base64url')}`;
@@ -40,7 +41,7 @@ export class SignInLimits {
     if (!everywhere.allowed && !(await this.#isKnown(email, address))) throw tooMany(everywhere);
   }
 
-  /** Keeps the address of somebody who signed in, in the transaction that does. */
+  /** Stores the address of a successful sign-in in its transaction. */
   async remember(
     tx: Transaction,
     user: { id: string; tenantId: string; email: string },

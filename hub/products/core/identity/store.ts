@@ -57,7 +57,6 @@ export async function findAdmin(tx: Transaction, tenantId: string): Promise<User
   return row ?? null;
 }
 
-/** The people of a workspace, newest first, and when each last signed in, as far as their sessions and addresses tell. */
 export const findMember = (tx: Transaction, tenantId: string, email: string | undefined) =>
   tx
     .select({ id: users.id })
@@ -66,6 +65,7 @@ export const findMember = (tx: Transaction, tenantId: string, email: string | un
     .orderBy(sql`${users.role} <> 'admin'`, users.id)
     .limit(1);
 
+/** Members of a workspace, newest first, with the last sign-in as recorded by sessions and addresses. */
 export async function listMembers(tx: Transaction, tenantId: string, limit: number, before: string | undefined) {
   return tx
     .select({
@@ -75,7 +75,7 @@ export async function listMembers(tx: Transaction, tenantId: string, limit: numb
       displayName: users.displayName,
       pictureId: memberPictures.id,
       createdAt: users.createdAt,
-      // An address is noted once a day, and a session forgotten once it is over.
+      // An address is updated at most once a day, and ended sessions are deleted.
       lastSignInAt: sql<Date | null>`greatest((select max(used_at) from sign_in_addresses where user_id = users.id),
         (select max(created_at) from sessions where user_id = users.id))`.mapWith(sessions.createdAt),
     })
@@ -103,7 +103,7 @@ export async function insertSession(
   return row as { id: string; expiresAt: Date };
 }
 
-/** Uses a one-time code up; null when it is unknown, used or too old. */
+/** Redeems a one-time code. Null if the code is unknown, used or expired. */
 export async function redeemCode(tx: Transaction, codeHash: Buffer): Promise<UserRow | null> {
   const [used] = await tx
     .update(signInCodes)
@@ -115,10 +115,10 @@ export async function redeemCode(tx: Transaction, codeHash: Buffer): Promise<Use
   return row ?? null;
 }
 
-/** Sign-in codes of one person that work at a time. */
+/** Valid sign-in codes per user. */
 const keptCodes = 5;
 
-/** Writes a one-time code; of those of one person the newest few work. */
+/** Stores a one-time code. Only the newest codes of a user stay valid. */
 export async function insertCode(tx: Transaction, user: UserRow, codeHash: Buffer, hours: number): Promise<void> {
   await tx.insert(signInCodes).values({
     codeHash,
@@ -153,7 +153,7 @@ export async function listTokens(
     .limit(limit);
 }
 
-/** Tokens that somebody made and that work, newest first. */
+/** Active tokens of a creator, newest first. */
 export async function listTokensOf(tx: Transaction, tenantId: string, createdBy: string): Promise<TokenRow[]> {
   return tx
     .select()
@@ -169,7 +169,7 @@ export async function listTokensOf(tx: Transaction, tenantId: string, createdBy:
     .orderBy(desc(apiTokens.id));
 }
 
-/** What one request needs to know of its token. */
+/** The data of a token that authenticates a request. */
 export interface FoundToken {
   [column: string]: unknown;
   id: string;
@@ -185,13 +185,13 @@ export interface FoundToken {
 }
 
 /**
- * Finds tokens; answers those that there are, by their hashes as hex. That they were used is noted afterwards, of each at most once a minute:
- * no request waits for that.
+ * Finds tokens by hash. The result is keyed by the hex hash.
+ * The time of use is updated afterwards, at most once a minute per token, so that no request waits for it.
  */
 export async function useTokens(db: Database, hashes: readonly Buffer[]): Promise<Map<string, FoundToken>> {
   const rows = await db.systemStatement<FoundToken & { hash: string; is_stale: boolean }>(
     'find_tokens',
-    // As JSON, of whose length a plan supposes nothing: the plan for an array of one would be made anew each time.
+    // JSON instead of an array: PostgreSQL plans the statement without an array length, so it can cache the plan.
     `SELECT g.hash, k.id, k.tenant_id, k.product, k.environment, k.permissions, k.ip_allowlist, k.expires_at, coalesce(k.expires_at <= now(), false) AS expired,
        k.revoked_at IS NOT NULL AS revoked, t.entitlements, coalesce(k.last_used_at < now() - interval '1 minute', true) AS is_stale
      FROM (SELECT value AS hash FROM jsonb_array_elements_text($1::jsonb)) g
@@ -203,7 +203,7 @@ export async function useTokens(db: Database, hashes: readonly Buffer[]): Promis
   return new Map(rows.map(({ hash, is_stale: _isStale, ...token }) => [hash, token as FoundToken]));
 }
 
-/** What somebody changes now is noted with a later request: nobody waits for that. */
+/** Skips rows locked by concurrent changes. A later request updates them. */
 const noteUse = (db: Database, ids: readonly string[]) =>
   db.systemStatement(
     'note_tokens_used',
@@ -212,7 +212,7 @@ const noteUse = (db: Database, ids: readonly string[]) =>
     [ids],
   );
 
-/** What one request needs to know of its session. */
+/** The data of a session that authenticates a request. */
 export interface FoundSession {
   [column: string]: unknown;
   tenant_id: string;
@@ -225,7 +225,7 @@ export interface FoundSession {
   display_name: string | null;
 }
 
-/** Who a session that still counts belongs to. */
+/** Finds a session that has not ended, with its user. */
 export async function findSession(db: Database, id: string): Promise<FoundSession | null> {
   const rows = await db.systemStatement<FoundSession>(
     'find_session',
@@ -237,7 +237,7 @@ export async function findSession(db: Database, id: string): Promise<FoundSessio
   return rows[0] ?? null;
 }
 
-/** Those of many sessions that have not ended. */
+/** Finds those of many sessions that have not ended. */
 export const findSessions = (db: Database, ids: readonly string[]): Promise<(FoundSession & { id: string })[]> =>
   db.systemStatement(
     'find_sessions',

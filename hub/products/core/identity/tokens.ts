@@ -22,33 +22,33 @@ import type { FoundToken, TokenRow } from './store.ts';
 type CreateBody = z.output<typeof resource.createApiToken.body>;
 type ListQuery = z.output<typeof resource.listApiTokens.query>;
 
-const maxKnown = 10_000;
-/** After so long without a request a token is forgotten, in milliseconds. */
-const forgetAfterMs = 60_000;
+const maxCached = 10_000;
+/** A cached token expires after this time without a request, in milliseconds. */
+const cacheTtlMs = 60_000;
 
-/** The API tokens of workspaces. */
+/** API keys of workspaces. */
 export class Tokens {
   readonly #deps: { db: Database; events: Events; cursors: Cursors };
-  /** What the latest request of each token found, by the hash of its secret as hex. */
-  readonly #known = new LRUCache<string, TokenIdentity>({ max: maxKnown, ttl: forgetAfterMs });
-  /** Requests of one moment look together. */
-  readonly #looks: Batches<Buffer, FoundToken | null>;
+  /** Result of the latest request of each token, by the hex hash of its secret. */
+  readonly #cache = new LRUCache<string, TokenIdentity>({ max: maxCached, ttl: cacheTtlMs });
+  /** Concurrent look-ups share one statement. */
+  readonly #lookUps: Batches<Buffer, FoundToken | null>;
 
   constructor(dependencies: { db: Database; events: Events; cursors: Cursors }) {
     this.#deps = dependencies;
-    this.#looks = new Batches({
+    this.#lookUps = new Batches({
       flush: async (_key, hashes) => {
         const found = await useTokens(dependencies.db, distinct(hashes));
         return hashes.map((hash) => found.get(hash.toString('hex')) ?? null);
       },
       bytesOf: (hash) => hash.length,
       maxItems: 256,
-      // One that waits holds up no other.
+      // A slow look-up must not delay the others.
       maxFlushesOfKey: 4,
     });
   }
 
-  /** What a key's holder may know of it. */
+  /** The properties of a key that its owner may see. */
   async show({ tenantId, tokenId, product, environment, permissions, expiresAt }: TokenIdentity) {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<{ name: string }>('read_workspace_name', 'SELECT name FROM tenants WHERE id = $1', [tenantId]),
@@ -64,7 +64,10 @@ export class Tokens {
     };
   }
 
-  /** @throws AppError `validation_failed` for permissions of another product, a bad CIDR block or a time that is past. */
+  /**
+   * @throws AppError `validation_failed` for permissions of another product, an invalid CIDR block or a time in the
+   * past.
+   */
   async create(tenantId: string, body: CreateBody, actor: string) {
     checkToken(body);
     const { key, hint, secret } = newApiKey(body.product, body.environment);
@@ -113,7 +116,10 @@ export class Tokens {
     return { id, deleted: true };
   }
 
-  /** Revokes a key, in the caller's transaction, who tells of it afterwards; answers whether there was one. */
+  /**
+   * Revokes a key in a transaction. The caller notifies other processes after the commit. Returns whether the key
+   * existed.
+   */
   async revokeWithin(tx: Transaction, tenantId: string, id: string, actor: string): Promise<boolean> {
     const revoked = await tx
       .update(apiTokens)
@@ -137,18 +143,18 @@ export class Tokens {
     const hash = secretHash(secret);
     const key = hash.toString('hex');
     try {
-      const identity = identityOf(await this.#looks.add('', hash));
-      this.#known.set(key, identity);
+      const identity = identityOf(await this.#lookUps.add('', hash));
+      this.#cache.set(key, identity);
       return identity;
     } catch (error) {
-      this.#known.delete(key);
+      this.#cache.delete(key);
       throw error;
     }
   }
 
-  /** As whom a token was known by its latest request, which says nothing of now: to prepare what `authenticate` alone may let out. */
+  /** The cached identity of a token, possibly outdated. Use it only to prepare work that `authenticate` then permits. */
   recall(secret: string): TokenIdentity | null {
-    return this.#known.get(secretHash(secret).toString('hex')) ?? null;
+    return this.#cache.get(secretHash(secret).toString('hex')) ?? null;
   }
 }
 
@@ -182,19 +188,19 @@ function checkToken(body: CreateBody): void {
     if (!productPermissions[body.product].includes(permission)) {
       refuse(
         `body.permissions[${index}]`,
-        `is no permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`,
+        `is not a permission of ${body.product}; it has ${productPermissions[body.product].join(', ')}`,
       );
     }
   }
   for (const [index, block] of (body.ipAllowlist ?? []).entries()) {
     if (!isAddressBlock(block))
-      refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, such as 203.0.113.0/24');
+      refuse(`body.ipAllowlist[${index}]`, 'must be an address or a CIDR block, for example 203.0.113.0/24');
   }
   if (body.expiresAt !== undefined && new Date(body.expiresAt).getTime() <= Date.now())
     refuse('body.expiresAt', 'must be in the future');
 }
 
-/** A token as the API shows it. */
+/** The public form of a token. */
 export function presentToken(row: TokenRow) {
   const { id, name, product, environment, permissions, keyHint, ipAllowlist } = row;
   return {

@@ -4,23 +4,26 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
 interface Limit {
-  /** How many a workspace may have. */
+  /** Maximum number per workspace. */
   max: number;
-  /** As the message calls them. */
+  /** Name of the kind in the error message. */
   name: string;
   remedy: string;
-  /** Which rows count, and the order in which an index of the workspace has them. */
+  /** FROM clause with the counted rows, in the order of an index on the workspace. */
   rows: string;
 }
 
-const deleteSome = 'delete some that nobody uses';
+const deleteUnused = 'delete some that you do not use';
 
-/** How many of each kind a workspace may have: far beyond what people make by hand, and few enough that a script gone wild fills no disk. */
+/**
+ * Limits per workspace and kind. They are far above manual use, and low enough that a faulty script cannot fill the
+ * disk.
+ */
 const limits = {
   workflow: {
     max: 5_000,
     name: 'workflows',
-    remedy: deleteSome,
+    remedy: deleteUnused,
     rows: 'workflows WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id',
   },
   schedule: {
@@ -29,56 +32,56 @@ const limits = {
     remedy: 'delete some, or give them another trigger',
     rows: `workflows WHERE tenant_id = $1 AND deleted_at IS NULL AND trigger->>'type' = 'schedule' ORDER BY id`,
   },
-  sequence: { max: 1_000, name: 'sequences', remedy: deleteSome, rows: 'sequences WHERE tenant_id = $1 ORDER BY id' },
-  agent: { max: 1_000, name: 'agents', remedy: deleteSome, rows: 'agents WHERE tenant_id = $1 ORDER BY id' },
+  sequence: { max: 1_000, name: 'sequences', remedy: deleteUnused, rows: 'sequences WHERE tenant_id = $1 ORDER BY id' },
+  agent: { max: 1_000, name: 'agents', remedy: deleteUnused, rows: 'agents WHERE tenant_id = $1 ORDER BY id' },
   toolProfile: {
     max: 1_000,
     name: 'tool profiles',
-    remedy: deleteSome,
+    remedy: deleteUnused,
     rows: 'tool_profiles WHERE tenant_id = $1 ORDER BY id',
   },
-  channel: { max: 500, name: 'channels', remedy: deleteSome, rows: 'channels WHERE tenant_id = $1 ORDER BY id' },
+  channel: { max: 500, name: 'channels', remedy: deleteUnused, rows: 'channels WHERE tenant_id = $1 ORDER BY id' },
   contactList: {
     max: 1_000,
     name: 'contact lists',
-    remedy: deleteSome,
+    remedy: deleteUnused,
     rows: 'contact_lists WHERE tenant_id = $1 ORDER BY id',
   },
   contact: {
     max: 100_000,
     name: 'contacts',
-    remedy: 'delete some, or lists that nobody uses',
+    remedy: 'delete some, or lists that you do not use',
     rows: 'contacts WHERE tenant_id = $1 ORDER BY email',
   },
-  campaign: { max: 5_000, name: 'campaigns', remedy: deleteSome, rows: 'campaigns WHERE tenant_id = $1 ORDER BY id' },
+  campaign: { max: 5_000, name: 'campaigns', remedy: deleteUnused, rows: 'campaigns WHERE tenant_id = $1 ORDER BY id' },
   node: {
     max: 2_000,
     name: 'nodes and pairing codes',
-    remedy: 'revoke some that nobody uses',
+    remedy: 'revoke some that you do not use',
     rows: 'nodes WHERE tenant_id = $1 AND revoked_at IS NULL ORDER BY id',
   },
   session: {
     max: 50_000,
     name: 'sessions',
-    remedy: 'delete some that are over',
+    remedy: 'delete some that have ended',
     rows: 'automation_sessions WHERE tenant_id = $1 ORDER BY id',
   },
   webhook: {
     max: 20,
     name: 'webhooks',
-    remedy: deleteSome,
+    remedy: deleteUnused,
     rows: 'webhooks WHERE tenant_id = $1 AND deleted_at IS NULL ORDER BY id',
   },
   callConnection: {
     max: maxCallConnections,
-    name: 'connections to carriers',
-    remedy: deleteSome,
+    name: 'carrier connections',
+    remedy: deleteUnused,
     rows: 'call_connections WHERE tenant_id = $1 ORDER BY id',
   },
   cannedReply: {
     max: maxCannedReplies,
     name: 'canned replies',
-    remedy: deleteSome,
+    remedy: deleteUnused,
     rows: 'chat_canned_replies WHERE tenant_id = $1 ORDER BY id',
   },
   pack: {
@@ -92,18 +95,19 @@ const limits = {
 export type LimitedKind = keyof typeof limits;
 
 /**
- * The bounds of what a workspace keeps. Counted after a row is written and in its transaction, without a lock: of several at once
- * each sees its own and what is committed, so a workspace goes beyond a limit by no more than was written in that instant.
+ * Checks the limits of a workspace.
+ * It counts after the insert, in the same transaction and without a lock. Concurrent transactions do not see each
+ * other's rows, so the total can exceed the limit by their rows.
  */
 export class WorkspaceLimits {
   readonly #max: Partial<Record<LimitedKind, number>>;
 
-  /** @param max other numbers than the declared ones; for tests. */
+  /** @param max replaces declared limits in tests. */
   constructor(max: Partial<Record<LimitedKind, number>> = {}) {
     this.#max = max;
   }
 
-  /** To be called once new rows of a kind are written, which are undone with the transaction. @throws AppError `workspace_limit_reached`. */
+  /** Call it after the insert. The error rolls back the transaction. @throws AppError `workspace_limit_reached`. */
   async assertWithin(tx: Transaction, tenantId: string, kind: LimitedKind): Promise<void> {
     const { name, remedy, rows: from } = limits[kind];
     const max = this.#max[kind] ?? limits[kind].max;
@@ -115,7 +119,7 @@ export class WorkspaceLimits {
     if ((rows[0]?.count ?? 0) <= max) return;
     throw new AppError(
       'workspace_limit_reached',
-      `A workspace may have ${max.toLocaleString('en')} ${name}, and this one has them; ${remedy}.`,
+      `A workspace may have ${max.toLocaleString('en')} ${name}, and this workspace has reached the limit; ${remedy}.`,
     );
   }
 }

@@ -17,7 +17,7 @@ interface Row {
 const maxId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const minId = '00000000-0000-0000-0000-000000000000';
 
-/** What a workspace used, as the products record it, for billing. */
+/** Usage that the products record for billing. */
 export class UsageEvents {
   readonly #db: Database;
   readonly #cursors: Cursors;
@@ -27,7 +27,7 @@ export class UsageEvents {
     this.#cursors = cursors;
   }
 
-  /** Newest first. @throws AppError `validation_failed` when `from` is not before `to`. */
+  /** Lists usage, newest first. @throws AppError `validation_failed` if `from` is not before `to`. */
   list(
     tenantId: string,
     { kind, from, to, ...page }: z.output<typeof resource.listUsageEvents.query>,

@@ -2,35 +2,40 @@ import type { InferenceError, InferenceRequest } from '../../../platform/inferen
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import type { Tokens } from '../usage/index.ts';
 
-/** What a call took of its provider. */
-export interface Taken {
+/** Usage of a model call. */
+export interface CallUsage {
   usage: Tokens;
-  /** Whether that is the hub's own estimate, rather too many. */
+  /** Whether `usage` is an estimate of the hub, which tends to be too high. */
   isEstimated: boolean;
 }
 
 type Prompt = Pick<InferenceRequest, 'instructions' | 'messages'>;
 
-/** Ends by which the hub hung up on a model that had its question: most providers charge for it all the same. */
-const hungUp: ReadonlySet<InferenceError['kind']> = new Set([
+/** Errors after the model received the question. Most providers charge for such a call. */
+const chargedFailures: ReadonlySet<InferenceError['kind']> = new Set([
   'stalled_before_first_part',
   'stalled_after_first_part',
   'timeout',
 ]);
 
-/** At most the tokens of a prompt. */
+/** Upper estimate of the tokens of a prompt. */
 export const promptTokens = ({ instructions, messages }: Prompt): number =>
   messages.reduce((sum, { content }) => sum + estimateTokens(content), estimateTokens(instructions));
 
 /**
- * What a call took: as the provider says, and where it does not, because it was broken off or counts none, an estimate. A model that could not be reached or that refused took
+ * The usage as reported by the provider, otherwise an estimate. A model that was not reached or refused the call used
  * nothing.
- * @param error null for a call that was answered, or whose caller went away.
+ * @param error null for an answered call, and for a call that the caller aborted.
  */
-export function takenBy(prompt: Prompt, text: string, said: Tokens | null, error: InferenceError | null): Taken {
-  const usage = said ?? error?.usage ?? null;
+export function usageOfCall(
+  prompt: Prompt,
+  text: string,
+  reported: Tokens | null,
+  error: InferenceError | null,
+): CallUsage {
+  const usage = reported ?? error?.usage ?? null;
   if (usage !== null && usage.inputTokens + usage.outputTokens > 0) return { usage, isEstimated: false };
-  if (error !== null && text === '' && !hungUp.has(error.kind))
+  if (error !== null && text === '' && !chargedFailures.has(error.kind))
     return { usage: { inputTokens: 0, outputTokens: 0 }, isEstimated: false };
   return { usage: { inputTokens: promptTokens(prompt), outputTokens: estimateTokens(text) }, isEstimated: true };
 }
