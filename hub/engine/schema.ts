@@ -109,7 +109,6 @@ export const workflows = pgTable(
     index('workflows_webhook_token')
       .on(table.webhookTokenHash)
       .where(sql`deleted_at is null and webhook_token_hash is not null`),
-    index('workflows_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -137,11 +136,7 @@ export const workflowVersions = pgTable(
     authors: jsonb('authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
-  (table) => [
-    primaryKey({ columns: [table.workflowId, table.version] }),
-    index('workflow_versions_of_tenant').on(table.tenantId).concurrently(),
-    ...policies(),
-  ],
+  (table) => [primaryKey({ columns: [table.workflowId, table.version] }), ...policies()],
 );
 
 /** The ledger entry that a run and its retries share. */
@@ -176,7 +171,7 @@ export const erasedSubjects = pgTable(
     tenantId: tenantId(),
     erasedAt: instant('erased_at').notNull().defaultNow(),
   },
-  (table) => [index('erased_subjects_of_tenant').on(table.tenantId).concurrently(), ...policies()],
+  () => policies(),
 );
 
 export interface RunFailure {
@@ -309,7 +304,6 @@ export const runStarts = pgTable(
   (table) => [
     primaryKey({ columns: [table.scopeId, table.sliceAt] }),
     index('run_starts_age').on(table.sliceAt),
-    index('run_starts_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -86,7 +86,6 @@ export const campaignMails = pgTable(
   (table) => [
     primaryKey({ columns: [table.campaignId, table.contactId] }),
     index('campaign_mails_contact').on(table.contactId).concurrently(),
-    index('campaign_mails_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -91,11 +91,7 @@ export const nodeFacts = pgTable(
     at: instant('at').notNull().defaultNow(),
     facts: jsonb('facts').$type<JsonObject>().notNull(),
   },
-  (table) => [
-    index('node_facts_node').on(table.nodeId, table.id),
-    index('node_facts_of_tenant').on(table.tenantId).concurrently(),
-    ...policies(),
-  ],
+  (table) => [index('node_facts_node').on(table.nodeId, table.id), ...policies()],
 );
 
 /**

@@ -79,11 +79,7 @@ export const approvalVotes = pgTable(
     decider: jsonb('decider').$type<ApprovalDecider>(),
     createdAt: createdAt(),
   },
-  (table) => [
-    primaryKey({ columns: [table.approvalId, table.approver] }),
-    index('approval_votes_of_tenant').on(table.tenantId).concurrently(),
-    ...policies(),
-  ],
+  (table) => [primaryKey({ columns: [table.approvalId, table.approver] }), ...policies()],
 );
 
 /** A link with which one named person decides one approval once, without signing in. */
@@ -101,9 +97,5 @@ export const approvalLinks = pgTable(
     mailingUntil: instant('mailing_until'),
     createdAt: createdAt(),
   },
-  (table) => [
-    index('approval_links_approval').on(table.approvalId),
-    index('approval_links_of_tenant').on(table.tenantId).concurrently(),
-    ...policies(),
-  ],
+  (table) => [index('approval_links_approval').on(table.approvalId), ...policies()],
 );

@@ -40,7 +40,6 @@ export const channelReceipts = pgTable(
   (table) => [
     primaryKey({ columns: [table.channelId, table.messageId] }),
     index('channel_receipts_expiry').on(table.expiresAt),
-    index('channel_receipts_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -20,7 +20,6 @@ export const scheduleFires = pgTable(
   (table) => [
     primaryKey({ columns: [table.workflowId, table.fireAt] }),
     index('schedule_fires_age').on(table.createdAt),
-    index('schedule_fires_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -45,7 +45,6 @@ export const sessionMessages = pgTable(
       .on(table.runId)
       .where(sql`run_id is not null`)
       .concurrently(),
-    index('session_messages_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

@@ -25,9 +25,5 @@ export const chatAiSuggestions = pgTable(
     acceptedBy: uuid('accepted_by'),
     createdAt: createdAt(),
   },
-  (table) => [
-    index('chat_ai_suggestions_conversation').on(table.conversationId, table.id),
-    index('chat_ai_suggestions_of_tenant').on(table.tenantId).concurrently(),
-    ...policies(),
-  ],
+  (table) => [index('chat_ai_suggestions_conversation').on(table.conversationId, table.id), ...policies()],
 );

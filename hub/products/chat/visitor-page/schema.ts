@@ -23,7 +23,6 @@ export const chatLinks = pgTable(
     index('chat_links_expiry').on(table.expiresAt),
     index('chat_links_conversation').on(table.conversationId),
     index('chat_links_visitor').on(table.visitorId),
-    index('chat_links_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -49,7 +48,6 @@ export const chatSessions = pgTable(
     index('chat_sessions_expiry').on(table.expiresAt),
     index('chat_sessions_conversation').on(table.conversationId),
     index('chat_sessions_visitor').on(table.visitorId),
-    index('chat_sessions_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );

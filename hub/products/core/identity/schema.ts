@@ -52,7 +52,6 @@ export const sessions = pgTable(
   (table) => [
     index('sessions_expiry').on(table.expiresAt),
     index('sessions_user').on(table.userId).concurrently(),
-    index('sessions_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -72,7 +71,6 @@ export const signInCodes = pgTable(
   (table) => [
     index('sign_in_codes_expiry').on(table.expiresAt).concurrently(),
     index('sign_in_codes_user').on(table.userId, table.createdAt).concurrently(),
-    index('sign_in_codes_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -92,7 +90,6 @@ export const passwordResets = pgTable(
   (table) => [
     index('password_resets_expiry').on(table.expiresAt),
     index('password_resets_user').on(table.userId),
-    index('password_resets_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
@@ -115,7 +112,6 @@ export const signInAddresses = pgTable(
   (table) => [
     primaryKey({ columns: [table.userId, table.addressHash] }),
     index('sign_in_addresses_age').on(table.usedAt),
-    index('sign_in_addresses_of_tenant').on(table.tenantId).concurrently(),
     ...policies(),
   ],
 );
