@@ -59,7 +59,7 @@ async function claim(tx: Transaction, channel: ChannelRow, messageId: string): P
  * of a visitor.
  */
 async function isOwnReply(tx: Transaction, tenantId: string, messageId: string | null): Promise<boolean> {
-  const runId = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+-[0-9]+(?:-[0-9]+)?$/.exec(messageId ?? '')?.[1];
+  const runId = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-[0-9]+(?:-[0-9]+){0,2}$/.exec(messageId ?? '')?.[1];
   if (runId === undefined) return false;
   const { rowCount } = await tx.query('has_run_of_message', 'SELECT FROM runs WHERE tenant_id = $1 AND id = $2', [
     tenantId,
