@@ -101,8 +101,19 @@ export class Windows {
       if (runs.has(target.id)) continue;
       const pages = runOf(target);
       if (pages !== null && this.#options.hasCapacity(pages)) this.#owned.set(target.id, pages);
-      else this.#session.send('Target.closeTarget', { targetId: target.id }).catch(() => undefined);
+      else void this.#close(target.id).catch(() => undefined);
     }
+  }
+
+  /**
+   * Closes a window after it is resumed. Chromium pauses each new window until Playwright has prepared it, and a window that closes while it is
+   * paused leaves its opener paused for ever.
+   */
+  async #close(targetId: string): Promise<void> {
+    const { sessionId } = await this.#session.send('Target.attachToTarget', { targetId });
+    const message = JSON.stringify({ id: 1, method: 'Runtime.runIfWaitingForDebugger' });
+    await this.#session.send('Target.sendMessageToTarget', { sessionId, message });
+    await this.#session.send('Target.closeTarget', { targetId });
   }
 
   async #list() {
