@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Response } from 'playwright-core';
+import type { Locator, Response } from 'playwright-core';
 import type { BrowserTarget } from '../../../shared/commands/browser-common.ts';
 import { maxContentLength } from '../../../shared/commands/browser.ts';
 import type { CommandInput, CommandReply, CommandType } from '../../../shared/commands/catalog.ts';
 import { toStorableText } from '../../../shared/json.ts';
+import { isDownloadLink } from './browser/downloads.ts';
 import { evaluate } from './browser/evaluate.ts';
 import { report, titleOf } from './browser/report.ts';
 import type { Where } from './browser/report.ts';
@@ -26,6 +27,8 @@ const defaultTimeoutMs = 30_000;
 /** Files of one upload together, in bytes: they go to the browser in memory. */
 const maxUploadBytes = 32 * 1024 * 1024;
 const lookEveryMs = 50;
+/** How long the link of a clicked element may take to be read, in milliseconds. */
+const readLinkMs = 2_000;
 
 /** What a command does on its page, besides what every command answers. */
 type Work<Type extends PageCommand> = (
@@ -37,6 +40,7 @@ type Work<Type extends PageCommand> = (
  * Drives the companion's browser.
  */
 export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, BrowserCommand> {
+  const { openedMs } = session.limits;
   /** Runs one command on a page of its run, its errors turned into ones that say what to do. */
   const on = async <Type extends PageCommand>(
     input: CommandInput<Type>,
@@ -53,13 +57,17 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
         const deadline = performance.now() + timeoutMs;
         entry.refused = null;
         entry.dialogs = 0;
+        entry.pages.expectsDownload = false;
         entry.pages.policy = { answer: input.dialogs, promptText: input.promptText };
         try {
           const done = async () => {
             // Before the page is touched: a refused folder must not come after a click.
             if (input.saveDownloadsTo !== undefined) await assertReceivesDownloads(input.saveDownloadsTo, context);
             const reply = await work(entry, timeoutMs);
-            return { ...(await report(entry, context, { deadline, saveTo: input.saveDownloadsTo })), ...reply };
+            return {
+              ...(await report(entry, context, { deadline, openedMs, saveTo: input.saveDownloadsTo })),
+              ...reply,
+            };
           };
           const reply = await untilAborted(done(), context.signal);
           if (entry.closedWhy !== null) throw entry.pages.closed(entry.id);
@@ -128,6 +136,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     'browser.click': (input, context) =>
       on<'browser.click'>(input, context, async (entry, timeout) => {
         const element = await find(entry, input.target, timeout);
+        if (input.button !== 'right' && (await startsDownload(element))) entry.pages.expectsDownload = true;
         await element.click({ button: input.button, clickCount: input.clickCount, timeout });
         return {};
       }),
@@ -228,7 +237,7 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
     'browser.switch': (input, context) =>
       session.withPage(context.settings.browser, pageOwnerOf(context.origin), input, async (entry) => {
         await entry.page.bringToFront().catch(() => undefined);
-        return report(entry, context, { deadline: performance.now(), saveTo: undefined });
+        return report(entry, context, { deadline: performance.now(), openedMs, saveTo: undefined });
       }),
 
     'browser.close': async (input, context) => {
@@ -243,6 +252,16 @@ export function browserHandlers(session: BrowserSession): Pick<CommandHandlers, 
       return { pageId: entry.id, pages: await listPages(pages) };
     },
   };
+}
+
+/** Whether a click on an element downloads the address of its link. */
+async function startsDownload(element: Locator): Promise<boolean> {
+  try {
+    return await element.evaluate(isDownloadLink, undefined, { timeout: readLinkMs });
+  } catch {
+    // The click reports what is wrong with the element.
+    return false;
+  }
 }
 
 async function listPages(pages: RunPages) {

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Download, Page } from 'playwright-core';
+import type { Download, Page, Request } from 'playwright-core';
 
-/** Greatest download, in bytes: that of an artefact. */
+/** The largest download, in bytes: that of an artefact. */
 export const maxDownloadBytes = 256 * 1024 * 1024;
 /** Bytes of downloads that no command has handed over yet, over all runs. */
 const maxHeldBytes = 512 * 1024 * 1024;
@@ -49,12 +49,17 @@ export class Downloads implements Disposable {
   readonly #files = new Map<Download, string | undefined>();
   readonly #types = new Map<string, string>();
   readonly #watch: NodeJS.Timeout;
+  readonly #maxBytes: number;
   readonly #onOverflow: () => void;
   #overflows = 0;
 
-  /** @param onOverflow Called when files of downloads that the browser does not report are too large: only the end of the browser ends such downloads. */
-  constructor(folder: string, onOverflow: () => void) {
+  /**
+   * @param maxBytes The largest download.
+   * @param onOverflow Called when files of downloads that the browser does not report are too large: only the end of the browser ends such downloads.
+   */
+  constructor(folder: string, maxBytes: number, onOverflow: () => void) {
     this.folder = folder;
+    this.#maxBytes = maxBytes;
     this.#onOverflow = onOverflow;
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -115,12 +120,12 @@ export class Downloads implements Disposable {
   async #end(download: Download, held: HeldDownload): Promise<void> {
     try {
       const path = await download.path();
-      if (statSync(path).size > maxDownloadBytes) throw new Error('too large');
+      if (statSync(path).size > this.#maxBytes) throw new Error('too large');
       held.state = 'saved';
     } catch (error) {
       held.state = 'failed';
       held.error = this.#tooLarge.has(download)
-        ? `It has more than ${maxDownloadBytes} bytes, or downloads that were not handed over have more than ${maxHeldBytes}.`
+        ? `It has more than ${this.#maxBytes} bytes, or downloads that were not handed over have more than ${maxHeldBytes}.`
         : `It failed: ${(await download.failure().catch(() => null)) ?? (error as Error).message.split('\n')[0] ?? ''}`.slice(
             0,
             1000,
@@ -143,13 +148,13 @@ export class Downloads implements Disposable {
       .filter((download) => !this.#tooLarge.has(download))
       .toSorted((one, other) => (known.get(other) ?? 0) - (known.get(one) ?? 0));
     for (const [index, download] of running.entries()) {
-      const isTooLarge = (known.get(download) ?? 0) > maxDownloadBytes || (index === 0 && total > maxHeldBytes);
+      const isTooLarge = (known.get(download) ?? 0) > this.#maxBytes || (index === 0 && total > maxHeldBytes);
       if (!isTooLarge) break;
       this.#tooLarge.add(download);
       void download.cancel().catch(() => undefined);
     }
     // The browser also writes downloads that it does not report, for example of a window whose opener is closed.
-    this.#overflows = unknown > maxDownloadBytes ? this.#overflows + 1 : 0;
+    this.#overflows = unknown > this.#maxBytes ? this.#overflows + 1 : 0;
     if (this.#overflows > maxOverflows) this.#onOverflow();
   }
 
@@ -176,6 +181,28 @@ export class Downloads implements Disposable {
       // The next start of the browser removes the folder.
     }
   }
+}
+
+/** Whether a navigation that failed becomes a download, which the browser reports after the failure. */
+export function becomesDownload(request: Request): boolean {
+  const status = request.existingResponse()?.status();
+  // Chromium also ends a navigation whose response has no document by its status.
+  return request.failure()?.errorText === 'net::ERR_ABORTED' && status !== undefined && ![204, 205].includes(status);
+}
+
+/** The elements of a page that `isDownloadLink` reads. */
+interface PageNode {
+  closest(selector: string): { href: string; baseURI: string } | null;
+}
+
+/**
+ * Runs in the page: whether a click on an element downloads the address of its link. The DevTools protocol reports such a download only when
+ * its response begins. Chromium ignores the attribute `download` of a link to another origin.
+ */
+export function isDownloadLink(element: PageNode): boolean {
+  const link = element.closest('a[download], area[download]');
+  if (link === null || !URL.canParse(link.href)) return false;
+  return /^(blob|data):/.test(link.href) || new URL(link.href).origin === new URL(link.baseURI).origin;
 }
 
 /** The file that a download is written to. Playwright has no public name for it before the download ends. */

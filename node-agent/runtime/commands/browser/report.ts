@@ -13,8 +13,6 @@ import type { OpenPage, RunPages } from './run-pages.ts';
 /** What every command answers. */
 export type Where = { [Field in keyof typeof pageReply]: z.output<(typeof pageReply)[Field]> };
 
-/** How long an opened page may take to have an address, in milliseconds. */
-const openedMs = 5_000;
 const lookEveryMs = 25;
 
 /** The longest wait for the title of a page that hangs, in milliseconds. */
@@ -35,13 +33,15 @@ const addressOf = (url: string) => toStorableText(url).slice(0, 16_384);
 export async function report(
   entry: OpenPage,
   context: CommandContext,
-  { deadline, saveTo }: { deadline: number; saveTo: string | undefined },
+  { deadline, openedMs, saveTo }: { deadline: number; openedMs: number; saveTo: string | undefined },
 ): Promise<Where> {
   const { id, page, pages } = entry;
   const remaining = (mostMs: number) => Math.max(1, Math.min(mostMs, deadline - performance.now()));
   const openedBy = performance.now() + remaining(openedMs);
-  while (pages.expectedOpens.length > 0 && performance.now() < openedBy) await delay(lookEveryMs);
+  const isExpecting = () => pages.expectedOpens.length > 0 || pages.expectsDownload;
+  while (isExpecting() && performance.now() < openedBy) await delay(lookEveryMs);
   pages.expectedOpens = [];
+  pages.expectsDownload = false;
   await Promise.all(
     pages.opened.map((opened) =>
       opened.entry?.page.waitForLoadState('domcontentloaded', { timeout: remaining(openedMs) }).catch(() => undefined),

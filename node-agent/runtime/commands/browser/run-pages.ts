@@ -82,6 +82,8 @@ export class RunPages {
   expectedOpens: string[] = [];
   opened: { entry: OpenPage | null; url: string }[] = [];
   downloads: HeldDownload[] = [];
+  /** Whether a page began a download that the browser has not reported yet. */
+  expectsDownload = false;
   touchedAt = performance.now();
   readonly #reasons = new Map<string, string>();
   /** The file name of each download, by the name of its artefact. */

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8';
 import type { BrowserContext, CDPSession, Dialog, Download, Page, Request } from 'playwright-core';
 import type { LocalSettings } from '../../../../shared/companion/settings.ts';
 import { CommandError } from '../handler.ts';
-import { Downloads, maxHeldDownloads } from './downloads.ts';
+import { becomesDownload, Downloads, maxDownloadBytes, maxHeldDownloads } from './downloads.ts';
 import { onDriverError } from './driver-errors.ts';
 import { HostFilter } from './host-filter.ts';
 import type { DestinationProblem } from './host-filter.ts';
@@ -22,11 +22,23 @@ const maxOwners = 200;
 const maxDialogsPerSecond = 10;
 const maxDialogsPerCommand = 50;
 
-/**
- * Bytes by which the heap of this process may grow while a browser is open. The driver keeps what pages send, such as console messages, and a full heap would
- * end the companion.
- */
-const maxHeapGrowthBytes = Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2);
+/** What pages may use, and how long a command waits for them. */
+export interface BrowserLimits {
+  /**
+   * Bytes by which the heap of this process may grow while a browser is open. The driver keeps what pages send, such as console messages, and a full heap
+   * would end the companion.
+   */
+  maxHeapGrowthBytes: number;
+  maxDownloadBytes: number;
+  /** How long a command waits for windows and downloads that its page began, in milliseconds. */
+  openedMs: number;
+}
+
+const defaultLimits: BrowserLimits = {
+  maxHeapGrowthBytes: Math.min(512 * 1024 * 1024, getHeapStatistics().heap_size_limit / 2),
+  maxDownloadBytes,
+  openedMs: 5_000,
+};
 
 /** The time that a browser has to save its profile once its owner denies it, in milliseconds: a pause ends everything within a second. */
 const denialGraceMs = 700;
@@ -64,7 +76,7 @@ interface RunningBrowser {
  */
 export class BrowserSession implements AsyncDisposable {
   readonly #profile: string;
-  readonly #maxHeapGrowthBytes: number;
+  readonly limits: BrowserLimits;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
   #settings: BrowserSettings | undefined;
@@ -80,9 +92,9 @@ export class BrowserSession implements AsyncDisposable {
   /** Asks the hub which runs are over, and closes their pages; called when the browser has as many pages as it may. */
   onFull: () => Promise<void> = async () => undefined;
 
-  constructor(profile: string, options: { maxHeapGrowthBytes?: number } = {}) {
+  constructor(profile: string, limits: Partial<BrowserLimits> = {}) {
     this.#profile = profile;
-    this.#maxHeapGrowthBytes = options.maxHeapGrowthBytes ?? maxHeapGrowthBytes;
+    this.limits = { ...defaultLimits, ...limits };
   }
 
   /**
@@ -281,9 +293,11 @@ export class BrowserSession implements AsyncDisposable {
     await this.#stopped;
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
+    let browser: RunningBrowser | undefined;
     const downloads = new Downloads(
       `${this.#profile}-downloads`,
-      () => void this.#stop('its pages downloaded more than the browser may keep', 0),
+      this.limits.maxDownloadBytes,
+      () => void this.#fail(browser, 'its pages downloaded more than the browser may keep'),
     );
     let context: BrowserContext | undefined;
     let startPage: Page | undefined;
@@ -306,11 +320,11 @@ export class BrowserSession implements AsyncDisposable {
     }
     this.#filter = filter;
     this.#windows = windows;
-    const guard = onDriverError((error) => void this.#stop(`the browser failed: ${error.message}`, 0));
+    const guard = onDriverError((error) => void this.#fail(browser, `the browser failed: ${error.message}`));
     const heapBytes = getHeapStatistics().used_heap_size;
-    const browser: RunningBrowser = { context, filter, downloads, startPage, windows, guard, heapBytes };
+    browser = { context, filter, downloads, startPage, windows, guard, heapBytes };
     context.on('close', () => void this.#ended(browser));
-    context.on('requestfailed', (request) => this.#noteRefusal(request));
+    context.on('requestfailed', (request) => this.#noteFailedNavigation(request));
     context.on('page', (page) => {
       page.on('download', (download) => this.#isOfRun(page) || downloads.refuse(download));
       void this.#closeUnowned(browser, page);
@@ -387,6 +401,7 @@ export class BrowserSession implements AsyncDisposable {
 
   #hold(browser: RunningBrowser, { page, pages }: OpenPage, download: Download): void {
     if (!this.#isOfRun(page)) return;
+    pages.expectsDownload = false;
     if (pages.downloads.length >= maxHeldDownloads) {
       browser.downloads.refuse(download);
       return;
@@ -414,11 +429,12 @@ export class BrowserSession implements AsyncDisposable {
     await (answer === 'accept' ? dialog.accept(type === 'prompt' ? policy.promptText : undefined) : dialog.dismiss());
   }
 
-  /** Notes on a page that its document was refused, and on the page that opened it. */
-  #noteRefusal(request: Request): void {
+  /** Notes that a document was refused, on its page and on the page that opened it, or that it becomes a download. */
+  #noteFailedNavigation(request: Request): void {
     if (!request.isNavigationRequest()) return;
     const problem = this.problemOf(request.url());
-    if (problem === null || !problem.isRefused) return;
+    const isDownload = becomesDownload(request);
+    if (problem?.isRefused !== true && !isDownload) return;
     // A request of a page that is just being opened has no frame yet.
     let page: Page;
     try {
@@ -429,6 +445,8 @@ export class BrowserSession implements AsyncDisposable {
     }
     const entry = this.#entries().find((candidate) => candidate.page === page);
     if (entry === undefined) return;
+    if (isDownload) entry.pages.expectsDownload = true;
+    if (problem?.isRefused !== true) return;
     entry.refused = problem.message;
     if (entry.opener !== null) entry.opener.refused = problem.message;
   }
@@ -439,6 +457,12 @@ export class BrowserSession implements AsyncDisposable {
       ...[...pages.open.values()].map((entry) => this.close(entry, why)),
       ...pages.downloads.splice(0).map((download) => download.discard()),
     ]);
+  }
+
+  /** Kills a browser that does harm. One that is already being stopped does not end the next browser. */
+  async #fail(browser: RunningBrowser | undefined, why: string): Promise<void> {
+    const current = await this.#running?.catch(() => undefined);
+    if (current !== undefined && current === browser) await this.#stop(why, 0);
   }
 
   /**
@@ -497,10 +521,8 @@ export class BrowserSession implements AsyncDisposable {
   }
 
   async #reap(browser: RunningBrowser): Promise<void> {
-    if (getHeapStatistics().used_heap_size - browser.heapBytes > this.#maxHeapGrowthBytes) {
-      // A later sweep would end the browser that starts next.
-      clearInterval(this.#reaper);
-      await this.#stop('its pages sent more than the companion can read', 0);
+    if (getHeapStatistics().used_heap_size - browser.heapBytes > this.limits.maxHeapGrowthBytes) {
+      await this.#fail(browser, 'its pages sent more than the companion can read');
       return;
     }
     for (const page of browser.context.pages()) void this.#closeUnowned(browser, page);
