@@ -84,12 +84,16 @@ export async function launchBrowser(
   }
 }
 
-/** Kills the browser that uses a profile, on systems where Chromium names its process in the profile (Linux and macOS). */
-export function killBrowser(profile: string): void {
+/**
+ * Kills the browser that uses a profile, on systems where Chromium names its process in the profile (Linux and macOS).
+ * @returns Whether there was such a process.
+ */
+export function killBrowser(profile: string): boolean {
   try {
     const pid = Number(/-(\d+)$/.exec(readlinkSync(join(profile, 'SingletonLock')))?.[1] ?? 0);
-    if (pid > 1 && pid !== process.pid) process.kill(pid, 'SIGKILL');
+    return pid > 1 && pid !== process.pid && process.kill(pid, 'SIGKILL');
   } catch {
     // The browser ended already, or it is closed in the ordinary way.
+    return false;
   }
 }

@@ -42,6 +42,8 @@ const defaultLimits: BrowserLimits = {
 
 /** The time that a browser has to save its profile once its owner denies it, in milliseconds: a pause ends everything within a second. */
 const denialGraceMs = 700;
+/** How long Playwright may take to notice that a browser was killed, in milliseconds. It can miss the end of one that is starting. */
+const noticeKillMs = 200;
 
 type BrowserSettings = LocalSettings['browser'];
 
@@ -79,6 +81,8 @@ export class BrowserSession implements AsyncDisposable {
   readonly limits: BrowserLimits;
   readonly #owners = new Map<string, RunPages>();
   #running: Promise<RunningBrowser> | undefined;
+  /** Gives up the browser that starts now, once it is killed. */
+  #launching = new AbortController();
   #settings: BrowserSettings | undefined;
   #filter: HostFilter | undefined;
   #windows: Windows | undefined;
@@ -291,6 +295,8 @@ export class BrowserSession implements AsyncDisposable {
   async #launch(settings: BrowserSettings): Promise<RunningBrowser> {
     const executablePath = usableBrowser(settings);
     await this.#stopped;
+    this.#launching = new AbortController();
+    const { signal } = this.#launching;
     mkdirSync(this.#profile, { recursive: true, mode: 0o700 });
     const filter = await HostFilter.listen(() => this.#settings ?? settings);
     let browser: RunningBrowser | undefined;
@@ -303,10 +309,11 @@ export class BrowserSession implements AsyncDisposable {
     let startPage: Page | undefined;
     let windows: Windows;
     try {
-      context = await launchBrowser(this.#profile, executablePath, settings, {
+      const launched = launchBrowser(this.#profile, executablePath, settings, {
         filterUrl: filter.url,
         downloadsPath: downloads.folder,
       });
+      context = await unlessAborted(launched, signal);
       [startPage] = context.pages();
       windows = await Windows.watch(context, startPage, {
         runsByTarget: () => this.#runsByTarget(),
@@ -478,7 +485,12 @@ export class BrowserSession implements AsyncDisposable {
 
   async #close(running: Promise<RunningBrowser>, why: string, graceMs: number | undefined): Promise<void> {
     // Also for a browser that is starting, which can take 30 s.
-    const kill = graceMs === undefined ? undefined : setTimeout(() => killBrowser(this.#profile), graceMs);
+    let timer: NodeJS.Timeout | undefined;
+    const giveUp = () => this.#launching.abort(new CommandError('failed', 'The browser was ended while it started.'));
+    const kill = () => {
+      if (killBrowser(this.#profile)) timer = setTimeout(giveUp, noticeKillMs);
+    };
+    if (graceMs !== undefined) timer = setTimeout(kill, graceMs);
     try {
       const browser = await running.catch(() => undefined);
       if (browser === undefined) return;
@@ -487,7 +499,7 @@ export class BrowserSession implements AsyncDisposable {
       await browser.context.close().catch(() => undefined);
       await this.#release(browser);
     } finally {
-      clearTimeout(kill);
+      clearTimeout(timer);
     }
   }
 
