@@ -62,7 +62,7 @@ test('a step that would render more than the limit fails at once, and its messag
     status: 'failed',
     error: {
       code: 'template_error',
-      message: expect.stringContaining('longer than 8388608 characters in all') as string,
+      message: expect.stringContaining('longer than 8388608 characters in total') as string,
     },
   });
 });
