@@ -275,10 +275,24 @@ const outside = (path: string) =>
     `${path} is not under a folder that the owner of this machine shares; they share one with: outrigger-companion share FOLDER`,
   );
 
-/** Why a path that a command asked for is not shared by these settings, or null; nothing is wrong with one that is gone. */
+/** The absolute path that a command asked for, links not resolved, or null if no shared folder has the name at its beginning. */
+function absolutePath(path: string, sharedFolders: readonly string[]): string | null {
+  if (isAbsolute(path)) return resolve(path);
+  const [first = '', ...rest] = path.split(/[/\\]/);
+  const named = sharedFolders.find((folder) => basename(folder) === first);
+  return named === undefined ? null : resolve(named, ...rest);
+}
+
+/**
+ * Why the settings no longer share a path that a command asked for, or null. A path that is missing is not a reason. A link that replaced the file
+ * is not one either, because the command that opens the file refuses links that lead outside.
+ */
 export async function whyNotShared(input: unknown, settings: LocalSettings): Promise<CommandError | null> {
   const { path } = input as { path?: string };
   if (path === undefined) return null;
+  const shared = await realFolders(settings.sharedFolders);
+  const asked = absolutePath(path, settings.sharedFolders);
+  if (asked !== null && shared.some((folder) => isInside(folder, asked))) return null;
   const problem = await resolveShared(path, { settings }).then(
     () => null,
     (error: unknown) => error,
@@ -291,10 +305,8 @@ export async function whyNotShared(input: unknown, settings: LocalSettings): Pro
 /** The real path of what was asked for, all links resolved, if it lies under a shared folder. @throws CommandError */
 export async function resolveShared(path: string, { settings }: Pick<CommandContext, 'settings'>): Promise<string> {
   const shared = await realFolders(settings.sharedFolders);
-  const [first = '', ...rest] = path.split(/[/\\]/);
-  const named = isAbsolute(path) ? undefined : settings.sharedFolders.find((folder) => basename(folder) === first);
-  if (!isAbsolute(path) && named === undefined) throw outside(path);
-  const asked = named === undefined ? resolve(path) : resolve(named, ...rest);
+  const asked = absolutePath(path, settings.sharedFolders);
+  if (asked === null) throw outside(path);
   const around = settings.sharedFolders.find((folder) => isInside(resolve(folder), asked));
   if (around !== undefined && !shared.some((folder) => isInside(folder, asked)) && (await isMoved(around)))
     throw new CommandError(

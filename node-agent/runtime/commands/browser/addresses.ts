@@ -71,16 +71,14 @@ function plainAddress(address: string): string {
   return groups.map((group) => group.toString(16)).join(':');
 }
 
-/** Whether a list of host patterns names an IP address, in any spelling. `localhost` names every loopback address. */
+/** Whether a list of host patterns names an IP address, in any spelling. */
 export function isListedAddress(patterns: readonly string[], address: string): boolean {
   if (isIP(address) === 0) return false;
   const plain = plainAddress(address);
   return patterns.some((pattern) => {
     const named = hostOfPattern(pattern);
     if (named === null || pattern.startsWith('*.')) return false;
-    return named === 'localhost'
-      ? isLoopback(address) || isLoopback(plain)
-      : isIP(named) !== 0 && plainAddress(named) === plain;
+    return isIP(named) !== 0 && plainAddress(named) === plain;
   });
 }
 
