@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { localSettings } from '../settings.ts';
-import { resolveShared } from './files.ts';
+import { resolveShared, whyNotShared } from './files.ts';
 
 test('a data folder under a shared folder is refused with the reason', async () => {
   const shared = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-files-')));
@@ -96,4 +96,27 @@ test('what lies beside browser profiles is shared', async () => {
     writeFileSync(file, 'text');
     expect(await resolveShared(file, { settings })).toBe(file);
   }
+});
+
+test('a path counts as unshared after the owner unshares its folder, and not after a link replaced the file', async () => {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'outrigger-unshared-')));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const [first, second] = [join(home, 'first'), join(home, 'second')];
+  for (const folder of [first, second]) {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'file'), 'text');
+  }
+  writeFileSync(join(home, 'secret'), 'secret');
+  symlinkSync(second, join(first, 'linked'));
+  const both = localSettings.parse({ sharedFolders: [first, second] });
+  const onlyFirst = localSettings.parse({ sharedFolders: [first] });
+  const denied = { code: 'denied_by_device' };
+  for (const path of ['first/file', 'first/linked/file', 'second/file', 'first'])
+    expect(await whyNotShared({ path }, both), path).toBeNull();
+  expect(await whyNotShared({ path: 'first/file' }, onlyFirst)).toBeNull();
+  for (const path of ['first/linked/file', 'second/file', join(second, 'file'), 'second'])
+    expect(await whyNotShared({ path }, onlyFirst), path).toMatchObject(denied);
+  rmSync(join(first, 'file'));
+  symlinkSync(join(home, 'secret'), join(first, 'file'));
+  expect(await whyNotShared({ path: 'first/file' }, onlyFirst)).toBeNull();
 });

@@ -285,14 +285,15 @@ function absolutePath(path: string, sharedFolders: readonly string[]): string | 
 
 /**
  * Why the settings no longer share a path that a command asked for, or null. A path that is missing is not a reason. A link that replaced the file
- * is not one either, because the command that opens the file refuses links that lead outside.
+ * is not one either: another program made it, and the command that opens a file refuses links that lead outside.
  */
 export async function whyNotShared(input: unknown, settings: LocalSettings): Promise<CommandError | null> {
   const { path } = input as { path?: string };
   if (path === undefined) return null;
   const shared = await realFolders(settings.sharedFolders);
   const asked = absolutePath(path, settings.sharedFolders);
-  if (asked !== null && shared.some((folder) => isInside(folder, asked))) return null;
+  const folder = asked === null ? null : await realpath(dirname(asked)).catch(() => null);
+  if (folder !== null && shared.some((around) => isInside(around, folder))) return null;
   const problem = await resolveShared(path, { settings }).then(
     () => null,
     (error: unknown) => error,
