@@ -235,7 +235,7 @@ async function openStream(
     },
     [Symbol.dispose]() {
       isOpen = false;
-      // What was sent last, such as a farewell, still leaves.
+      // Bytes that were written last are still sent.
       socket.end();
       setTimeout(() => socket.destroy(), shutdownFlushMs).unref();
     },

@@ -13,7 +13,7 @@ export interface BullMqQueueOptions {
   /** Name of the queue in its store. */
   name: string;
   logger: Logger;
-  /** How long its store may take over a farewell, in milliseconds; for tests. */
+  /** Time limit for closing connections to the store, in milliseconds; for tests. */
   closeDeadlineMs?: number;
 }
 
@@ -158,7 +158,7 @@ export async function createBullMqQueue({
     async [Symbol.asyncDispose]() {
       await Promise.all([...workers].map((worker) => worker.drain(5_000)));
       const close = () => queue.close().finally(() => backend[Symbol.asyncDispose]());
-      // A store that fell silent takes no farewell either.
+      // A store that does not respond does not complete the close either.
       await withinDeadline(close(), closeDeadlineMs).catch((error: unknown) =>
         logger.warn({ err: error }, 'the queue did not close cleanly'),
       );
@@ -166,7 +166,7 @@ export async function createBullMqQueue({
   };
 }
 
-/** How long a worker without jobs may take over a farewell from its store, in milliseconds. */
+/** Time limit for closing a worker that has no jobs, in milliseconds. */
 const shutdownFlushMs = 1_000;
 
 class BullMqWorker implements QueueWorker {
@@ -212,7 +212,7 @@ class BullMqWorker implements QueueWorker {
     try {
       await worker.waitUntilReady();
     } catch (error) {
-      // It has nothing to end, and its store may take no farewell.
+      // It has no jobs to finish, and its store may not respond.
       worker.close(true).catch(() => undefined);
       throw new AppError('unavailable', 'The queue is out of reach.', { cause: error, internal: { part } });
     }

@@ -29,8 +29,8 @@ export const voiceRoutes = (answers: VoiceAnswers, rateLimiter: RateLimiter) =>
     },
   });
 
-export const voiceSocketRoutes = (doors: VoiceSocketGateway) => [
-  implementSocket(voiceSockets.connectVoice, (opened) => doors.open(opened)),
+export const voiceSocketRoutes = (gateway: VoiceSocketGateway) => [
+  implementSocket(voiceSockets.connectVoice, (opened) => gateway.open(opened)),
 ];
 
 /** One caller must not use all of the day's speech of a workspace at once. @throws AppError `rate_limited`. */

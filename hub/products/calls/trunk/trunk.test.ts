@@ -353,11 +353,11 @@ describe('a trunk', () => {
     await set(before);
     await shows(registered);
     before.reply = ({ headers }) => (headers['expires'] === '0' && before.requests.length < 10 ? null : undefined);
-    const farewells = () => before.requests.filter(({ headers }) => headers['expires'] === '0').length;
+    const unregistrations = () => before.requests.filter(({ headers }) => headers['expires'] === '0').length;
     await set(after, { transport: 'tcp' });
     await shows({ ...registered, transport: 'tcp' });
     expect(await database.query('SELECT FROM sip_trunks WHERE removed_at IS NOT NULL')).toEqual([]);
-    expect([farewells(), before.bindings.size]).toEqual([0, 1]);
+    expect([unregistrations(), before.bindings.size]).toEqual([0, 1]);
   });
 
   test('is unregistered when its workspace loses the entitlement, and registered when the entitlement returns', async () => {
