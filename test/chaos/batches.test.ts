@@ -154,7 +154,7 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
       const keys = async (where: string) =>
         (
           await database.query<{ key: string }>(
-            `select distinct run_id || '-' || step_index as key from effects where ${where}`,
+            `select run_id || '-' || step_index as key from effects where ${where}`,
           )
         ).map((row) => row.key);
       const intended = await keys('true');
