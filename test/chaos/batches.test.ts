@@ -153,9 +153,7 @@ describe('after kill -9 of a hub under many calls', { timeout: 180_000 }, () => 
       expect(mortal.child.signalCode).toBe('SIGKILL');
       const keys = async (where: string) =>
         (
-          await database.query<{ key: string }>(
-            `select run_id || '-' || step_index as key from effects where ${where}`,
-          )
+          await database.query<{ key: string }>(`select run_id || '-' || step_index as key from effects where ${where}`)
         ).map((row) => row.key);
       const intended = await keys('true');
       expect(calls.filter((call) => !intended.includes(call))).toEqual([]);

@@ -32,7 +32,8 @@ describe.skipIf(electronPath === null || !hasDesktop)(`the companion beside the 
     });
     process.kill(before, 'SIGKILL');
     await expect.poll(async () => (await app.companion())?.pid ?? before).not.toBe(before);
-    expect((await app.appState()).runtime).toEqual({ state: 'running', detail: null });
+    // The new companion answers before the app notices that it is ready.
+    await expect.poll(async () => (await app.appState()).runtime).toEqual({ state: 'running', detail: null });
     const seen = await app.page.evaluate(() => (globalThis as unknown as { seen: unknown[] }).seen);
     expect(seen).toContainEqual(
       expect.objectContaining({
