@@ -177,7 +177,8 @@ export function createChat(
 }
 
 export const chatRetention: RowRetention = {
-  // A link opens nothing once its day is over; so there are never more than those that the rate limits let be minted in a day.
+  // A link opens nothing once its day is over; so there are never more than those that the rate limits let be minted in
+  // a day.
   expiring: [{ table: 'chat_links' }, { table: 'chat_sessions' }],
   // Longer than any bill that is made of it: a year and a month.
   aged: [

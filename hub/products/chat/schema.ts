@@ -90,7 +90,8 @@ export const chatVisitors = pgTable(
 );
 
 /**
- * A conversation. Its row is locked by whoever writes into it, so that its counters count without a gap, and what `last_message_at`
+ * A conversation. Its row is locked by whoever writes into it, so that its counters count without a gap, and what
+ * `last_message_at`
  * says is the time of message `last_seq`.
  */
 export const chatConversations = pgTable(
@@ -111,7 +112,10 @@ export const chatConversations = pgTable(
     /** Messages of the AI since a person last wrote. */
     aiReplies: integer('ai_replies').notNull().default(0),
     environment: text('environment').$type<'live' | 'test'>().notNull(),
-    /** Whether it needs an agent: not while its visitor has not written. A site opens a conversation for each visitor of a page, and most never write. */
+    /**
+     * Whether it needs an agent: not while its visitor has not written. A site opens a conversation for each visitor of
+     * a page, and most never write.
+     */
     hasBegun: boolean('has_begun').notNull().default(true),
     unreadCount: integer('unread_count').notNull().default(0),
     lastPosition: integer('last_position').notNull().default(0),
@@ -239,7 +243,10 @@ export const usageEvents = pgTable(
   ],
 );
 
-/** Where replies to a visitor of a channel are sent. `channel_id` refers to no row, so that a reply through a deleted channel fails visibly. */
+/**
+ * Where replies to a visitor of a channel are sent. `channel_id` refers to no row, so that a reply through a deleted
+ * channel fails visibly.
+ */
 export const chatVisitorChannels = pgTable(
   'chat_visitor_channels',
   {

@@ -30,7 +30,9 @@ const conversationOf = (input: { channelId?: string | null; conversationId?: str
 
 const actorOf = ({ environment }: SkillContext) => ({ actor: 'system', environment });
 
-/** What workflows and agents do in chats. What they cause is told with their depth and one, so that a loop of runs ends. */
+/**
+ * What workflows and agents do in chats. What they cause is told with their depth and one, so that a loop of runs ends.
+ */
 export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkillsDependencies): DirectSkill[] => [
   defineSkill({
     id: 'chat.post_message',

@@ -8,8 +8,10 @@ import { readSettings } from '../settings/index.ts';
 const waitingAtOnce = 50;
 
 /**
- * Gives open conversations that the AI does not have, and in which somebody has written, to agents who are there: fewest open ones first, then the longest idle, up to a capacity. An assignment locks
- * the conversation, then the workspace's widget, then the agent, and emits its event last, because subscribers of the event acquire locks too. Every transaction
+ * Gives open conversations that the AI does not have, and in which somebody has written, to agents who are there:
+ * fewest open ones first, then the longest idle, up to a capacity. An assignment locks
+ * the conversation, then the workspace's widget, then the agent, and emits its event last, because subscribers of the
+ * event acquire locks too. Every transaction
  * uses this order, so that none can deadlock with another.
  */
 export class Assignment {
@@ -22,7 +24,8 @@ export class Assignment {
   }
 
   /**
-   * Locks a conversation, and what `auto` will lock, for whoever publishes an event before that: a message of the visitor (`message`), which may be the first or
+   * Locks a conversation, and what `auto` will lock, for whoever publishes an event before that: a message of the
+   * visitor (`message`), which may be the first or
    * reopen an unassigned conversation, or the end of an assignment (`returning`).
    */
   async lock(tx: Transaction, tenantId: string, id: string, cause: 'message' | 'returning'): Promise<void> {
@@ -37,7 +40,9 @@ export class Assignment {
     );
   }
 
-  /** Locks what `auto` will lock, for a transaction that opens a conversation and so publishes an event before `auto`. */
+  /**
+   * Locks what `auto` will lock, for a transaction that opens a conversation and so publishes an event before `auto`.
+   */
   async lockForNew(tx: Transaction, tenantId: string): Promise<void> {
     await tx.query(
       'lock_assignment_of_new',
@@ -47,7 +52,8 @@ export class Assignment {
   }
 
   /**
-   * Gives a conversation that nobody has to an agent, where the workspace has that done and one is free; null otherwise.
+   * Gives a conversation that nobody has to an agent, where the workspace has that done and one is free; null
+   * otherwise.
    * @param conversation that this transaction has locked or made.
    */
   async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ChangedConversation | null> {
@@ -61,7 +67,8 @@ export class Assignment {
     const { autoAssignment } = await readSettings(tx, tenantId);
     if (!autoAssignment.enabled) return null;
     const [, { rows }] = await Promise.all([
-      // Whoever assigns in this workspace at the same moment counts what this one did. Settings that were set have a row to lock.
+      // Whoever assigns in this workspace at the same moment counts what this one did. Settings that were set have a
+      // row to lock.
       tx.query('lock_assignment', 'SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]),
       tx.query<{ user_id: string }>(
         'choose_agent',

@@ -30,7 +30,10 @@ interface HeldConversation extends ConversationRow {
 }
 
 const actor = { actor: 'system', environment: null };
-/** After their live connection is lost agents have so long to come back, in seconds, and the sign of life before that is up to ten older. */
+/**
+ * After their live connection is lost agents have so long to come back, in seconds, and the sign of life before that is
+ * up to ten older.
+ */
 const graceSeconds = 70;
 const atOnce = 100;
 /** Conversations that may fail in one beat: where that many do, not they are what is wrong. */
@@ -44,7 +47,10 @@ const gatherMs = 250;
 /** Then nothing is wrong with the conversation, and none could go on. */
 const isOutOfReach = (error: unknown): boolean => error instanceof DatabaseOutage && !(error instanceof DatabaseBusy);
 
-/** What becomes of conversations by itself: those of agents who left go to others, those that wait are given out, and those that rest wake. */
+/**
+ * What becomes of conversations by itself: those of agents who left go to others, those that wait are given out, and
+ * those that rest wake.
+ */
 export class AssignmentUpkeep implements Disposable {
   readonly #deps: AssignmentUpkeepDependencies;
   readonly #subscription: Disposable;
@@ -136,7 +142,10 @@ export class AssignmentUpkeep implements Disposable {
     );
   }
 
-  /** Does something with conversations batch by batch; one with which that fails is in no other's way, and comes again with the next beat. */
+  /**
+   * Does something with conversations batch by batch; one with which that fails is in no other's way, and comes again
+   * with the next beat.
+   */
   async #each<Some extends { id: string }>(
     stopping: AbortSignal | undefined,
     find: (failed: readonly string[]) => Promise<Some[]>,
@@ -164,7 +173,9 @@ export class AssignmentUpkeep implements Disposable {
     this.#deps.logger.warn({ ...what, err: error }, 'a conversation could not go on by itself; it is tried again');
   }
 
-  /** Takes a conversation from somebody, and gives it to another where one is free; false when it was done meanwhile. */
+  /**
+   * Takes a conversation from somebody, and gives it to another where one is free; false when it was done meanwhile.
+   */
   #return({ id, tenant_id: tenantId, assigned_user_id: from }: Abandoned): Promise<boolean> {
     return this.#change(tenantId, id, async (tx, conversation) => {
       if (conversation.assigned_user_id !== from) return [];
@@ -194,7 +205,10 @@ export class AssignmentUpkeep implements Disposable {
     );
   }
 
-  /** Changes a conversation under its lock, and tells of it once that is committed; false where there was nothing to change. */
+  /**
+   * Changes a conversation under its lock, and tells of it once that is committed; false where there was nothing to
+   * change.
+   */
   async #change(
     tenantId: string,
     id: string,

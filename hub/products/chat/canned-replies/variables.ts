@@ -14,7 +14,8 @@ const variable = /\{\{([^{}|]*)(?:\|([^{}]*))?\}\}/g;
 const attributePrefix = 'visitor.attributes.';
 
 /**
- * Fills the variables of a text in, once: what a value holds is text, whatever it looks like. One that is not known becomes what stands behind its `|`, or nothing; what is
+ * Fills the variables of a text in, once: what a value holds is text, whatever it looks like. One that is not known
+ * becomes what stands behind its `|`, or nothing; what is
  * no variable stays as it is written. The result has at most as many characters as a message.
  */
 export function fillIn(text: string, variables: Variables): string {
@@ -39,7 +40,10 @@ const known = [
   'conversation.name',
 ];
 
-/** @throws AppError `validation_failed` for what looks like a variable and is none: a visitor would read it as it is written. */
+/**
+ * @throws AppError `validation_failed` for what looks like a variable and is none: a visitor would read it as it is
+ * written.
+ */
 export function assertVariables(text: string): void {
   for (const { 1: written = '' } of text.matchAll(variable)) {
     const name = written.trim();

@@ -29,7 +29,10 @@ const ebmlHeadBytes = 64;
 /** What says of itself that it is only heard. */
 const soundBrands = new Set(['M4A ', 'M4B ']);
 
-/** A file of the MPEG-4 family in which something is heard and nothing is seen: recorders of telephones name it by the brand of films, too. */
+/**
+ * A file of the MPEG-4 family in which something is heard and nothing is seen: recorders of telephones name it by the
+ * brand of films, too.
+ */
 function isMp4Sound(file: Buffer): boolean {
   if (textAt(file, 4, 8) !== 'ftyp') return false;
   if (soundBrands.has(textAt(file, 8, 12))) return true;
@@ -44,7 +47,10 @@ function isMp4Sound(file: Buffer): boolean {
   return hasSound;
 }
 
-/** The first frame of an MP3 that has no tags before it: MPEG 1, 2 or 2.5, layer III, with a bit rate and a sample rate that there are. */
+/**
+ * The first frame of an MP3 that has no tags before it: MPEG 1, 2 or 2.5, layer III, with a bit rate and a sample rate
+ * that there are.
+ */
 const isMp3Frame = (file: Buffer) =>
   file.length > 4 &&
   file[0] === 0xff &&

@@ -9,8 +9,10 @@ const looseHours = 24;
 const batch = 100;
 
 /**
- * The bytes of files. Whatever is written is noted before as bytes without a file, and the note goes with the commit of the file's row; when a
- * row goes, with whatever it goes, a trigger notes its bytes again. So a crash at any moment leaves no row without bytes, and no bytes for ever.
+ * The bytes of files. Whatever is written is noted before as bytes without a file, and the note goes with the commit of
+ * the file's row; when a
+ * row goes, with whatever it goes, a trigger notes its bytes again. So a crash at any moment leaves no row without
+ * bytes, and no bytes for ever.
  */
 export class FileBlobs {
   readonly #deps: { db: Database; blobs: Blobs };
@@ -32,7 +34,10 @@ export class FileBlobs {
     await blobs.put(key, bytes, { maxBytes: bytes.length });
   }
 
-  /** Keeps announced bytes, for the transaction that writes their file. @throws AppError `unavailable` when they are gone meanwhile. */
+  /**
+   * Keeps announced bytes, for the transaction that writes their file.
+   * @throws AppError `unavailable` when they are gone meanwhile.
+   */
   async keep(tx: Transaction, key: string): Promise<void> {
     // By the clock, and not by the beginning of the transaction: what is due may be on its way out.
     const { rowCount } = await tx.query(
@@ -69,7 +74,8 @@ export class FileBlobs {
   }
 
   /**
-   * Removes bytes that no file names; answers how many. Part of the sweep. Their notes stay until they are gone, so that whatever ends this leaves them to the next time.
+   * Removes bytes that no file names; answers how many. Part of the sweep. Their notes stay until they are gone, so
+   * that whatever ends this leaves them to the next time.
    */
   async removeUnused(stopping?: AbortSignal): Promise<number> {
     const { db, blobs } = this.#deps;

@@ -25,7 +25,10 @@ const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 
 const busy = () =>
   new AppError('unavailable', 'Too many files are being looked at; send it again shortly.', { retryAfterSeconds: 5 });
 
-/** Tells by their content what files are, in threads of its own: none that was made to hold a program up holds up the hub. */
+/**
+ * Tells by their content what files are, in threads of its own: none that was made to hold a program up holds up the
+ * hub.
+ */
 export class FileScanner implements AsyncDisposable {
   readonly #options: Required<JudgeOptions>;
   readonly #free: Thread[];

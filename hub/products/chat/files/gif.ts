@@ -17,7 +17,10 @@ function endOfBlocks(file: Buffer, from: number): number {
 
 const colourBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
 
-/** A GIF whose pictures are what they were, without comments, XMP and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * A GIF whose pictures are what they were, without comments, XMP and whatever follows its end.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanGif(file: Buffer): Buffer {
   if (file.length < 13) throw broken();
   let at = 13 + colourBytes(file[10] as number);

@@ -25,7 +25,10 @@ async function receiver(limits: Partial<IncomingLimits>) {
   await once(server, 'listening');
   const sockets: Socket[] = [];
   return {
-    /** Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent; `said` is what came back. */
+    /**
+     * Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent;
+     * `said` is what came back.
+     */
     begin(
       { tenantId = 'a', sentBy = 'visitor:a', address = '192.0.2.1' }: Partial<UploadOwner>,
       bytes: number | 'chunked',

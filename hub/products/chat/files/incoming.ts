@@ -6,7 +6,10 @@ import { UploadShares } from './upload-shares.ts';
 import type { ShareLimits, UploadOwner } from './upload-shares.ts';
 
 export interface IncomingLimits extends ShareLimits {
-  /** How long a file may take to arrive, in milliseconds: whoever sends a byte now and then would hold its room for ever. */
+  /**
+   * How long a file may take to arrive, in milliseconds: whoever sends a byte now and then would hold its room for
+   * ever.
+   */
   deadlineMs: number;
   /** In each stretch of so many milliseconds, a file must come at the least rate. */
   rateStretchMs: number;
@@ -37,7 +40,10 @@ const tooSlow = () =>
     headers: { Connection: 'close' },
   });
 
-/** Reads files as they are sent, in bounds: of each, of each sender, address and workspace, of all together, and of time. */
+/**
+ * Reads files as they are sent, in bounds: of each, of each sender, address and workspace, of all together, and of
+ * time.
+ */
 export class IncomingFiles {
   readonly #limits: IncomingLimits;
   readonly #shares: UploadShares;
@@ -47,7 +53,10 @@ export class IncomingFiles {
     this.#shares = new UploadShares(this.#limits);
   }
 
-  /** @throws AppError `payload_too_large`, `unsupported_media_type`, `validation_failed` for an empty one, `rate_limited`, `request_timeout`, `unavailable`. */
+  /**
+   * @throws AppError `payload_too_large`, `unsupported_media_type`, `validation_failed` for an empty one,
+   * `rate_limited`, `request_timeout`, `unavailable`.
+   */
   async read(
     { request }: Pick<RawExchange, 'request'>,
     owner: UploadOwner,

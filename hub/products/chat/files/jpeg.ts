@@ -45,7 +45,11 @@ function endOfScan(file: Buffer, from: number): number {
   throw broken();
 }
 
-/** A JPEG whose picture is what it was, without comments, EXIF but which way up it is, XMP, IPTC, previews, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * A JPEG whose picture is what it was, without comments, EXIF but which way up it is, XMP, IPTC, previews, and whatever
+ * follows its end.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanJpeg(file: Buffer): Buffer {
   const kept: Buffer[] = [];
   const head: Buffer[] = [];

@@ -1,4 +1,7 @@
-/** The one thing of a picture's EXIF that stays: which way up it is. Without it a photograph of a phone would lie on its side. */
+/**
+ * The one thing of a picture's EXIF that stays: which way up it is. Without it a photograph of a phone would lie on its
+ * side.
+ */
 
 const orientationTag = 0x0112;
 

@@ -33,7 +33,10 @@ function plainProfile(data: Buffer): Buffer[] {
   }
 }
 
-/** A PNG whose picture is what it was, without texts, times, EXIF but which way up it is, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * A PNG whose picture is what it was, without texts, times, EXIF but which way up it is, and whatever follows its end.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanPng(file: Buffer): Buffer {
   const kept: Buffer[] = [pngSignature];
   let at = pngSignature.length;

@@ -47,7 +47,8 @@ export const chatFiles = pgTable(
 );
 
 /**
- * Bytes that no file names: noted before they are written, until their file is, and by a trigger when a file goes, with whatever it goes.
+ * Bytes that no file names: noted before they are written, until their file is, and by a trigger when a file goes, with
+ * whatever it goes.
  * They are removed once `remove_at` is over, also those of workspaces that are gone.
  */
 export const chatUnusedBlobs = pgTable(
@@ -61,7 +62,8 @@ export const chatUnusedBlobs = pgTable(
 );
 
 /**
- * What the files of each workspace take up: the sum of its rows. A trigger adds a row for each change, in its transaction, also where files go
+ * What the files of each workspace take up: the sum of its rows. A trigger adds a row for each change, in its
+ * transaction, also where files go
  * with something else, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
  */
 export const chatFileUsage = pgTable(

@@ -13,7 +13,10 @@ import type { FileScanner } from './file-scanner.ts';
 /** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
 const maxLoose = 50;
 const mib = 1024 * 1024;
-/** What one visitor may keep: files at most, which are few enough to be added up, and of the room of a workspace this part, up to so many bytes, but at least some files. */
+/**
+ * What one visitor may keep: files at most, which are few enough to be added up, and of the room of a workspace this
+ * part, up to so many bytes, but at least some files.
+ */
 const maxOfVisitor = { files: 2_000, part: 0.05, bytes: 1024 * mib, leastBytes: 5 * maxFileBytes };
 /** Beyond this part of the room of a workspace nothing of visitors is kept, so that they leave some to its agents. */
 const visitorsPart = 0.9;
@@ -57,7 +60,10 @@ export class ChatFiles {
     this.#deps = dependencies;
   }
 
-  /** Makes sure that a file may be sent there, before it is read. @throws AppError `not_found`, `conversation_closed` for a visitor, `storage_full`. */
+  /**
+   * Makes sure that a file may be sent there, before it is read.
+   * @throws AppError `not_found`, `conversation_closed` for a visitor, `storage_full`.
+   */
   async admit(sender: FileSender): Promise<void> {
     await this.#deps.db.read(sender.tenantId, (tx) => this.#assertRoom(tx, sender, 1));
   }
@@ -65,7 +71,8 @@ export class ChatFiles {
   /**
    * Keeps a file for a message to come.
    * @param recheck refuses whoever may send none any more: the file took its time.
-   * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`, `unavailable`.
+   * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`,
+   * `unavailable`.
    */
   async keep(
     sender: FileSender,
@@ -118,7 +125,10 @@ export class ChatFiles {
     return this.#present(id, rows[0]);
   }
 
-  /** A file that a visitor may see: of a message of their conversation, which a note is not, or their own. @throws AppError `not_found`. */
+  /**
+   * A file that a visitor may see: of a message of their conversation, which a note is not, or their own.
+   * @throws AppError `not_found`.
+   */
   async findForVisitor({ tenantId, conversationId, visitorId }: VisitorIdentity, id: string): Promise<StoredFile> {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<FileRow>(

@@ -38,7 +38,11 @@ function cleanFrame(content: Buffer, countPart: () => void): Buffer {
   ]);
 }
 
-/** A WebP whose picture is what it was, without EXIF but which way up it is, XMP, unknown parts and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * A WebP whose picture is what it was, without EXIF but which way up it is, XMP, unknown parts and whatever follows its
+ * end.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanWebp(file: Buffer): Buffer {
   const end = 8 + file.readUInt32LE(4);
   if (end > file.length || end < 12) throw broken();

@@ -32,7 +32,10 @@ const shownCharacters = 300;
 /** Characters of a message by which its language is guessed. */
 const guessedCharacters = 1_000;
 
-/** Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so that none is without the others. */
+/**
+ * Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so
+ * that none is without the others.
+ */
 export class HandOver {
   readonly #conversations: ConversationWriter;
   readonly #messages: MessageWriter;
@@ -107,7 +110,10 @@ export class HandOver {
   }
 }
 
-/** A summary of the conversation since it was last opened, for agents, and the language of the visitor's newest message in it. */
+/**
+ * A summary of the conversation since it was last opened, for agents, and the language of the visitor's newest message
+ * in it.
+ */
 async function summaryOf(
   tx: Transaction,
   { id, context_seq: contextSeq }: ConversationRow,

@@ -12,7 +12,8 @@ export interface ChatPageOptions {
 }
 
 /**
- * The page of a chat, and the headers that say what it may do: load what the hub built, speak to the hub, and stand in frames of the origins that the
+ * The page of a chat, and the headers that say what it may do: load what the hub built, speak to the hub, and stand in
+ * frames of the origins that the
  * workspace allowed. By itself, in a tab of its own, it always opens.
  */
 export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOptions): {

@@ -5,9 +5,12 @@ import type { Term } from './words.ts';
 /**
  * Finds messages by their words, newest first, with bounded work whether a word is rare or in every message.
  *
- * `@@` is not leakproof, so PostgreSQL does not look into the index of words for a role that row-level security holds to its workspace: it would
- * read every message instead. So the ids are found as the system role. Each word in the index begins with its workspace and so does each one asked for,
- * `tenant_id` is asked for besides, and nothing but ids comes of it: whoever shows the messages reads them as the workspace.
+ * `@@` is not leakproof, so PostgreSQL does not look into the index of words for a role that row-level security holds
+ * to its workspace: it would
+ * read every message instead. So the ids are found as the system role. Each word in the index begins with its workspace
+ * and so does each one asked for,
+ * `tenant_id` is asked for besides, and nothing but ids comes of it: whoever shows the messages reads them as the
+ * workspace.
  */
 
 /** What is looked for: messages older than `before`, notes alone or none of them where `notes` says so. */
@@ -21,9 +24,14 @@ const newestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** How many of the newest messages are looked through: at first, and where those held some but not enough. */
 const nearest = 5_000;
 const further = 50_000;
-/** From so many hits on, a word is common: then the newest are near, and reading them all to sort them is not worth it. */
+/**
+ * From so many hits on, a word is common: then the newest are near, and reading them all to sort them is not worth it.
+ */
 const commonFrom = 5_000;
-/** In an index, the beginning of a word is as dear as all the words that begin so; shorter ones are looked at in the messages that have the others. */
+/**
+ * In an index, the beginning of a word is as dear as all the words that begin so; shorter ones are looked at in the
+ * messages that have the others.
+ */
 const shortestIndexedBeginning = 3;
 
 const kindMatches = '($4::boolean IS NULL OR (seq IS NULL) = $4)';

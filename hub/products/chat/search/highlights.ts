@@ -40,7 +40,10 @@ function foldWithPlaces(text: string): { folded: string; placeOf: (from: number,
   };
 }
 
-/** Where the terms of a question stand in a text, in order and without overlap; whole words, where one asks for the beginning of them. */
+/**
+ * Where the terms of a question stand in a text, in order and without overlap; whole words, where one asks for the
+ * beginning of them.
+ */
 export function highlightsOf(text: string, terms: readonly Term[]): Place[] {
   const textsOf = (...kinds: Term['kind'][]) =>
     terms.filter(({ kind }) => kinds.includes(kind)).map((term) => term.text);

@@ -1,7 +1,8 @@
 import { clipWord, foldText, pairsOf, partsOf } from '../../../platform/words.ts';
 
 /**
- * The words by which a text is found. Each begins with the short name of its workspace: an index entry belongs to one workspace alone, so that
+ * The words by which a text is found. Each begins with the short name of its workspace: an index entry belongs to one
+ * workspace alone, so that
  * a search reads nothing of another. Scripts that are written without spaces are found by pairs of their characters.
  */
 
@@ -29,7 +30,9 @@ export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: bo
   return [...words];
 }
 
-/** What a text must hold to be found: a word, the beginning of one, or a character or pair of a script without spaces. */
+/**
+ * What a text must hold to be found: a word, the beginning of one, or a character or pair of a script without spaces.
+ */
 export interface Term {
   text: string;
   kind: 'word' | 'beginning' | 'characters';

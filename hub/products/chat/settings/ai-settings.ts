@@ -36,7 +36,10 @@ export async function readAiSettings(tx: Transaction, tenantId: string): Promise
   return present(rows[0]);
 }
 
-/** Who last changed the settings that shape what the AI agent asks for: its tools, the description of the business, and the tone. */
+/**
+ * Who last changed the settings that shape what the AI agent asks for: its tools, the description of the business, and
+ * the tone.
+ */
 export async function readAiSettingsAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
   const { rows } = await tx.query<{ actor: string }>(
     'read_ai_settings_authors',

@@ -83,7 +83,7 @@ export class Suggestions {
     );
     return {
       suggestion: presentSuggestion(rows[0] as SuggestionRow),
-      committed: () => this.#changes.tell(tenantId, given.conversationId, { kind: 'suggestion', id }),
+      committed: () => this.#changes.publish(tenantId, given.conversationId, { kind: 'suggestion', id }),
     };
   }
 

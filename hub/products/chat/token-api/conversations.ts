@@ -10,7 +10,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import {
   conversationColumns,
-  knowVisitor,
+  upsertVisitor,
   listConversations,
   messageColumns,
   pageOf,
@@ -66,11 +66,14 @@ export class Conversations {
     this.#deps = dependencies;
   }
 
-  /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`, `visitor_blocked`. */
+  /**
+   * Mints a link for a person: one transaction, in which whoever else mints for the same person waits.
+   * @throws AppError `validation_failed`, `visitor_blocked`.
+   */
   async mint(tenantId: string, body: MintBody, actor: TokenActor, baseUrl: string) {
     const token = `cvt_${randomBytes(32).toString('base64url')}`;
     const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const visitor = await knowVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
+      const visitor = await upsertVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
       if (visitor.is_blocked)
         throw new AppError('visitor_blocked', 'This visitor is blocked; an agent of the workspace can unblock them.');
       const [found, siteKey] = await Promise.all([
@@ -147,7 +150,7 @@ export class Conversations {
       const visitor =
         known === undefined
           ? null
-          : await knowVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
+          : await upsertVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
       return this.#open(tx, tenantId, { ...body, visitor }, actor);
     });
     committed();

@@ -14,15 +14,20 @@ export interface CarriedOver {
   conversationIds: string[];
   /** In which the visitor goes on; that of the link where the anonymous visitor's own is closed. */
   conversationId: string;
-  /** What the anonymous visitor said of themselves, and titles that agents gave; for a private note. Empty for nothing. */
+  /**
+   * What the anonymous visitor said of themselves, and titles that agents gave; for a private note. Empty for nothing.
+   */
   introduction: string;
 }
 
 /**
- * Gives the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both: the session token of the one, the link token
- * of the other. The anonymous visitor and their sessions end, so that a session carries over once. Messages keep their `seq`, conversations their ids and
+ * Gives the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both: the
+ * session token of the one, the link token
+ * of the other. The anonymous visitor and their sessions end, so that a session carries over once. Messages keep their
+ * `seq`, conversations their ids and
  * their event sequence.
- * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of another environment.
+ * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of
+ * another environment.
  */
 export async function carryOver(
   tx: Transaction,
@@ -63,7 +68,8 @@ export async function carryOver(
   await Promise.all([
     tx.query(
       'carry_over_conversations',
-      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a typed name: none is kept.
+      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a
+      // typed name: none is kept.
       `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
          moved_at = CASE WHEN c.id = $4 THEN clock_timestamp() ELSE c.moved_at END,
          moved_by = CASE WHEN c.id = $4 THEN pg_current_xact_id() ELSE c.moved_by END,

@@ -81,8 +81,10 @@ export class VisitorEntry {
   }
 
   /**
-   * Begins a session: of the link whose token is given, or else, where the workspace allows that, of a new visitor of whom nothing is known.
-   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`, `unauthenticated`, `validation_failed`, `rate_limited`.
+   * Begins a session: of the link whose token is given, or else, where the workspace allows that, of a new visitor of
+   * whom nothing is known.
+   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`,
+   * `unauthenticated`, `validation_failed`, `rate_limited`.
    */
   async open(body: OpenBody, address: string) {
     const { openings } = this.#deps;
@@ -117,11 +119,14 @@ export class VisitorEntry {
     await this.#deps.db.workspace(tenantId, (tx) =>
       tx.query('end_visitor_session', 'DELETE FROM chat_sessions WHERE id = $1', [sessionId]),
     );
-    this.#deps.changes.tell(tenantId, conversationId, { kind: 'access' });
+    this.#deps.changes.publish(tenantId, conversationId, { kind: 'access' });
     return { ended: true as const };
   }
 
-  /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`, `visitor_blocked`. */
+  /**
+   * A session in the visitor's open conversation, or in a new one, once theirs is closed.
+   * @throws AppError `conflict`, `chat_token_invalid`, `visitor_blocked`.
+   */
   async begin({ tenantId, sessionId, visitorId, conversationId, environment }: VisitorIdentity) {
     const { db } = this.#deps;
     const { answer, committed } = await db.workspace(tenantId, async (tx) => {
@@ -132,7 +137,8 @@ export class VisitorEntry {
           `SELECT ${visitorColumns}, blocked_at IS NOT NULL AS is_blocked, erased_at IS NOT NULL AS is_erased FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
           [visitorId],
         ),
-        // Looked for once both are ours: whoever blocked the visitor or revoked the session at the same moment has committed by then.
+        // Looked for once both are ours: whoever blocked the visitor or revoked the session at the same moment has
+        // committed by then.
         tx.query('has_visitor_session', 'SELECT FROM chat_sessions WHERE id = $1', [sessionId]),
         tx.query<{ status: ConversationRow['status'] }>(
           'read_conversation_status',
@@ -206,7 +212,8 @@ export class VisitorEntry {
       if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
       const id = moved?.conversationId ?? conversationId;
-      // Their name and address were only typed: they do not become those of an identified visitor, and agents still see them.
+      // Their name and address were only typed: they do not become those of an identified visitor, and agents still see
+      // them.
       const note =
         moved === null || moved.introduction === ''
           ? null
@@ -226,8 +233,8 @@ export class VisitorEntry {
     });
     committed();
     for (const id of carried) {
-      changes.tell(tenantId, id, { kind: 'access' });
-      changes.tell(tenantId, id, { kind: 'conversation' });
+      changes.publish(tenantId, id, { kind: 'access' });
+      changes.publish(tenantId, id, { kind: 'conversation' });
     }
     return answer;
   }
@@ -328,7 +335,10 @@ export class VisitorEntry {
   }
 }
 
-/** Whoever revokes the links and sessions of a conversation at this moment does so before, or waits and finds those too that are made now. */
+/**
+ * Whoever revokes the links and sessions of a conversation at this moment does so before, or waits and finds those too
+ * that are made now.
+ */
 const holdConversation = (tx: Transaction, id: string) =>
   tx.query('hold_conversation_open', 'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE', [id]);
 

@@ -10,7 +10,8 @@ import type { ChatEvents } from '../events/index.ts';
 import { readVisitorView } from './view.ts';
 
 /**
- * Writes how the last closing of a conversation was for its visitor, or changes that; `csat.submitted` is told when it is first given, once for
+ * Writes how the last closing of a conversation was for its visitor, or changes that; `csat.submitted` is told when it
+ * is first given, once for
  * each closing. @throws AppError `not_found`, `rating_not_offered`.
  */
 export async function rateConversation(

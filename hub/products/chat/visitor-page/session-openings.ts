@@ -10,7 +10,8 @@ const ofVisitor = { limit: 120, windowSeconds: 60 };
 const keyOf = (address: string) => `chat-session:${addressBlock(address)}`;
 
 /**
- * Limits how often sessions of visitors are opened. A valid link counts for its visitor and not for the address, because all people of an
+ * Limits how often sessions of visitors are opened. A valid link counts for its visitor and not for the address,
+ * because all people of an
  * office can share one address.
  */
 export class SessionOpenings {
@@ -20,7 +21,10 @@ export class SessionOpenings {
     this.#rateLimiter = rateLimiter;
   }
 
-  /** Refuses an address that this process knows to be over its limit, before a token is looked up. @throws AppError `rate_limited`. */
+  /**
+   * Refuses an address that this process knows to be over its limit, before a token is looked up.
+   * @throws AppError `rate_limited`.
+   */
   assertOpen(address: string): void {
     const state = this.#rateLimiter.exceeded(keyOf(address), ofAddress);
     if (state !== null) throw tooMany(state, 'this address');

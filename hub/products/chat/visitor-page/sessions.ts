@@ -7,7 +7,9 @@ import { newId } from '../../../platform/ids.ts';
 
 /** How long a session holds; a page renews it while its visitor is there, in minutes. */
 export const sessionMinutes = 60;
-/** Sessions of one visitor that live at once: beyond, the oldest end. Every tab has its own, and each may be renewed. */
+/**
+ * Sessions of one visitor that live at once: beyond, the oldest end. Every tab has its own, and each may be renewed.
+ */
 const maxSessions = 30;
 
 /** As what a token is kept. */
@@ -21,7 +23,10 @@ export class VisitorSessions {
     this.#db = db;
   }
 
-  /** Who presents a session token, in one round trip. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
+  /**
+   * Who presents a session token, in one round trip.
+   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`.
+   */
   async authenticate(token: string): Promise<VisitorIdentity> {
     const [row] = await this.#db.systemStatement<{
       id: string;

@@ -31,7 +31,10 @@ export interface VisitorViewRow {
   settings: Partial<ChatSettings> | null;
 }
 
-/** Of a conversation `c`, with what `visitorViewJoins` bring. A visitor sees the display name of a member, and nothing of their email address. */
+/**
+ * Of a conversation `c`, with what `visitorViewJoins` bring. A visitor sees the display name of a member, and nothing
+ * of their email address.
+ */
 export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
        (SELECT u.display_name FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
        (SELECT p.id FROM member_pictures p WHERE p.user_id = c.assigned_user_id AND p.tenant_id = c.tenant_id) AS agent_picture,
@@ -70,7 +73,10 @@ export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversa
   ratingOffered: completeSettings(row.settings ?? {}).ratings && row.can_be_rated,
 });
 
-/** A conversation as its visitor sees it, and how its workspace wants its chat, in one round trip. @throws AppError `not_found`. */
+/**
+ * A conversation as its visitor sees it, and how its workspace wants its chat, in one round trip.
+ * @throws AppError `not_found`.
+ */
 export async function readVisitorView(
   tx: Transaction,
   id: string,

@@ -32,7 +32,9 @@ export interface VisitorChatDependencies {
   handOver: HandOver;
 }
 
-/** What a visitor does in the conversation of their session. Notes are never among what they see: a note has no `seq`. */
+/**
+ * What a visitor does in the conversation of their session. Notes are never among what they see: a note has no `seq`.
+ */
 export class VisitorChat {
   readonly #deps: VisitorChatDependencies;
   /** Messages on their way, so that one which a page sends again meanwhile counts once. */
@@ -100,13 +102,14 @@ export class VisitorChat {
         [conversationId],
       ),
     }));
-    if (moved !== null) this.#deps.changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
+    if (moved !== null)
+      this.#deps.changes.publish(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
     return { seq: now.rows[0]?.seq ?? 0 };
   }
 
   /** Tells whoever looks on; nothing is kept of it. */
   async type({ tenantId, conversationId }: VisitorIdentity, typing: boolean) {
-    this.#deps.changes.tell(tenantId, conversationId, {
+    this.#deps.changes.publish(tenantId, conversationId, {
       kind: 'typing',
       who: 'visitor',
       userId: null,
@@ -123,7 +126,7 @@ export class VisitorChat {
       rateConversation(tx, this.#deps, visitor, given),
     );
     committed();
-    this.#deps.changes.tell(tenantId, conversationId, { kind: 'conversation' });
+    this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' });
     return rating;
   }
 

@@ -10,7 +10,8 @@ const maxWaiting = 60;
 const patienceMs = 10_000;
 
 /**
- * Pages of messages on their way to visitors: few of one visitor at once, each from its question until its answer was taken. Whoever asks
+ * Pages of messages on their way to visitors: few of one visitor at once, each from its question until its answer was
+ * taken. Whoever asks
  * for many, or takes none of them, is in nobody's way but their own.
  */
 export class PageTurns {
