@@ -108,10 +108,10 @@ export function createChat(
     handOver,
   });
   const fileBlobs = new FileBlobs({ db, blobs });
-  const judge = stack.use(new FileScanner());
+  const scanner = stack.use(new FileScanner());
   const incoming = new IncomingFiles();
-  const files = new ChatFiles({ db, blobs, fileBlobs, judge, maxWorkspaceBytes });
-  const pictures = new MemberPictures({ db, blobs, fileBlobs, judge });
+  const files = new ChatFiles({ db, blobs, fileBlobs, scanner, maxWorkspaceBytes });
+  const pictures = new MemberPictures({ db, blobs, fileBlobs, scanner });
   const presences = stack.use(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
@@ -166,7 +166,7 @@ export function createChat(
         everyMs: 60_000,
         run: (stopping) => removeAgedConversations({ db, changes, chatEvents: events }, stopping),
       },
-      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
+      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeUnattached(stopping) },
       { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileUsage(db, stopping) },
       { name: 'counts of conversations', everyMs: 60_000, run: (stopping) => foldDoneCounts(db, stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },

@@ -82,7 +82,7 @@ test.each([
 );
 
 test.each([
-  ['the least rate', { rateStretchMs: 100, leastBytesPerSecond: 1_000 }],
+  ['the least rate', { rateIntervalMs: 100, minBytesPerSecond: 1_000 }],
   ['the deadline', { deadlineMs: 300 }],
 ])('%s holds also for whoever sends no more of a file and keeps its connection busy', async (_which, limits) => {
   await using receiving = await receiver({ ...limits, maxPerSender: 1 });
@@ -95,8 +95,8 @@ test.each([
   await expect.poll(() => next.said).toContain('read 1000 bytes');
 });
 
-test('a file that comes slower than the least rate is given up, with all that was held for it', async () => {
-  await using receiving = await receiver({ rateStretchMs: 100, leastBytesPerSecond: 1_000, maxPerSender: 1 });
+test('an upload below the minimum rate is aborted and releases its reserved memory', async () => {
+  await using receiving = await receiver({ rateIntervalMs: 100, minBytesPerSecond: 1_000, maxPerSender: 1 });
   const slow = receiving.begin({}, 1_000, 900);
   const trickle = setInterval(() => slow.socket.write('x'), 50);
   await expect.poll(() => slow.said).toContain('took too long to arrive');

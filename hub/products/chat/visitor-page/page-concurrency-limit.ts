@@ -1,62 +1,62 @@
 import { AppError } from '../../../../shared/errors.ts';
 
-interface Line {
-  underWay: number;
+interface VisitorQueue {
+  active: number;
   waiting: Set<() => void>;
 }
 
-const pagesAtOnce = 4;
+const maxConcurrentPages = 4;
 const maxWaiting = 60;
-const patienceMs = 10_000;
+const maxWaitMs = 10_000;
 
 /**
- * Pages of messages on their way to visitors: few of one visitor at once, each from its question until its answer was
- * taken. Whoever asks
- * for many, or takes none of them, is in nobody's way but their own.
+ * Limits the concurrent message pages of each visitor, from the request until the response is sent. A visitor who
+ * requests
+ * many pages or reads slowly does not affect other visitors.
  */
-export class PageTurns {
-  readonly #lines = new Map<string, Line>();
+export class PageConcurrencyLimit {
+  readonly #queues = new Map<string, VisitorQueue>();
 
   /**
-   * Resolves when it is the turn of a page.
-   * @param signal ends the turn: aborts when the answer was taken or nobody waits for it any more.
-   * @throws AppError `rate_limited` where too many wait, or it took too long.
+   * Resolves when the visitor may load another page.
+   * @param signal releases the slot: it aborts when the response is sent or the client disconnects.
+   * @throws AppError `rate_limited` if too many requests wait, or the wait takes too long.
    */
-  async take(visitorId: string, signal: AbortSignal): Promise<void> {
-    const line = this.#lines.get(visitorId) ?? { underWay: 0, waiting: new Set() };
-    this.#lines.set(visitorId, line);
-    if (line.underWay < pagesAtOnce) line.underWay += 1;
-    else await this.#wait(line, signal);
-    const end = () => this.#end(visitorId, line);
+  async acquire(visitorId: string, signal: AbortSignal): Promise<void> {
+    const queue = this.#queues.get(visitorId) ?? { active: 0, waiting: new Set() };
+    this.#queues.set(visitorId, queue);
+    if (queue.active < maxConcurrentPages) queue.active += 1;
+    else await this.#wait(queue, signal);
+    const end = () => this.#release(visitorId, queue);
     if (signal.aborted) end();
     else signal.addEventListener('abort', end, { once: true });
   }
 
-  #wait(line: Line, signal: AbortSignal): Promise<void> {
-    if (line.waiting.size >= maxWaiting) throw tooMany();
+  #wait(queue: VisitorQueue, signal: AbortSignal): Promise<void> {
+    if (queue.waiting.size >= maxWaiting) throw tooMany();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+    const until = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]);
     const giveUp = () => {
-      if (line.waiting.delete(begin)) reject(tooMany());
+      if (queue.waiting.delete(begin)) reject(tooMany());
     };
     const begin = () => {
       until.removeEventListener('abort', giveUp);
       resolve();
     };
-    line.waiting.add(begin);
+    queue.waiting.add(begin);
     until.addEventListener('abort', giveUp, { once: true });
     if (until.aborted) giveUp();
     return promise;
   }
 
-  #end(visitorId: string, line: Line): void {
-    const [next] = line.waiting;
+  #release(visitorId: string, queue: VisitorQueue): void {
+    const [next] = queue.waiting;
     if (next === undefined) {
-      line.underWay -= 1;
-      if (line.underWay === 0) this.#lines.delete(visitorId);
+      queue.active -= 1;
+      if (queue.active === 0) this.#queues.delete(visitorId);
       return;
     }
-    line.waiting.delete(next);
+    queue.waiting.delete(next);
     next();
   }
 }
@@ -64,6 +64,6 @@ export class PageTurns {
 const tooMany = () =>
   new AppError(
     'rate_limited',
-    `More than ${pagesAtOnce} pages of messages are asked for at once; take their answers first.`,
-    { retryAfterSeconds: 1, limit: pagesAtOnce },
+    `More than ${maxConcurrentPages} pages of messages are requested at once. Read the responses first, then request more.`,
+    { retryAfterSeconds: 1, limit: maxConcurrentPages },
   );
