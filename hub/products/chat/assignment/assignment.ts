@@ -9,11 +9,9 @@ const maxConversationsPerBatch = 50;
 
 /**
  * Assigns open conversations that need an agent to agents who are online. The agent with the fewest open conversations
- * comes
- * first, then the agent whose last assignment is oldest, up to the capacity.
+ * comes first, then the agent whose last assignment is oldest, up to the capacity.
  * An assignment locks the conversation, then the widget of the workspace, then the agent. It emits its event last,
- * because
- * subscribers acquire locks too. Every transaction uses this order, which prevents deadlocks.
+ * because subscribers acquire locks too. Every transaction uses this order, which prevents deadlocks.
  */
 export class Assignment {
   readonly #conversations: ConversationWriter;
@@ -26,8 +24,8 @@ export class Assignment {
 
   /**
    * Locks a conversation and the rows that `auto` locks. Call it before an event is emitted: for a message of the
-   * visitor
-   * (`message`), which may be the first or reopen an unassigned conversation, or for an unassignment (`returning`).
+   * visitor (`message`), which may be the first or reopen an unassigned conversation, or for an unassignment
+   * (`returning`).
    */
   async lock(tx: Transaction, tenantId: string, id: string, cause: 'message' | 'returning'): Promise<void> {
     await tx.query(

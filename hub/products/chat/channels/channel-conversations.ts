@@ -31,8 +31,7 @@ export interface ChannelConversations {
   receive(tx: Transaction, tenantId: string, message: ChannelMessage): Promise<(() => void) | null>;
   /**
    * Where a reply to a visitor is sent; null for a visitor of no channel. An automatic reply counts towards
-   * `automaticReplies`,
-   * the automatic replies of the last hour.
+   * `automaticReplies`, the automatic replies of the last hour.
    */
   replyAddress(
     tx: Transaction,

@@ -21,8 +21,7 @@ export type ChatEventSubscriber = (tx: Transaction, event: ChatEvent) => Promise
 
 /**
  * Erases a batch of the data that a product keeps about conversations, in the transaction that removes them. The
- * conversations are locked. An eraser skips
- * rows that other transactions have locked.
+ * conversations are locked. An eraser skips rows that other transactions have locked.
  * @returns whether there may be more. Then the transaction commits without removing the conversations, and the eraser
  * is called again in another one.
  */
@@ -34,8 +33,7 @@ export type ConversationEraser = (
 
 /**
  * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a
- * subscription after the first event is refused,
- * so that no subscriber misses an event.
+ * subscription after the first event is refused, so that no subscriber misses an event.
  */
 export class ChatEvents {
   readonly #subscribers: ChatEventSubscriber[] = [];

@@ -10,10 +10,8 @@ const batchSize = 100;
 
 /**
  * The bytes of files. A blob is recorded as unused before it is written. The transaction that stores the file's row
- * deletes
- * the record. When the row is deleted, a trigger adds the record again. So a crash leaves neither a row without bytes
- * nor
- * bytes that are never deleted.
+ * deletes the record. When the row is deleted, a trigger adds the record again. So a crash leaves neither a row without
+ * bytes nor bytes that are never deleted.
  */
 export class FileBlobs {
   readonly #deps: { db: Database; blobs: Blobs };

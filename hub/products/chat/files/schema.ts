@@ -62,8 +62,7 @@ export const chatUnusedBlobs = pgTable(
 
 /**
  * File usage of each workspace: the sum of its rows. A trigger adds a row for each change, in the same transaction and
- * without
- * lock contention. The sweep folds the rows into one.
+ * without lock contention. The sweep folds the rows into one.
  */
 export const chatFileUsage = pgTable(
   'chat_file_room',

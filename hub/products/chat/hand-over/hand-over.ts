@@ -14,27 +14,27 @@ import type {
 import { readAiSettings, readSettings } from '../settings/index.ts';
 import { handOverMessage } from './words.ts';
 
-/** Why the AI gives a conversation to people. */
+/** The reason of a handover from the AI agent to agents. */
 export interface HandOverReason {
-  /** For programs: in the audit log. */
+  /** Code for the audit log. */
   code: string;
-  /** For agents: a sentence without its full stop. */
+  /** Text for agents: a sentence without its full stop. */
   text: string;
-  /** Code of the language in which the visitor asked, where that is known. */
+  /** Code of the language of the visitor's question, if known. */
   language?: string | null;
-  /** Language of the visitor's page, where the page sends it. */
+  /** Language of the visitor's page, if the page sends it. */
   pageLanguage?: string | undefined;
 }
 
-/** Messages that a summary looks at, and what it repeats of each. */
+/** Number of messages in a summary, and characters of each. */
 const summarised = 6;
 const shownCharacters = 300;
-/** Characters of a message by which its language is guessed. */
+/** Characters of a message that language detection reads. */
 const guessedCharacters = 1_000;
 
 /**
- * Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so
- * that none is without the others.
+ * Hands conversations of the AI agent over to agents. One transaction writes the message, status, owner, assignment and
+ * note.
  */
 export class HandOver {
   readonly #conversations: ConversationWriter;
@@ -56,8 +56,8 @@ export class HandOver {
   }
 
   /**
-   * @param conversation that this transaction has locked, that the AI has, and that is not closed.
-   * @returns what to call after the commit.
+   * @param conversation locked by this transaction, owned by the AI, and not closed.
+   * @returns a function to call after the commit.
    */
   async write(
     tx: Transaction,
@@ -111,8 +111,8 @@ export class HandOver {
 }
 
 /**
- * A summary of the conversation since it was last opened, for agents, and the language of the visitor's newest message
- * in it.
+ * Summarizes the conversation since it was last opened, for agents. Also detects the language of the visitor's newest
+ * message.
  */
 async function summaryOf(
   tx: Transaction,

@@ -11,7 +11,7 @@ const messages: Record<ChatLocale, string> = {
 };
 
 /**
- * The message in the first of these languages that it is written in; English otherwise.
+ * The message in the first supported language of the list, otherwise in English.
  * @param languages codes such as `de` or `pt-BR`.
  */
 export function handOverMessage(languages: readonly (string | null | undefined)[]): string {

@@ -79,7 +79,7 @@ async function serve(picture: ServedPicture, { request, response }: RawExchange,
     response.end();
     return;
   }
-  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  // Without a listener, the time-out destroys the connection of a client that does not read.
   response.setTimeout(readerStallMs);
   await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
     // A closed connection needs no answer.

@@ -11,8 +11,7 @@ const maxWaitMs = 10_000;
 
 /**
  * Limits the concurrent message pages of each visitor, from the request until the response is sent. A visitor who
- * requests
- * many pages or reads slowly does not affect other visitors.
+ * requests many pages or reads slowly does not affect other visitors.
  */
 export class PageConcurrencyLimit {
   readonly #queues = new Map<string, VisitorQueue>();
