@@ -27,10 +27,10 @@ export interface HandOverReason {
 }
 
 /** Number of messages in a summary, and characters of each. */
-const summarised = 6;
-const shownCharacters = 300;
+const maxSummaryMessages = 6;
+const maxCharactersPerMessage = 300;
 /** Characters of a message that language detection reads. */
-const guessedCharacters = 1_000;
+const languageSampleCharacters = 1_000;
 
 /**
  * Hands conversations of the AI agent over to agents. One transaction writes the message, status, owner, assignment and
@@ -122,7 +122,7 @@ async function summaryOf(
     tx.query<PublicMessageRow>(
       'read_messages_to_summarise',
       `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq DESC LIMIT $3`,
-      [id, contextSeq, summarised],
+      [id, contextSeq, maxSummaryMessages],
     ),
     tx.query<{ of_visitor: number; of_ai: number }>(
       'count_messages_to_summarise',
@@ -135,7 +135,7 @@ async function summaryOf(
   const lines = rows.toReversed().map((row) => `${speakers[row.sender_type]}: ${shortened(presentMessage(row))}`);
   const languages = rows
     .filter(({ sender_type: sender }) => sender === 'visitor')
-    .map(({ content }) => guessLanguage(content.slice(0, guessedCharacters)));
+    .map(({ content }) => guessLanguage(content.slice(0, languageSampleCharacters)));
   return {
     summary: [`Summary: ${ofVisitor} from the visitor, ${ofAi} from the AI agent. At the end:`, ...lines].join('\n'),
     language: languages.find((each) => each !== null) ?? null,
@@ -146,6 +146,7 @@ const speakers = { visitor: 'Visitor', ai: 'AI agent', agent: 'Agent', api: 'API
 
 function shortened({ content, attachments }: ChatMessage): string {
   const characters = Array.from(content.replaceAll(/\s+/g, ' ').trim());
-  const said = characters.slice(0, shownCharacters).join('') + (characters.length > shownCharacters ? '…' : '');
+  const said =
+    characters.slice(0, maxCharactersPerMessage).join('') + (characters.length > maxCharactersPerMessage ? '…' : '');
   return attachments.length === 0 ? said : `${said} [${attachments.length} files]`.trim();
 }

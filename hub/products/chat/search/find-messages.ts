@@ -21,12 +21,12 @@ export interface MessageQuestion {
 
 const newestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 /** Newest messages to scan: at first, and when the first scan found some hits but not enough. */
-const nearest = 5_000;
-const further = 50_000;
+const nearScanSize = 5_000;
+const wideScanSize = 50_000;
 /**
  * A word with at least this many hits is frequent. Scanning the newest messages is then cheaper than sorting all hits.
  */
-const commonFrom = 5_000;
+const frequentWordHits = 5_000;
 /**
  * The cost of a prefix in the index grows with the words that match it. Shorter prefixes are checked only in the
  * messages that match the other terms.
@@ -36,7 +36,7 @@ const shortestIndexedBeginning = 3;
 const kindMatches = '($4::boolean IS NULL OR (seq IS NULL) = $4)';
 
 /** Scans the newest messages by primary key. */
-const through = (count: number) =>
+const scanNewest = (count: number) =>
   `SELECT id FROM (SELECT id, tenant_id, words, seq FROM chat_messages WHERE id < $3 ORDER BY id DESC LIMIT ${count}) newest
    WHERE tenant_id = $1 AND words @@ $2::tsquery AND ${kindMatches} LIMIT $5`;
 
@@ -58,11 +58,14 @@ export async function findMessages(
   const question = questionOf(tenantId, terms, options);
   if (question === null) return [];
   const values = [tenantId, question, before, notes ?? null];
-  const near = await db.systemStatement<{ id: string }>('find_messages_near', through(nearest), [...values, limit]);
+  const near = await db.systemStatement<{ id: string }>('find_messages_near', scanNewest(nearScanSize), [
+    ...values,
+    limit,
+  ]);
   if (near.length === limit) return idsOf(near);
   // A larger scan only pays off for a frequent word. The index finds a rare word faster.
-  if (near.length * (further / nearest) >= limit) {
-    const more = await db.systemStatement<{ id: string }>('find_messages_further', through(further), [
+  if (near.length * (wideScanSize / nearScanSize) >= limit) {
+    const more = await db.systemStatement<{ id: string }>('find_messages_further', scanNewest(wideScanSize), [
       ...values,
       limit,
     ]);
@@ -83,14 +86,14 @@ export async function findMessages(
           before,
           notes ?? null,
           question,
-          commonFrom + 1,
+          frequentWordHits + 1,
         ]),
       ]);
       return answer.rows;
     },
     { readOnly: true },
   );
-  if (found.length <= commonFrom)
+  if (found.length <= frequentWordHits)
     return idsOf(found)
       .toSorted((left, right) => (left < right ? 1 : -1))
       .slice(0, limit);
