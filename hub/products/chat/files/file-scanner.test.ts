@@ -23,7 +23,7 @@ const program = new URL(
 const refused = { code: 'unsupported_media_type', message: expect.stringContaining('too long') as string };
 
 test.each(['!', '*'])(
-  'a file that would hold its thread (%s) is refused, and holds nobody but those who wait for the thread',
+  'a file that blocks its thread (%s) is refused, and delays only files that wait for the thread',
   async (kind) => {
     await using scanner = new FileScanner({ threads: 1, fileMs: kind === '!' ? 200 : 30_000, program });
     const hostile = failureOf(scanner.scan(Buffer.from(kind), never));

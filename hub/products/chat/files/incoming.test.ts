@@ -8,7 +8,7 @@ import { IncomingFiles } from './incoming.ts';
 import type { IncomingLimits } from './incoming.ts';
 import type { UploadOwner } from './upload-shares.ts';
 
-/** A server that reads files in the name of whoever the path says, and lets each wait for more than was sent. */
+/** A test server that reads uploads. The path names the sender; each upload stays open until more bytes arrive. */
 async function receiver(limits: Partial<IncomingLimits>) {
   const incoming = new IncomingFiles(limits);
   const never = new AbortController().signal;
@@ -62,7 +62,7 @@ test.each([
   ['workspace', { maxWorkspaceHeldBytes: 2_500 }, { sentBy: 'visitor:b' }, { tenantId: 'b' }],
   ['hub', { maxHeldBytes: 2_500 }, { tenantId: 'b' }, null],
 ] as const)(
-  'one %s gets no more than its share, others get theirs, and what was held is given back',
+  'one %s cannot exceed its share, others still get theirs, and finished uploads release their memory',
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
     const begun = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
@@ -82,9 +82,9 @@ test.each([
 );
 
 test.each([
-  ['the least rate', { rateIntervalMs: 100, minBytesPerSecond: 1_000 }],
-  ['the deadline', { deadlineMs: 300 }],
-])('%s holds also for whoever sends no more of a file and keeps its connection busy', async (_which, limits) => {
+  ['the minimum rate', { rateIntervalMs: 100, minBytesPerSecond: 1_000 }],
+  ['the time limit', { deadlineMs: 300 }],
+])('%s also applies to a client that keeps its connection busy without sending the file', async (_which, limits) => {
   await using receiving = await receiver({ ...limits, maxPerSender: 1 });
   const busy = receiving.begin({}, 'chunked');
   busy.socket.write(`1f4\r\n${'x'.repeat(500)}\r\n1;`);
