@@ -41,16 +41,16 @@ import type { AnonymousVisitorLimits } from './visitor-page/index.ts';
 
 /** Live Chat. */
 export interface Chat extends Product {
-  /** Other products subscribe to it. */
+  /** Events that other products subscribe to. */
   events: ChatEvents;
   visitors: VisitorSessions;
   conversations: Conversations;
   inbox: Inbox;
   settings: ChatSettingsService;
   suggestions: Suggestions;
-  /** With which others write into conversations. */
+  /** Writes messages for other products. */
   writers: ChatWriters;
-  /** For messages of channels. */
+  /** Conversations of channel senders. */
   channelConversations: ChannelConversations;
 }
 
@@ -67,7 +67,7 @@ export interface ChatConfig {
   limits: { anonymousVisitors: AnonymousVisitorLimits };
 }
 
-/** @param stack ends what it does by itself. */
+/** @param stack disposes the background tasks. */
 export function createChat(
   stack: AsyncDisposableStack,
   { db, cursors, rateLimiter, chatBlobs: blobs, events: hubEvents, logger }: Platform,
@@ -108,10 +108,10 @@ export function createChat(
     handOver,
   });
   const fileBlobs = new FileBlobs({ db, blobs });
-  const judge = stack.use(new FileScanner());
+  const scanner = stack.use(new FileScanner());
   const incoming = new IncomingFiles();
-  const files = new ChatFiles({ db, blobs, fileBlobs, judge, maxWorkspaceBytes });
-  const pictures = new MemberPictures({ db, blobs, fileBlobs, judge });
+  const files = new ChatFiles({ db, blobs, fileBlobs, scanner, maxWorkspaceBytes });
+  const pictures = new MemberPictures({ db, blobs, fileBlobs, scanner });
   const presences = stack.use(
     new AgentPresences({ db, changes, fill: (tenantId) => assignment.fill(tenantId), logger }),
   );
@@ -166,7 +166,7 @@ export function createChat(
         everyMs: 60_000,
         run: (stopping) => removeAgedConversations({ db, changes, chatEvents: events }, stopping),
       },
-      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeLoose(stopping) },
+      { name: 'loose files of chats', everyMs: 600_000, run: (stopping) => fileBlobs.removeUnattached(stopping) },
       { name: 'room of files of chats', everyMs: 60_000, run: (stopping) => foldFileUsage(db, stopping) },
       { name: 'counts of conversations', everyMs: 60_000, run: (stopping) => foldDoneCounts(db, stopping) },
       { name: 'bytes without a file of a chat', everyMs: 60_000, run: (stopping) => fileBlobs.removeUnused(stopping) },
@@ -177,9 +177,9 @@ export function createChat(
 }
 
 export const chatRetention: RowRetention = {
-  // A link opens nothing once its day is over; so there are never more than those that the rate limits let be minted in a day.
+  // Links expire after a day, so the rate limits bound their number.
   expiring: [{ table: 'chat_links' }, { table: 'chat_sessions' }],
-  // Longer than any bill that is made of it: a year and a month.
+  // Usage is kept for 13 months, longer than any billing period.
   aged: [
     { table: 'usage_events', days: usageEventDays },
     { table: 'chat_ai_suggestions', days: 30 },

@@ -23,24 +23,24 @@ import {
 import { createdAt, hotTenantId, instant, jsonb, policies, tenantId, updatedAt } from '../../platform/db/tenancy.ts';
 import type { FieldAuthors } from '../../platform/field-authors.ts';
 
-/** A transaction's id, which tells whether a snapshot sees what it wrote. */
+/** A transaction id. It shows whether a snapshot sees the writes of the transaction. */
 const transactionId = customType<{ data: string }>({ dataType: () => 'xid8' });
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' });
 
-/** The site key under which a workspace's hosted page and widget are opened, and how it wants its chat. */
+/** The site key and the chat settings of a workspace. */
 export const chatWidgets = pgTable(
   'chat_widgets',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     siteKey: text('site_key').notNull(),
-    /** What was set of them; the rest is as it comes. */
+    /** Stored chat settings. Missing values use the defaults. */
     settings: jsonb('settings').$type<Partial<ChatSettings>>().notNull().default({}),
     settingsChangedAt: instant('settings_changed_at'),
-    /** What was set of how the AI agent answers. */
+    /** Stored AI settings. Missing values use the defaults. */
     aiSettings: jsonb('ai_settings').$type<Partial<ChatAiSettings>>().notNull().default({}),
     aiSettingsChangedAt: instant('ai_settings_changed_at'),
-    /** Who last changed each of them. */
+    /** The user who last changed each AI setting. */
     aiSettingsAuthors: jsonb('ai_settings_authors').$type<FieldAuthors>().notNull().default({}),
     createdAt: createdAt(),
   },
@@ -51,7 +51,7 @@ export const chatWidgets = pgTable(
   ],
 );
 
-/** People who write. Nothing but the external id that a token's holder gave identifies one; an email never does. */
+/** Visitors. Only the external id from an API key identifies a visitor, never an email address. */
 export const chatVisitors = pgTable(
   'chat_visitors',
   {
@@ -67,7 +67,7 @@ export const chatVisitors = pgTable(
     lastSeenAt: instant('last_seen_at'),
     lastAddress: text('last_address'),
     blockedAt: instant('blocked_at'),
-    /** When it was said that they be erased: nobody is shown them any more, and what is left of them goes. */
+    /** Time of the erasure request. The visitor is hidden from then on, and the remaining data is deleted. */
     erasedAt: instant('erased_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),
@@ -90,8 +90,8 @@ export const chatVisitors = pgTable(
 );
 
 /**
- * A conversation. Its row is locked by whoever writes into it, so that its counters count without a gap, and what `last_message_at`
- * says is the time of message `last_seq`.
+ * A conversation. Every write locks its row, so that its counters have no gaps and `last_message_at` is the time of
+ * message `last_seq`.
  */
 export const chatConversations = pgTable(
   'chat_conversations',
@@ -104,38 +104,41 @@ export const chatConversations = pgTable(
     status: text('status').$type<ConversationStatus>().notNull().default('open'),
     priority: text('priority').$type<Priority>().notNull().default('normal'),
     assignedUserId: uuid('assigned_user_id'),
-    /** Who takes care of it; null while nobody has it. Nobody is assigned by itself what the AI has. */
+    /** Who answers the conversation. Null if unassigned. Automatic assignment skips conversations of the AI. */
     owner: text('owner').$type<ConversationOwner>(),
-    /** What came up to this message is of an earlier matter: it was opened again then. */
+    /** `last_seq` when the conversation was last reopened. Earlier messages belong to an earlier issue. */
     contextSeq: integer('context_seq').notNull().default(0),
-    /** Messages of the AI since a person last wrote. */
+    /** Replies of the AI since an agent last wrote. */
     aiReplies: integer('ai_replies').notNull().default(0),
     environment: text('environment').$type<'live' | 'test'>().notNull(),
-    /** Whether it needs an agent: not while its visitor has not written. A site opens a conversation for each visitor of a page, and most never write. */
+    /**
+     * Whether the conversation needs an agent. False until the visitor writes: a page opens a conversation for each
+     * visitor, and most visitors never write.
+     */
     hasBegun: boolean('has_begun').notNull().default(true),
     unreadCount: integer('unread_count').notNull().default(0),
     lastPosition: integer('last_position').notNull().default(0),
     lastSeq: integer('last_seq').notNull().default(0),
-    /** Of the events that were told of it. */
+    /** Number of the last event of the conversation. */
     lastEvent: bigint('last_event', { mode: 'number' }).notNull().default(0),
-    /** Up to which message each side has read. */
+    /** `seq` of the last message that each side has read. */
     visitorReadSeq: integer('visitor_read_seq').notNull().default(0),
     agentReadSeq: integer('agent_read_seq').notNull().default(0),
-    /** The newest message of an agent or the API: of whoever replies without having seen it. */
+    /** `seq` of the newest reply of an agent, the API or the AI. Used to reject replies that have not seen it. */
     lastReplySeq: integer('last_reply_seq').notNull().default(0),
     snoozedUntil: instant('snoozed_until'),
     assignedAt: instant('assigned_at'),
     closedAt: instant('closed_at'),
-    /** How often it was closed: each closing is rated by itself. */
+    /** Number of closings. Each closing has its own rating. */
     closings: integer('closings').notNull().default(0),
     lastMessageAt: instant('last_message_at'),
-    /** By what lists are ordered: the last message, or the making where there is none. */
+    /** Sort key of lists: the time of the last message, or of the creation if there is none. */
     movedAt: instant('moved_at').notNull().defaultNow(),
-    /** The transaction that moved it last. */
+    /** The transaction that last changed `moved_at`. */
     movedBy: transactionId('moved_by')
       .notNull()
       .default(sql`pg_current_xact_id()`),
-    /** The transaction that made it. */
+    /** The transaction that created the conversation. */
     madeBy: transactionId('made_by')
       .notNull()
       .default(sql`pg_current_xact_id()`),
@@ -159,7 +162,7 @@ export const chatConversations = pgTable(
     index('chat_conversations_unassigned')
       .on(table.tenantId, table.movedAt, table.id)
       .where(sql`${table.status} IN ('open', 'pending') AND ${table.assignedUserId} IS NULL`),
-    // What can be given to an agent.
+    // Conversations that can be assigned.
     index('chat_conversations_waiting')
       .on(table.tenantId, table.movedAt, table.id)
       .where(
@@ -190,21 +193,21 @@ export const chatMessages = pgTable(
     conversationId: uuid('conversation_id')
       .notNull()
       .references(() => chatConversations.id, { onDelete: 'cascade' }),
-    /** Among all that is written there, notes included. */
+    /** Position among all messages and notes of the conversation. */
     position: integer('position').notNull(),
-    /** Among what everybody sees; null for a note, which so no question for messages from some seq on can find. */
+    /** Position among the public messages. Null for a note, so that queries by `seq` never return notes. */
     seq: integer('seq'),
     content: text('content').notNull(),
     senderType: text('sender_type').$type<SenderType>().notNull(),
     senderId: text('sender_id'),
     clientId: text('client_id'),
-    /** The entries of the knowledge that an answer used; only agents see them. */
+    /** Knowledge entries that a reply used. Only agents see them. */
     sources: jsonb('sources').$type<MessageSource[]>(),
-    /** Names of tools that were called for it. */
+    /** Tools that were called for the reply. */
     tools: jsonb('tools').$type<ToolUse[]>(),
-    /** Its words, each after the short name of its workspace, so that a search reads the entries of no other. */
+    /** Indexed words, each with the prefix of the workspace, so that a search reads only its own entries. */
     words: tsvector('words'),
-    /** The transaction that wrote it. */
+    /** The transaction that wrote the message. */
     writtenBy: transactionId('written_by')
       .notNull()
       .default(sql`pg_current_xact_id()`),
@@ -221,7 +224,7 @@ export const chatMessages = pgTable(
   ],
 );
 
-/** What a workspace used, for whoever bills it. */
+/** Usage of a workspace, for billing. */
 export const usageEvents = pgTable(
   'usage_events',
   {
@@ -239,7 +242,10 @@ export const usageEvents = pgTable(
   ],
 );
 
-/** Where replies to a visitor of a channel are sent. `channel_id` refers to no row, so that a reply through a deleted channel fails visibly. */
+/**
+ * The address for replies to a visitor of a channel. `channel_id` refers to no row, so that a reply through a deleted
+ * channel fails visibly.
+ */
 export const chatVisitorChannels = pgTable(
   'chat_visitor_channels',
   {

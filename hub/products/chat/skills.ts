@@ -30,14 +30,16 @@ const conversationOf = (input: { channelId?: string | null; conversationId?: str
 
 const actorOf = ({ environment }: SkillContext) => ({ actor: 'system', environment });
 
-/** What workflows and agents do in chats. What they cause is told with their depth and one, so that a loop of runs ends. */
+/**
+ * Chat skills of workflows and AI agents. Their events carry the depth of the run plus one, so that loops of runs end.
+ */
 export const chatSkills = ({ db, conversationWriter, messageWriter }: ChatSkillsDependencies): DirectSkill[] => [
   defineSkill({
     id: 'chat.post_message',
     title: 'Write in a chat',
     summary: 'Sends a message to the visitor of a conversation, or leaves a private note for its agents.',
     requires: ['conversations_suite'],
-    // Rows of ours alone, and the key of the call makes a repetition the same message.
+    // The skill only writes to the database, and the idempotency key makes a repeated call return the same message.
     effect: 'pure',
     input: withAliases(postInput, { conversationId: 'channelId' }),
     output: z.object({

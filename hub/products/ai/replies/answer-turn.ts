@@ -144,7 +144,7 @@ export class TurnAnswerer {
 
   #showTyping(tenantId: string, conversationId: string): Disposable {
     const say = (typing: boolean) =>
-      this.#changes.tell(tenantId, conversationId, { kind: 'typing', who: 'ai', userId: null, name: null, typing });
+      this.#changes.publish(tenantId, conversationId, { kind: 'typing', who: 'ai', userId: null, name: null, typing });
     say(true);
     const timer = setInterval(() => say(true), typingMs);
     return {

@@ -48,7 +48,7 @@ export class SuggestionAsker {
       if (reply === null || reply.content === '') return { suggestion: null, committed: () => undefined };
       // Against its being erased meanwhile.
       const there = await tx.query(
-        'hold_conversation_open',
+        'lock_conversation_key',
         'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE',
         [conversationId],
       );

@@ -17,7 +17,7 @@ export class Deltas {
 
   /** @param id that the message will have. */
   constructor(changes: ChatChanges, tenantId: string, conversationId: string, id: string) {
-    this.#tell = (delta) => changes.tell(tenantId, conversationId, { kind: 'delta', id, ...delta });
+    this.#tell = (delta) => changes.publish(tenantId, conversationId, { kind: 'delta', id, ...delta });
   }
 
   /** @param read answers all that there is so far, when that is to be told; what was told of it stays as it is, or nothing more is told. */

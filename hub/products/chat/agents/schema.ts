@@ -2,7 +2,7 @@ import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts'
 import { index, pgTable, text, unique, uuid } from '../../../platform/db/orm.ts';
 import { createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 
-/** Who of a workspace takes conversations. Its row is locked by whoever assigns. */
+/** Presence of agents. An assignment locks the row of its agent. */
 export const chatAgents = pgTable(
   'chat_agents',
   {
@@ -10,9 +10,9 @@ export const chatAgents = pgTable(
     tenantId: tenantId(),
     userId: uuid('user_id').notNull(),
     presence: text('presence').$type<Presence>().notNull().default('online'),
-    /** When a live connection of theirs was seen last; every process says so of its own. */
+    /** Last time at which a live connection was open. Each process updates the rows of its agents. */
     seenAt: instant('seen_at'),
-    /** When they got a conversation last. */
+    /** Time of the agent's last assignment. */
     assignedAt: instant('assigned_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -4,13 +4,14 @@ import { awaySeconds, conversationColumns } from '../conversations/index.ts';
 import type { ConversationRow } from '../conversations/index.ts';
 import { readSettings } from '../settings/index.ts';
 
-/** Conversations that wait, looked at at once. */
-const waitingAtOnce = 50;
+/** Waiting conversations that one pass reads. */
+const maxConversationsPerBatch = 50;
 
 /**
- * Gives open conversations that the AI does not have, and in which somebody has written, to agents who are there: fewest open ones first, then the longest idle, up to a capacity. An assignment locks
- * the conversation, then the workspace's widget, then the agent, and emits its event last, because subscribers of the event acquire locks too. Every transaction
- * uses this order, so that none can deadlock with another.
+ * Assigns open conversations that need an agent to agents who are online. The agent with the fewest open conversations
+ * comes first, then the agent whose last assignment is oldest, up to the capacity.
+ * An assignment locks the conversation, then the widget of the workspace, then the agent. It emits its event last,
+ * because subscribers acquire locks too. Every transaction uses this order, which prevents deadlocks.
  */
 export class Assignment {
   readonly #conversations: ConversationWriter;
@@ -22,8 +23,9 @@ export class Assignment {
   }
 
   /**
-   * Locks a conversation, and what `auto` will lock, for whoever publishes an event before that: a message of the visitor (`message`), which may be the first or
-   * reopen an unassigned conversation, or the end of an assignment (`returning`).
+   * Locks a conversation and the rows that `auto` locks. Call it before an event is emitted: for a message of the
+   * visitor (`message`), which may be the first or reopen an unassigned conversation, or for an unassignment
+   * (`returning`).
    */
   async lock(tx: Transaction, tenantId: string, id: string, cause: 'message' | 'returning'): Promise<void> {
     await tx.query(
@@ -37,7 +39,9 @@ export class Assignment {
     );
   }
 
-  /** Locks what `auto` will lock, for a transaction that opens a conversation and so publishes an event before `auto`. */
+  /**
+   * Locks what `auto` will lock, for a transaction that opens a conversation and so publishes an event before `auto`.
+   */
   async lockForNew(tx: Transaction, tenantId: string): Promise<void> {
     await tx.query(
       'lock_assignment_of_new',
@@ -47,8 +51,9 @@ export class Assignment {
   }
 
   /**
-   * Gives a conversation that nobody has to an agent, where the workspace has that done and one is free; null otherwise.
-   * @param conversation that this transaction has locked or made.
+   * Assigns an unassigned conversation to an agent. Returns null if automatic assignment is off or no agent is
+   * available.
+   * @param conversation locked or created by this transaction.
    */
   async auto(tx: Transaction, tenantId: string, conversation: ConversationRow): Promise<ChangedConversation | null> {
     if (
@@ -61,7 +66,7 @@ export class Assignment {
     const { autoAssignment } = await readSettings(tx, tenantId);
     if (!autoAssignment.enabled) return null;
     const [, { rows }] = await Promise.all([
-      // Whoever assigns in this workspace at the same moment counts what this one did. Settings that were set have a row to lock.
+      // The lock serializes assignments of the workspace, so that open conversations are counted correctly.
       tx.query('lock_assignment', 'SELECT FROM chat_widgets WHERE tenant_id = $1 FOR NO KEY UPDATE', [tenantId]),
       tx.query<{ user_id: string }>(
         'choose_agent',
@@ -84,24 +89,24 @@ export class Assignment {
     );
   }
 
-  /** Gives what waits in a workspace to agents who can take it, the longest waiting first; answers how many. */
+  /** Assigns the waiting conversations of a workspace, the longest waiting first. Returns the number of assignments. */
   async fill(tenantId: string, signal?: AbortSignal): Promise<number> {
-    let given = 0;
+    let assigned = 0;
     for (;;) {
       const waiting = await this.#waiting(tenantId);
-      const before = given;
+      const before = assigned;
       for (const id of waiting) {
-        if (signal?.aborted === true) return given;
-        const outcome = await this.#give(tenantId, id);
-        if (outcome === 'nobody') return given;
-        if (outcome === 'given') given += 1;
+        if (signal?.aborted === true) return assigned;
+        const outcome = await this.#assignWaiting(tenantId, id);
+        if (outcome === 'no_agent') return assigned;
+        if (outcome === 'assigned') assigned += 1;
       }
-      // What others hold at this moment they look after.
-      if (given === before || waiting.length < waitingAtOnce) return given;
+      // Conversations that other transactions have locked are assigned by those.
+      if (assigned === before || waiting.length < maxConversationsPerBatch) return assigned;
     }
   }
 
-  /** Workspaces in which conversations wait and somebody is there. */
+  /** Workspaces that have waiting conversations and an agent online. */
   async workspacesToFill(): Promise<string[]> {
     const rows = await this.#db.systemStatement<{ tenant_id: string }>(
       'find_workspaces_to_fill',
@@ -122,14 +127,14 @@ export class Assignment {
         'list_waiting_conversations',
         `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND status = 'open' AND assigned_user_id IS NULL AND snoozed_until IS NULL AND owner IS DISTINCT FROM 'ai' AND has_begun
          ORDER BY moved_at, id LIMIT $2`,
-        [tenantId, waitingAtOnce],
+        [tenantId, maxConversationsPerBatch],
       );
       return found.rows;
     });
     return rows.map(({ id }) => id);
   }
 
-  async #give(tenantId: string, id: string): Promise<'given' | 'nobody' | 'elsewhere'> {
+  async #assignWaiting(tenantId: string, id: string): Promise<'assigned' | 'no_agent' | 'skipped'> {
     const done = await this.#db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<ConversationRow>(
         'lock_waiting_conversation',
@@ -138,11 +143,11 @@ export class Assignment {
         [tenantId, id],
       );
       const [conversation] = rows;
-      if (conversation === undefined) return 'elsewhere';
-      return (await this.auto(tx, tenantId, conversation)) ?? 'nobody';
+      if (conversation === undefined) return 'skipped';
+      return (await this.auto(tx, tenantId, conversation)) ?? 'no_agent';
     });
     if (typeof done === 'string') return done;
     done.committed();
-    return 'given';
+    return 'assigned';
   }
 }

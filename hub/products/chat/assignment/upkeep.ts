@@ -17,62 +17,68 @@ export interface AssignmentUpkeepDependencies {
   logger: Logger;
 }
 
-/** A conversation that somebody can't go on with. */
+/** A conversation whose assignee is disconnected or removed. */
 interface Abandoned {
   id: string;
   tenant_id: string;
   assigned_user_id: string;
 }
 
-interface HeldConversation extends ConversationRow {
-  /** Whether its rest is over, as the database says; null where it has none. */
+interface LockedConversation extends ConversationRow {
+  /** Whether the snooze is over by the database clock. Null if the conversation is not snoozed. */
   is_due: boolean | null;
 }
 
 const actor = { actor: 'system', environment: null };
-/** After their live connection is lost agents have so long to come back, in seconds, and the sign of life before that is up to ten older. */
+/**
+ * An agent who disconnects keeps conversations for this long. It includes up to 10 s between two updates of `seen_at`.
+ */
 const graceSeconds = 70;
-const atOnce = 100;
-/** Conversations that may fail in one beat: where that many do, not they are what is wrong. */
-const failuresAtMost = 500;
-const beatMs = 5_000;
-/** What somebody holds at this moment is not waited for long, in milliseconds: others are. */
+const maxConversationsPerBatch = 100;
+/** A run stops after this many failures. The cause is then not a single conversation. */
+const maxFailuresPerRun = 500;
+const intervalMs = 5_000;
+/** A locked conversation is skipped after this time. */
 const lockTimeoutMs = 1_000;
-/** What is told of rights within so long is looked into together, in milliseconds. */
-const gatherMs = 250;
+/** Access changes within this time are handled together. */
+const debounceMs = 250;
 
-/** Then nothing is wrong with the conversation, and none could go on. */
-const isOutOfReach = (error: unknown): boolean => error instanceof DatabaseOutage && !(error instanceof DatabaseBusy);
+/** An outage affects all conversations, so it ends the run. */
+const isDatabaseOutage = (error: unknown): boolean =>
+  error instanceof DatabaseOutage && !(error instanceof DatabaseBusy);
 
-/** What becomes of conversations by itself: those of agents who left go to others, those that wait are given out, and those that rest wake. */
+/**
+ * Periodic tasks for assignments: reassigns the conversations of disconnected and removed agents, assigns waiting
+ * conversations, and ends snoozes.
+ */
 export class AssignmentUpkeep implements Disposable {
   readonly #deps: AssignmentUpkeepDependencies;
   readonly #subscription: Disposable;
-  /** Workspaces in which rights changed, and which are not looked into yet. */
-  readonly #told = new Set<string>();
+  /** Workspaces whose access changed since the last check. */
+  readonly #changedWorkspaces = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(dependencies: AssignmentUpkeepDependencies) {
     this.#deps = dependencies;
-    // Among much else that is told there a member was removed; should word of it be lost, the next beat finds out.
+    // Access changes include removed members. The periodic task covers lost notifications.
     this.#subscription = dependencies.events.subscribeFamily(accessTopic(''), (tenantId) => {
-      this.#told.add(tenantId);
-      this.#timer ??= setTimeout(() => void this.#lookIntoTold(), gatherMs).unref();
+      this.#changedWorkspaces.add(tenantId);
+      this.#timer ??= setTimeout(() => void this.#returnInChangedWorkspaces(), debounceMs).unref();
     });
   }
 
   [Symbol.dispose](): void {
     this.#subscription[Symbol.dispose]();
     clearTimeout(this.#timer);
-    this.#told.clear();
+    this.#changedWorkspaces.clear();
   }
 
   get tasks(): PeriodicTask[] {
     return [
-      { name: 'chat agents who left', everyMs: beatMs, run: (stopping) => this.#returnAbandoned(stopping) },
-      { name: 'removed chat agents', everyMs: beatMs, run: (stopping) => this.#returnOfRemoved(null, stopping) },
-      { name: 'snoozed conversations', everyMs: beatMs, run: (stopping) => this.#wake(stopping) },
-      { name: 'waiting conversations', everyMs: beatMs, run: (stopping) => this.#fill(stopping) },
+      { name: 'disconnected chat agents', everyMs: intervalMs, run: (stopping) => this.#returnAbandoned(stopping) },
+      { name: 'removed chat agents', everyMs: intervalMs, run: (stopping) => this.#returnOfRemoved(null, stopping) },
+      { name: 'snoozed conversations', everyMs: intervalMs, run: (stopping) => this.#wake(stopping) },
+      { name: 'waiting conversations', everyMs: intervalMs, run: (stopping) => this.#fill(stopping) },
     ];
   }
 
@@ -80,20 +86,20 @@ export class AssignmentUpkeep implements Disposable {
     for (const tenantId of await this.#deps.assignment.workspacesToFill()) {
       if (stopping.aborted) return;
       await this.#deps.assignment.fill(tenantId, stopping).catch((error: unknown) => {
-        if (isOutOfReach(error)) throw error;
-        this.#tellFailed(error, { tenantId });
+        if (isDatabaseOutage(error)) throw error;
+        this.#logFailure(error, { tenantId });
       });
     }
   }
 
-  async #lookIntoTold(): Promise<void> {
-    while (this.#told.size > 0) {
-      const tenantIds = [...this.#told];
-      this.#told.clear();
+  async #returnInChangedWorkspaces(): Promise<void> {
+    while (this.#changedWorkspaces.size > 0) {
+      const tenantIds = [...this.#changedWorkspaces];
+      this.#changedWorkspaces.clear();
       await this.#returnOfRemoved(tenantIds).catch((error: unknown) => {
         this.#deps.logger.debug(
           { err: error },
-          'the work of removed members could not be returned; the next beat does',
+          'reassigning the conversations of removed members failed; the next run retries',
         );
       });
     }
@@ -104,12 +110,12 @@ export class AssignmentUpkeep implements Disposable {
     const find = (failed: readonly string[]) =>
       this.#deps.db.systemStatement<Abandoned>(
         'find_abandoned_conversations',
-        // What somebody was given after they had left was given to them all the same.
+        // Conversations that were assigned after the agent disconnected stay assigned.
         `SELECT c.id, c.tenant_id, c.assigned_user_id FROM chat_agents a JOIN chat_widgets w ON w.tenant_id = a.tenant_id
            JOIN chat_conversations c ON c.tenant_id = a.tenant_id AND c.assigned_user_id = a.user_id AND c.status = 'open'
          WHERE a.seen_at <= now() - make_interval(secs => $1) AND c.assigned_at <= a.seen_at + make_interval(secs => $1)
            AND (w.settings->'autoAssignment'->>'returnToPool')::boolean AND c.id <> ALL ($3::uuid[]) LIMIT $2`,
-        [graceSeconds, atOnce, failed],
+        [graceSeconds, maxConversationsPerBatch, failed],
       );
     await this.#each(stopping, find, (conversation) => this.#return(conversation));
   }
@@ -122,12 +128,12 @@ export class AssignmentUpkeep implements Disposable {
         `SELECT c.id, c.tenant_id, c.assigned_user_id FROM chat_agents a
            JOIN chat_conversations c ON c.tenant_id = a.tenant_id AND c.assigned_user_id = a.user_id AND c.status IN ('open', 'pending')
          WHERE ($1::uuid[] IS NULL OR a.tenant_id = ANY ($1)) AND NOT EXISTS (SELECT FROM users u WHERE u.id = a.user_id) AND c.id <> ALL ($3::uuid[]) LIMIT $2`,
-        [tenantIds, atOnce, failed],
+        [tenantIds, maxConversationsPerBatch, failed],
       );
     await this.#each(stopping, find, (conversation) => this.#return(conversation));
     await this.#deps.db.systemStatement(
       'forget_removed_agents',
-      // The limit has each looked up by itself, rather than all members be read.
+      // The LIMIT makes PostgreSQL look up each member instead of reading all members.
       `DELETE FROM chat_agents WHERE id IN (
          SELECT a.id FROM chat_agents a LEFT JOIN LATERAL (SELECT true AS is_there FROM users u WHERE u.id = a.user_id LIMIT 1) u ON true
          WHERE ($1::uuid[] IS NULL OR a.tenant_id = ANY ($1)) AND u.is_there IS NULL
@@ -136,14 +142,14 @@ export class AssignmentUpkeep implements Disposable {
     );
   }
 
-  /** Does something with conversations batch by batch; one with which that fails is in no other's way, and comes again with the next beat. */
+  /** Changes conversations in batches. A failed conversation does not block the others; the next run retries it. */
   async #each<Some extends { id: string }>(
     stopping: AbortSignal | undefined,
     find: (failed: readonly string[]) => Promise<Some[]>,
     change: (some: Some) => Promise<boolean>,
   ): Promise<void> {
     const failed: string[] = [];
-    while (failed.length <= failuresAtMost) {
+    while (failed.length <= maxFailuresPerRun) {
       const found = await find(failed);
       const failedBefore = failed.length;
       let changed = 0;
@@ -152,26 +158,32 @@ export class AssignmentUpkeep implements Disposable {
         try {
           if (await change(some)) changed += 1;
         } catch (error) {
-          if (isOutOfReach(error)) throw error;
-          if (failed.push(some.id) === 1) this.#tellFailed(error, { conversationId: some.id });
+          if (isDatabaseOutage(error)) throw error;
+          if (failed.push(some.id) === 1) this.#logFailure(error, { conversationId: some.id });
         }
       }
-      if ((changed === 0 && failed.length === failedBefore) || found.length < atOnce) return;
+      if ((changed === 0 && failed.length === failedBefore) || found.length < maxConversationsPerBatch) return;
     }
   }
 
-  #tellFailed(error: unknown, what: { conversationId: string } | { tenantId: string }): void {
-    this.#deps.logger.warn({ ...what, err: error }, 'a conversation could not go on by itself; it is tried again');
+  #logFailure(error: unknown, what: { conversationId: string } | { tenantId: string }): void {
+    this.#deps.logger.warn(
+      { ...what, err: error },
+      'an automatic change of a conversation failed; the next run retries',
+    );
   }
 
-  /** Takes a conversation from somebody, and gives it to another where one is free; false when it was done meanwhile. */
+  /**
+   * Unassigns a conversation and assigns it to another available agent. Returns false if the assignee changed
+   * meanwhile.
+   */
   #return({ id, tenant_id: tenantId, assigned_user_id: from }: Abandoned): Promise<boolean> {
     return this.#change(tenantId, id, async (tx, conversation) => {
       if (conversation.assigned_user_id !== from) return [];
       await this.#deps.assignment.lock(tx, tenantId, id, 'returning');
       const returned = await this.#deps.conversations.assign(tx, tenantId, id, { userId: null, from }, actor);
-      const given = await this.#deps.assignment.auto(tx, tenantId, returned.conversation);
-      return [returned, ...(given === null ? [] : [given])];
+      const reassigned = await this.#deps.assignment.auto(tx, tenantId, returned.conversation);
+      return [returned, ...(reassigned === null ? [] : [reassigned])];
     });
   }
 
@@ -182,27 +194,29 @@ export class AssignmentUpkeep implements Disposable {
         this.#deps.db.systemStatement<{ id: string; tenant_id: string }>(
           'find_conversations_to_wake',
           `SELECT id, tenant_id FROM chat_conversations WHERE snoozed_until <= now() AND id <> ALL ($2::uuid[]) ORDER BY snoozed_until LIMIT $1`,
-          [atOnce, failed],
+          [maxConversationsPerBatch, failed],
         ),
       ({ id, tenant_id: tenantId }) =>
         this.#change(tenantId, id, async (tx, conversation) => {
           if (conversation.is_due !== true) return [];
           const awake = await this.#deps.conversations.change(tx, tenantId, id, { snoozedUntil: null }, actor);
-          const given = await this.#deps.assignment.auto(tx, tenantId, awake.conversation);
-          return [awake, ...(given === null ? [] : [given])];
+          const reassigned = await this.#deps.assignment.auto(tx, tenantId, awake.conversation);
+          return [awake, ...(reassigned === null ? [] : [reassigned])];
         }),
     );
   }
 
-  /** Changes a conversation under its lock, and tells of it once that is committed; false where there was nothing to change. */
+  /**
+   * Changes a conversation under its lock and publishes the change after the commit. Returns false if nothing changed.
+   */
   async #change(
     tenantId: string,
     id: string,
-    work: (tx: Transaction, conversation: HeldConversation) => Promise<{ committed: () => void }[]>,
+    work: (tx: Transaction, conversation: LockedConversation) => Promise<{ committed: () => void }[]>,
   ): Promise<boolean> {
     const lockedWork = async (tx: Transaction) => {
-      const { rows } = await tx.query<HeldConversation>(
-        'lock_conversation_of_nobody',
+      const { rows } = await tx.query<LockedConversation>(
+        'lock_conversation_of_upkeep',
         `SELECT ${conversationColumns}, snoozed_until <= now() AS is_due FROM chat_conversations WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE`,
         [tenantId, id],
       );

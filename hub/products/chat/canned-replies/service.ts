@@ -28,7 +28,7 @@ export interface CannedRepliesDependencies {
   limits: WorkspaceLimits;
 }
 
-/** Replies that agents have ready. */
+/** Prepared replies of agents. */
 export class CannedReplies {
   readonly #deps: CannedRepliesDependencies;
 
@@ -37,8 +37,8 @@ export class CannedReplies {
   }
 
   /**
-   * Newest first; with a conversation, filled in from it.
-   * @throws AppError `invalid_cursor`, `not_found` for a conversation that there is not.
+   * Lists replies, newest first. With a conversation, the variables are filled in from it.
+   * @throws AppError `invalid_cursor`, `not_found` if the conversation does not exist.
    */
   async list(
     tenantId: string,
@@ -67,7 +67,7 @@ export class CannedReplies {
     });
   }
 
-  /** @throws AppError `conflict` for a shortcut that there is, `workspace_limit_reached`. */
+  /** @throws AppError `conflict` if the shortcut exists, `workspace_limit_reached`. */
   async create(tenantId: string, body: z.output<typeof resource.createCannedReply.body>): Promise<CannedReply> {
     const { db, limits } = this.#deps;
     assertVariables(body.content);
@@ -85,7 +85,7 @@ export class CannedReplies {
     return present(row);
   }
 
-  /** @throws AppError `conflict` for a shortcut that there is, `not_found`. */
+  /** @throws AppError `conflict` if the shortcut exists, `not_found`. */
   async update(
     tenantId: string,
     id: string,
@@ -120,7 +120,7 @@ export class CannedReplies {
   }
 }
 
-/** @throws AppError `conflict` where another reply has the shortcut. */
+/** @throws AppError `conflict` if another reply has the shortcut. */
 async function uniquely<Result>(shortcut: string | undefined, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -3,7 +3,7 @@ import { invalidBody } from '../../../../shared/errors.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 import { visibleLine } from '../../../../shared/visible-text.ts';
 
-/** What variables stand for. */
+/** The values of the variables. */
 export interface Variables {
   visitor: { name: string | null; email: string | null; attributes: JsonObject };
   agent: { email: string; displayName: string | null };
@@ -14,14 +14,14 @@ const variable = /\{\{([^{}|]*)(?:\|([^{}]*))?\}\}/g;
 const attributePrefix = 'visitor.attributes.';
 
 /**
- * Fills the variables of a text in, once: what a value holds is text, whatever it looks like. One that is not known becomes what stands behind its `|`, or nothing; what is
- * no variable stays as it is written. The result has at most as many characters as a message.
+ * Replaces the variables of a text once. Values are never expanded again. An unknown value becomes the default after
+ * `|`, or nothing. Other text stays unchanged. The result is at most as long as a message.
  */
 export function fillIn(text: string, variables: Variables): string {
   let filled = '';
   let at = 0;
   for (const { 0: written, 1: name = '', 2: fallback = '', index } of text.matchAll(variable)) {
-    // Values are longer than what stands for them: many of them would make much of a little.
+    // Values can be longer than their variables. The limit stops a short text from expanding without bound.
     if (filled.length > 2 * maxMessageLength) break;
     filled += text.slice(at, index) + (valueOf(name.trim(), variables, fallback) ?? written);
     at = index + written.length;
@@ -39,7 +39,9 @@ const known = [
   'conversation.name',
 ];
 
-/** @throws AppError `validation_failed` for what looks like a variable and is none: a visitor would read it as it is written. */
+/**
+ * @throws AppError `validation_failed` for an invalid variable, which visitors would see unreplaced.
+ */
 export function assertVariables(text: string): void {
   for (const { 1: written = '' } of text.matchAll(variable)) {
     const name = written.trim();
@@ -51,7 +53,7 @@ export function assertVariables(text: string): void {
   }
 }
 
-/** Undefined for what is no variable. */
+/** Undefined if the name is not a variable. */
 function valueOf(name: string, { visitor, agent, conversation }: Variables, fallback: string): string | undefined {
   switch (name) {
     case 'visitor.name':

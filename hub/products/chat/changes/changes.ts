@@ -2,41 +2,50 @@ import type { Presence } from '../../../../shared/contract/chat/agent-shapes.ts'
 import type { Events } from '../../../platform/events/events.ts';
 import { tellAccess } from '../../../platform/http/auth/principal.ts';
 
-/** What changed of a conversation. Those who follow it look for themselves what that is: an event may be lost, and nothing that must not be. */
+/**
+ * A change of a conversation. Delivery is not guaranteed: subscribers must be able to read the state from the database.
+ */
 export type ChatChange =
   | { kind: 'message'; position: number; seq: number | null }
   | { kind: 'conversation' }
   | { kind: 'read'; who: 'visitor' | 'agent'; seq: number }
-  /** It lasts until it is told otherwise, at most for some seconds; `name` is what a visitor sees of an agent. */
+  /**
+   * Lasts until the next typing change, or expires after some seconds. `name` is the agent's display name for visitors.
+   */
   | { kind: 'typing'; who: 'visitor' | 'agent' | 'ai'; userId: string | null; name: string | null; typing: boolean }
-  /** It is erased. */
+  /** The conversation was erased. */
   | { kind: 'removed' }
-  /** Sessions of its visitor ended. */
+  /** Sessions of the visitor ended. */
   | { kind: 'access' }
-  /** An agent looks at it, for the next 20 seconds, or no longer. */
+  /** An agent starts or stops viewing the conversation. A view expires after 20 s. */
   | { kind: 'viewing'; userId: string; viewing: boolean }
-  /** Of an answer that is being written: `id` is that which its message will have, `at` how much came before; `dropped` where there will be none. */
+  /**
+   * Part of a reply that the AI agent writes. `id` is the id of the later message, `at` the offset of `text`; `dropped`
+   * if no message follows.
+   */
   | { kind: 'delta'; id: string; at: number; text: string; dropped: boolean }
-  /** The AI agent suggests a reply, to agents alone. */
+  /** The AI agent suggests a reply to the agents. */
   | { kind: 'suggestion'; id: string };
 
-/** Tells all processes what changed; call it after the commit. */
+/** Publishes changes to all processes. Call it after the commit. */
 export interface ChatChanges {
-  tell(tenantId: string, conversationId: string, change: ChatChange): void;
-  /** That an agent of a workspace is there, or not any more. */
-  tellPresence(tenantId: string, userId: string, presence: Presence | 'offline'): void;
+  publish(tenantId: string, conversationId: string, change: ChatChange): void;
+  /** Publishes the presence of an agent. */
+  publishPresence(tenantId: string, userId: string, presence: Presence | 'offline'): void;
 }
 
-/** Topic of all that changes in the chats of a workspace; a family, so that a process follows all with one entry. */
+/**
+ * Topic prefix of the chat changes of a workspace. A topic family lets a process subscribe to all workspaces at once.
+ */
 export const chatTopicFamily = 'chat:';
 
 export const createChatChanges = (events: Events): ChatChanges => ({
-  tell(tenantId, conversationId, change) {
+  publish(tenantId, conversationId, change) {
     void events.publish(`${chatTopicFamily}${tenantId}`, { conversationId, ...change });
-    // Whoever holds a connection open is watched by that.
+    // The access notification closes open connections whose session ended.
     if (change.kind === 'access' || change.kind === 'removed') tellAccess(events, tenantId);
   },
-  tellPresence(tenantId, userId, presence) {
+  publishPresence(tenantId, userId, presence) {
     void events.publish(`${chatTopicFamily}${tenantId}`, { kind: 'presence', userId, presence });
   },
 });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { maxMessageLength, maxSourceLength } from '../../../../shared/contract/chat/shapes.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 import type { Assignment } from '../assignment/index.ts';
-import { conversationColumns, knowVisitor } from '../conversations/index.ts';
+import { conversationColumns, upsertVisitor } from '../conversations/index.ts';
 import type { ChatActor, ConversationRow, ConversationWriter, MessageWriter } from '../conversations/index.ts';
 
 const maxExternalIdLength = 200;
@@ -30,8 +30,8 @@ export interface ChannelConversations {
    */
   receive(tx: Transaction, tenantId: string, message: ChannelMessage): Promise<(() => void) | null>;
   /**
-   * Where a reply to a visitor is sent; null for a visitor of no channel. An automatic reply counts towards `automaticReplies`,
-   * the automatic replies of the last hour.
+   * Where a reply to a visitor is sent; null for a visitor of no channel. An automatic reply counts towards
+   * `automaticReplies`, the automatic replies of the last hour.
    */
   replyAddress(
     tx: Transaction,
@@ -64,7 +64,7 @@ export function createChannelConversations({
         displayName: (senderName === '' ? sender : senderName).slice(0, maxNameLength),
       };
       // Locks the visitor, so that two messages at the same time open one conversation.
-      const visitor = await knowVisitor(tx, tenantId, environment, known, 'body');
+      const visitor = await upsertVisitor(tx, tenantId, environment, known, 'body');
       if (visitor.is_blocked) return null;
       const { rows } = await tx.query<ConversationRow>(
         'find_channel_conversation',

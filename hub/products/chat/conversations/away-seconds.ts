@@ -1,2 +1,2 @@
-/** After so long without a live connection an agent is not there, in seconds. */
+/** An agent without a live connection for this long counts as offline. */
 export const awaySeconds = 30;

@@ -4,35 +4,39 @@ import type { Database } from '../../../platform/db/database.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../platform/db/snapshot.ts';
 import type { Snapshot } from '../../../platform/db/snapshot.ts';
 
-/** Where a walk stands: what it began to see, and the rank and id of the conversation that was shown last. */
-interface Place {
+/**
+ * Position in a list: the snapshot of the first page, and the rank and id of the last conversation on the previous
+ * page.
+ */
+interface ListCursor {
   snapshot: Snapshot;
   rank: string;
   id: string;
 }
 
-/** By what a list is filtered, of a conversation `c`. */
+/** The filter of a list, as SQL over the alias `c`. */
 export interface ConversationFilter {
-  /** Names the conditions: filters of the same name are the same statement. */
+  /** Filters with the same name must have the same SQL. The name is part of the statement name. */
   name: string;
-  /** Conditions, each with `?` where its value stands, if it has one. */
+  /** SQL conditions. `?` stands for the value, if there is one. */
   conditions: readonly { text: string; value?: unknown }[];
 }
 
-/** What a list shows of each conversation. */
+/** The projection of a list. */
 export interface ConversationView<Row, Shown> {
-  /** Names the columns, in the names of statements. */
+  /** Part of the statement name. */
   name: string;
-  /** Of a conversation `c`, and of what `joins` adds. */
+  /** Columns of `c` and of the tables in `joins`. */
   columns: string;
   joins: string;
   present: (row: Row) => Shown;
 }
 
 /**
- * Whether what a transaction wrote was there when the walk began. One that this database has not got to yet comes from a backup of another, and is old.
+ * SQL: whether the writes of a transaction are visible in the snapshot of the first page.
+ * A transaction id above the current snapshot comes from a restored backup. Its writes count as visible.
  */
-const wasThere = (transaction: string, snapshot: string) =>
+const isInSnapshot = (transaction: string, snapshot: string) =>
   `(pg_visible_in_snapshot(${transaction}, ${snapshot}::pg_snapshot) OR ${transaction} >= pg_snapshot_xmax(pg_current_snapshot()))`;
 
 const order = (rank: string) => `ORDER BY ${rank} DESC, c.id DESC`;
@@ -41,21 +45,21 @@ const firstPage = (filter: string, { columns, joins }: { columns: string; joins:
   `SELECT ${columns}, c.moved_at::text AS rank, pg_current_snapshot()::text AS snapshot
    FROM (SELECT * FROM chat_conversations c WHERE c.tenant_id = $1 ${filter} ${order('c.moved_at')} LIMIT ${limit}) c ${joins} ${order('c.moved_at')}`;
 
-// What moved since is ranked by the last message before, and what was made since is left out.
+// Conversations that moved after the snapshot are ranked by their last message in it. Later conversations are left out.
 const nextPage = (
   filter: string,
   { columns, joins }: { columns: string; joins: string },
   { snapshot, rank, id, limit }: Record<'snapshot' | 'rank' | 'id' | 'limit', string>,
 ) => `WITH moved AS MATERIALIZED (
     SELECT c.id, coalesce(
-      (SELECT m.created_at FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq IS NOT NULL AND ${wasThere('m.written_by', snapshot)}
+      (SELECT m.created_at FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq IS NOT NULL AND ${isInSnapshot('m.written_by', snapshot)}
         ORDER BY m.seq DESC LIMIT 1),
-      CASE WHEN ${wasThere('c.made_by', snapshot)} THEN c.created_at END) AS rank
+      CASE WHEN ${isInSnapshot('c.made_by', snapshot)} THEN c.created_at END) AS rank
     FROM chat_conversations c
-    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin(${snapshot}::pg_snapshot) AND NOT ${wasThere('c.moved_by', snapshot)} ${filter}
+    WHERE c.tenant_id = $1 AND c.moved_by >= pg_snapshot_xmin(${snapshot}::pg_snapshot) AND NOT ${isInSnapshot('c.moved_by', snapshot)} ${filter}
   ), ranked AS (
     (SELECT c.id, c.moved_at AS rank FROM chat_conversations c
-      WHERE c.tenant_id = $1 ${filter} AND (c.moved_at, c.id) < (${rank}::timestamptz, ${id}::uuid) AND ${wasThere('c.moved_by', snapshot)}
+      WHERE c.tenant_id = $1 ${filter} AND (c.moved_at, c.id) < (${rank}::timestamptz, ${id}::uuid) AND ${isInSnapshot('c.moved_by', snapshot)}
       ${order('c.moved_at')} LIMIT ${limit})
     UNION ALL
     (SELECT id, rank FROM moved WHERE (rank, id) < (${rank}::timestamptz, ${id}::uuid) ORDER BY rank DESC, id DESC LIMIT ${limit})
@@ -63,7 +67,10 @@ const nextPage = (
   SELECT ${columns}, r.rank::text AS rank FROM (SELECT * FROM ranked ORDER BY rank DESC, id DESC LIMIT ${limit}) r
     JOIN chat_conversations c ON c.id = r.id ${joins} ${order('r.rank')}`;
 
-/** Lists conversations by their last message: a walk shows each once, at the place that it had when the walk began, whatever moves meanwhile. */
+/**
+ * Lists conversations by their last message. All pages show the order of the first page's snapshot, so that each
+ * conversation appears once.
+ */
 export async function listConversations<Row extends { id: string }, Shown>(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,
@@ -72,28 +79,28 @@ export async function listConversations<Row extends { id: string }, Shown>(
   view: ConversationView<Row, Shown>,
 ) {
   const values: unknown[] = [tenantId];
-  const place$ = (value: unknown) => `$${values.push(value)}`;
+  const parameter = (value: unknown) => `$${values.push(value)}`;
   const where = filter.conditions
-    .map(({ text, value }) => `AND ${value === undefined ? text : text.replaceAll('?', place$(value))}`)
+    .map(({ text, value }) => `AND ${value === undefined ? text : text.replaceAll('?', parameter(value))}`)
     .join(' ');
   const scope = `chat-conversations:${tenantId}:${view.name}:${filter.name}:${JSON.stringify(values.slice(1))}`;
-  const place = cursor === undefined ? null : decodePlace(cursors.decodeText(scope, cursor));
+  const after = cursor === undefined ? null : decodeListCursor(cursors.decodeText(scope, cursor));
   const text =
-    place === null
-      ? firstPage(where, view, place$(limit + 1))
+    after === null
+      ? firstPage(where, view, parameter(limit + 1))
       : nextPage(where, view, {
-          snapshot: place$(place.snapshot),
-          rank: place$(place.rank),
-          id: place$(place.id),
-          limit: place$(limit + 1),
+          snapshot: parameter(after.snapshot),
+          rank: parameter(after.rank),
+          id: parameter(after.id),
+          limit: parameter(limit + 1),
         });
-  const name = `list_${place === null ? '' : 'further_'}${view.name}_${filter.name}`;
+  const name = `list_${after === null ? '' : 'further_'}${view.name}_${filter.name}`;
   const { rows } = await db.read(tenantId, (tx) =>
     tx.query<Row & { rank: string; snapshot?: Snapshot }>(name, text, values),
   );
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
-  const snapshot = place?.snapshot ?? last?.snapshot;
+  const snapshot = after?.snapshot ?? last?.snapshot;
   return {
     data: shown.map((row) => view.present(row)),
     meta: {
@@ -106,11 +113,14 @@ export async function listConversations<Row extends { id: string }, Shown>(
   };
 }
 
-function decodePlace(text: string): Place {
+function decodeListCursor(text: string): ListCursor {
   const [id = '', encoded = '', ...rank] = text.split(' ');
   const snapshot = decodeSnapshot(encoded);
-  // It is signed; so only a hub of another version wrote it.
+  // Cursors are signed. An unreadable snapshot therefore comes from another version of the hub.
   if (snapshot === null)
-    throw new AppError('invalid_cursor', 'cursor is of another version of this hub; begin the walk anew.');
+    throw new AppError(
+      'invalid_cursor',
+      'The cursor comes from another version of this hub. Start again from the first page.',
+    );
   return { id, snapshot, rank: rank.join(' ') };
 }

@@ -6,7 +6,7 @@ import type { ChatChanges } from '../changes/index.ts';
 import type { ChatEvents } from '../events/index.ts';
 import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
-import { ownerNow } from './owner.ts';
+import { initialOwner } from './owner.ts';
 import { conversationColumns, presentConversation, presentVisitor, visitorColumns } from './rows.ts';
 import type { ConversationRow, VisitorRow } from './rows.ts';
 
@@ -14,15 +14,15 @@ export interface ConversationChange {
   status?: ConversationStatus | undefined;
   priority?: Priority | undefined;
   name?: string | undefined;
-  /** Null ends a rest. */
+  /** Null ends the snooze. */
   snoozedUntil?: string | null | undefined;
-  /** Who takes care of it; whoever opens one again has it for people. */
+  /** Who answers the conversation. Reopening sets it to `person`. */
   owner?: ConversationOwner | null;
 }
 
 export interface ChangedConversation {
   conversation: ConversationRow;
-  /** Whether it is open again that was not. */
+  /** Whether the status changed to `open`. */
   hasReopened: boolean;
   committed: () => void;
 }
@@ -32,7 +32,10 @@ interface Assignee extends Record<string, unknown> {
   email: string;
 }
 
-/** Opens and changes conversations, each in the transaction of its caller, under the conversation's lock. */
+/**
+ * Opens and changes conversations in the caller's transaction. Each change locks its conversation. Call `committed`
+ * after the commit.
+ */
 export class ConversationWriter {
   readonly #events: ChatEvents;
   readonly #changes: ChatChanges;
@@ -52,7 +55,7 @@ export class ConversationWriter {
     const { rows } = await tx.query<ConversationRow>(
       'open_conversation',
       `INSERT INTO chat_conversations (id, tenant_id, visitor_id, name, source, priority, environment, last_event, owner, has_begun)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${ownerNow('$2')}, $8) RETURNING ${conversationColumns}`,
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 1, ${initialOwner('$2')}, $8) RETURNING ${conversationColumns}`,
       [
         newId(),
         tenantId,
@@ -65,7 +68,7 @@ export class ConversationWriter {
       ],
     );
     const conversation = rows[0] as ConversationRow;
-    const told = await this.#events.emit(
+    const notifySubscribers = await this.#events.emit(
       tx,
       'conversation.created',
       {
@@ -79,10 +82,13 @@ export class ConversationWriter {
       },
       depth,
     );
-    return { conversation, committed: this.#toTell(tenantId, conversation.id, told) };
+    return { conversation, committed: this.#afterCommit(tenantId, conversation.id, notifySubscribers) };
   }
 
-  /** Locks a conversation that the caller changes. @throws AppError `not_found`, also for one of another environment. */
+  /**
+   * Locks a conversation for a change.
+   * @throws AppError `not_found`, also for a conversation of another environment.
+   */
   async lock(tx: Transaction, id: string, environment: ChatActor['environment'] = null): Promise<ConversationRow> {
     const { rows } = await tx.query<ConversationRow>(
       'lock_whole_conversation',
@@ -94,7 +100,7 @@ export class ConversationWriter {
     return row;
   }
 
-  /** Changes a conversation; each closing tells `conversation.closed` once. @throws AppError `not_found`. */
+  /** Changes a conversation. Closing it emits one `conversation.closed` event. @throws AppError `not_found`. */
   async change(
     tx: Transaction,
     tenantId: string,
@@ -130,7 +136,7 @@ export class ConversationWriter {
       ],
     );
     const conversation = rows[0] as ConversationRow;
-    const told = isClosing
+    const notifySubscribers = isClosing
       ? await this.#events.emit(
           tx,
           'conversation.closed',
@@ -141,15 +147,15 @@ export class ConversationWriter {
     return {
       conversation,
       hasReopened: isReopening,
-      committed: this.#toTell(tenantId, id, told),
+      committed: this.#afterCommit(tenantId, id, notifySubscribers),
     };
   }
 
   /**
-   * Assigns a conversation, or takes it back.
-   * @param from who must have it now, null for nobody; undefined for whoever.
-   * @param field what the caller calls `userId`, for errors.
-   * @throws AppError `not_found`, `assignment_conflict`, `validation_failed` for somebody who is no member.
+   * Assigns a conversation, or unassigns it if `userId` is null.
+   * @param from the expected present assignee. Null expects none; undefined skips the check.
+   * @param field path of `userId` in the request, for errors.
+   * @throws AppError `not_found`, `assignment_conflict`, `validation_failed` if `userId` is not a member.
    */
   async assign(
     tx: Transaction,
@@ -190,16 +196,16 @@ export class ConversationWriter {
       [id, userId, tenantId, newId()],
     );
     const conversation = rows[0] as ConversationRow;
-    const told = await this.#events.emit(
+    const notifySubscribers = await this.#events.emit(
       tx,
       'conversation.assigned',
       { ...(await this.#payload(tx, tenantId, conversation, actor)), assignee },
       depth,
     );
-    return { conversation, hasReopened: false, committed: this.#toTell(tenantId, id, told) };
+    return { conversation, hasReopened: false, committed: this.#afterCommit(tenantId, id, notifySubscribers) };
   }
 
-  /** Takes the next number of a conversation's events, for one that changes nothing else of it. */
+  /** Increments the event number of a conversation, for an event that changes nothing else. */
   async nextEvent(tx: Transaction, id: string): Promise<ConversationRow> {
     const { rows } = await tx.query<ConversationRow>(
       'next_conversation_event',
@@ -230,10 +236,10 @@ export class ConversationWriter {
     };
   }
 
-  #toTell(tenantId: string, id: string, told: () => void): () => void {
+  #afterCommit(tenantId: string, id: string, notifySubscribers: () => void): () => void {
     return () => {
-      told();
-      this.#changes.tell(tenantId, id, { kind: 'conversation' });
+      notifySubscribers();
+      this.#changes.publish(tenantId, id, { kind: 'conversation' });
     };
   }
 }

@@ -19,5 +19,5 @@ export {
   visitorColumns,
 } from './rows.ts';
 export type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
-export { assertAttributesFit, attributesSize, knowVisitor, splitAttributes } from './visitors.ts';
+export { assertAttributesFit, attributesSize, upsertVisitor, splitAttributes } from './visitors.ts';
 export type { AttributesSize } from './visitors.ts';

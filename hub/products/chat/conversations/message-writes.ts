@@ -8,9 +8,9 @@ import type { ChatEvents } from '../events/index.ts';
 import { wordsOf } from '../search/index.ts';
 import { isReachable } from './actor.ts';
 import type { ChatActor } from './actor.ts';
-import { ownerNow } from './owner.ts';
+import { initialOwner } from './owner.ts';
 import {
-  dated,
+  withDates,
   messageColumns,
   senderNameOf,
   senderPictureOf,
@@ -20,35 +20,35 @@ import {
 } from './rows.ts';
 import type { ConversationRow, MessageRow, PublicMessageRow, VisitorRow } from './rows.ts';
 
-/** What somebody writes. */
+/** A message or note to write. */
 export interface NewMessage {
-  /** A new one when left out. */
+  /** Generated if omitted. */
   id?: string;
   content: string;
   clientId?: string | undefined;
   senderType: SenderType;
   senderId: string | null;
-  /** A note that only agents see; it moves no conversation, and no webhook tells of it. */
+  /** A note that only agents see. It does not reorder conversations and emits no event. */
   private?: boolean;
-  /** Files that the sender sent for this conversation. */
+  /** Uploaded files of this conversation that are in no message yet. */
   attachmentIds?: readonly string[];
-  /** As whom the sender sent those, such as `visitor:<id>`. */
+  /** Uploader of the files, such as `visitor:<id>`. Defaults to the actor. */
   sentBy?: string;
-  /** The newest message that the sender has seen, where a colleague's newer reply is to stop this one. */
+  /** `seq` of the newest message that the sender has seen. A colleague's newer reply rejects the message. */
   lastSeenSeq?: number | undefined;
-  /** What an answer of the AI stands on. */
+  /** Sources of an AI reply. */
   sources?: readonly MessageSource[];
-  /** What the AI called for it. */
+  /** Tools that the AI agent called for the reply. */
   tools?: readonly ToolUse[];
 }
 
 export interface WrittenMessage {
   row: MessageRow;
-  /** Whether it was there before. */
+  /** Whether the message existed already (same `clientId`). */
   isRepeated: boolean;
-  /** Whether it made a conversation open again that was pending or resolved. */
+  /** Whether the message reopened a pending or resolved conversation. */
   hasReopened: boolean;
-  /** Whether the conversation needs an agent since this message. */
+  /** Whether this is the first message after which the conversation needs an agent. */
   hasBegun: boolean;
   committed: () => void;
 }
@@ -60,10 +60,12 @@ interface Locked {
   has_begun: boolean;
 }
 
-/** Whether a conversation needs an agent since such a message: not since the greeting of a workflow. */
-const begins = (senderType: string): boolean => senderType === 'visitor' || senderType === 'agent';
+/** Messages of visitors and agents start a conversation. The greeting of a workflow does not. */
+const startsConversation = (senderType: string): boolean => senderType === 'visitor' || senderType === 'agent';
 
-/** Writes messages, each in the transaction of its caller, under the lock of its conversation. */
+/**
+ * Writes messages in the caller's transaction, under the lock of the conversation. Call `committed` after the commit.
+ */
 export class MessageWriter {
   readonly #events: ChatEvents;
   readonly #changes: ChatChanges;
@@ -74,8 +76,8 @@ export class MessageWriter {
   }
 
   /**
-   * Writes a message; the same `clientId` of the same sender again is the message that there is.
-   * @param depth runs that led to it: 0 for what a person did.
+   * Writes a message. A repeated `clientId` of the same sender returns the existing message.
+   * @param depth number of runs that led to the message. 0 for an action of a person.
    * @throws AppError `not_found`, `conversation_closed`, `newer_reply`, `validation_failed`.
    */
   async write(
@@ -95,7 +97,7 @@ export class MessageWriter {
         'SELECT status, environment, last_reply_seq, has_begun FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE',
         [id],
       ),
-      // Looked for once the row is ours: whoever sent the same has committed by then.
+      // This statement runs after the lock, so that it sees an equal message of a concurrent transaction.
       clientId === undefined
         ? { rows: [] }
         : tx.query<MessageRow>(
@@ -110,7 +112,10 @@ export class MessageWriter {
     if (sent !== undefined)
       return { row: sent, isRepeated: true, hasReopened: false, hasBegun: false, committed: () => undefined };
     if (conversationNow.status === 'closed' && !isNote)
-      throw new AppError('conversation_closed', `The conversation ${id} is closed; begin a new one for this person.`);
+      throw new AppError(
+        'conversation_closed',
+        `The conversation ${id} is closed. Start a new conversation with this visitor.`,
+      );
     if (!isNote && lastSeenSeq !== undefined && conversationNow.last_reply_seq > lastSeenSeq)
       await assertNoneNewer(tx, id, lastSeenSeq, senderId);
     const messageId = given.id ?? newId();
@@ -134,16 +139,16 @@ export class MessageWriter {
     if (written === undefined) throw new Error('a message was not written');
     if (files.length > 0) await attach(tx, id, messageId, files, given.sentBy ?? actor);
     const { visitor } = written;
-    const conversation = dated(written.conversation);
+    const conversation = withDates(written.conversation);
     const row: MessageRow =
       files.length === 0
-        ? { ...dated(written.message), files: [] }
+        ? { ...withDates(written.message), files: [] }
         : ((
             await tx.query<MessageRow>('read_message', `SELECT ${messageColumns} FROM chat_messages WHERE id = $1`, [
               messageId,
             ])
           ).rows[0] as MessageRow);
-    const told = isNote
+    const notifySubscribers = isNote
       ? () => undefined
       : await this.#events.emit(
           tx,
@@ -156,7 +161,7 @@ export class MessageWriter {
             origin: senderType === 'visitor' ? origin : 'agent',
             conversation: presentConversation(conversation),
             message: presentMessage(row as PublicMessageRow),
-            ...(visitor === null ? {} : { visitor: presentVisitor(dated(visitor)) }),
+            ...(visitor === null ? {} : { visitor: presentVisitor(withDates(visitor)) }),
           },
           depth,
         );
@@ -164,25 +169,27 @@ export class MessageWriter {
       row,
       isRepeated: false,
       hasReopened: conversation.status !== conversationNow.status,
-      hasBegun: !isNote && !conversationNow.has_begun && begins(senderType),
+      hasBegun: !isNote && !conversationNow.has_begun && startsConversation(senderType),
       committed: () => {
-        told();
-        this.#changes.tell(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
+        notifySubscribers();
+        this.#changes.publish(tenantId, id, { kind: 'message', position: row.position, seq: row.seq });
       },
     };
   }
 }
 
-const answerOf = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}, 'sender_picture', ${senderPictureOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
+const writtenResult = `SELECT to_jsonb(w) || jsonb_build_object('sender_name', ${senderNameOf('w')}, 'sender_picture', ${senderPictureOf('w')}) AS message, to_jsonb(m) AS conversation, to_jsonb(v) AS visitor
        FROM written w CROSS JOIN moved m LEFT JOIN chat_visitors v ON v.id = m.visitor_id`;
 const writtenColumns =
   'id, conversation_id, position, seq, content, sender_type, sender_id, client_id, sources, tools, created_at';
 
-// An agent's reply since it was last opened or taken back, though nobody has it: a process that knows no owners wrote it.
+// An agent replied since the conversation was last opened or unassigned, but it has no owner. An older hub version
+// wrote the reply.
 const agentHasReplied = `last_reply_seq > context_seq AND EXISTS (SELECT FROM chat_messages m WHERE m.conversation_id = chat_conversations.id
              AND m.seq > context_seq AND m.sender_type = 'agent' AND m.created_at > coalesce(assigned_at, '-infinity'))`;
 
-// A visitor's message opens again what is not closed, and ends its rest; an agent who replies has read what came before, and has the conversation from then on.
+// A visitor's message reopens a pending or resolved conversation and ends its snooze.
+// An agent's reply marks the earlier messages as read and makes the agents the owner.
 const writeMessage = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, last_seq = last_seq + 1, last_event = last_event + 1,
            unread_count = CASE $5::text WHEN 'visitor' THEN unread_count + 1 WHEN 'agent' THEN 0 ELSE unread_count END,
@@ -193,7 +200,7 @@ const writeMessage = `WITH moved AS (
            snoozed_until = CASE WHEN $5 = 'visitor' THEN NULL ELSE snoozed_until END,
            owner = CASE WHEN $5 = 'agent' THEN 'person'
              WHEN $5 = 'visitor' AND (status = 'resolved' OR owner IS NULL AND assigned_user_id IS NULL)
-               THEN CASE ${ownerNow('$3')} WHEN 'ai' THEN CASE WHEN status <> 'resolved' AND ${agentHasReplied} THEN 'person' ELSE 'ai' END END ELSE owner END,
+               THEN CASE ${initialOwner('$3')} WHEN 'ai' THEN CASE WHEN status <> 'resolved' AND ${agentHasReplied} THEN 'person' ELSE 'ai' END END ELSE owner END,
            has_begun = has_begun OR $5 IN ('visitor', 'agent'),
            ai_replies = CASE $5 WHEN 'agent' THEN 0 WHEN 'ai' THEN ai_replies + 1 ELSE ai_replies END,
            context_seq = CASE WHEN $5 = 'visitor' AND status IN ('pending', 'resolved') THEN last_seq ELSE context_seq END,
@@ -205,7 +212,7 @@ const writeMessage = `WITH moved AS (
        ), seen AS (
          UPDATE chat_visitors SET last_seen_at = now() FROM moved WHERE chat_visitors.id = moved.visitor_id AND $5 = 'visitor'
        )
-       ${answerOf}`;
+       ${writtenResult}`;
 
 const writeNote = `WITH moved AS (
          UPDATE chat_conversations SET last_position = last_position + 1, updated_at = clock_timestamp()
@@ -214,9 +221,9 @@ const writeNote = `WITH moved AS (
          INSERT INTO chat_messages (id, tenant_id, conversation_id, position, seq, content, sender_type, sender_id, client_id, created_at, words, sources, tools)
          SELECT $1, $3, id, last_position, NULL, $4, $5, $6, $7, clock_timestamp(), array_to_tsvector($8::text[]), $9::jsonb, $10::jsonb FROM moved RETURNING ${writtenColumns}
        )
-       ${answerOf}`;
+       ${writtenResult}`;
 
-/** Asked only where there is a newer reply, once the conversation is locked. @throws AppError `newer_reply` where it is a colleague's. */
+/** @throws AppError `newer_reply` if a colleague replied after `lastSeenSeq`. */
 async function assertNoneNewer(
   tx: Transaction,
   id: string,
@@ -231,11 +238,11 @@ async function assertNoneNewer(
   if (rowCount !== 0)
     throw new AppError(
       'newer_reply',
-      'A colleague has replied since you looked; read that first, and send this again with the seq of the newest message as lastSeenSeq.',
+      'A colleague replied after the last message that you saw. Read the reply, then send your message again with the seq of the newest message as lastSeenSeq.',
     );
 }
 
-/** Puts files into their message, in the order in which they are named. @throws AppError `validation_failed`. */
+/** Attaches files to a message, in the order of `files`. @throws AppError `validation_failed`. */
 async function attach(
   tx: Transaction,
   conversationId: string,
@@ -251,7 +258,8 @@ async function attach(
     [messageId, files, conversationId, sentBy],
   );
   if (rowCount === files.length) return;
-  const message = 'must each name a file once that you sent for this conversation and that is in no message yet';
+  const message =
+    'must list each file once; you must have uploaded it to this conversation, and it must not be in a message yet';
   throw new AppError('validation_failed', `body.attachmentIds ${message}.`, {
     details: [{ path: 'body.attachmentIds', message }],
   });

@@ -2,7 +2,8 @@ import { maxSeq } from '../../../../shared/contract/chat/shapes.ts';
 import { notFound } from '../../../../shared/errors.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-// Messages that come while the row is waited for are counted: the lock is a statement of its own, and the next one sees what was committed by then.
+// The lock is a separate statement, so that the update counts messages that were committed while it waited for the
+// lock.
 const lock = 'SELECT FROM chat_conversations WHERE id = $1 FOR NO KEY UPDATE';
 const markByAgent = `UPDATE chat_conversations c SET agent_read_seq = least($2, last_seq), updated_at = clock_timestamp(),
      unread_count = (SELECT count(*) FROM chat_messages m WHERE m.conversation_id = c.id AND m.seq > $2 AND m.sender_type = 'visitor')
@@ -11,8 +12,8 @@ const markByVisitor = `UPDATE chat_conversations SET visitor_read_seq = least($2
    WHERE id = $1 AND visitor_read_seq < least($2, last_seq) RETURNING visitor_read_seq AS seq`;
 
 /**
- * Notes up to which message one side has read, never back.
- * @returns where the mark stands now; null where it did not move.
+ * Moves the read mark of one side forward, never back.
+ * @returns the new mark, or null if the mark did not move.
  * @throws AppError `not_found`.
  */
 export async function markRead(

@@ -9,7 +9,7 @@ import type {
 import { picturePath } from '../../../../shared/contract/common.ts';
 import type { JsonObject } from '../../../../shared/json.ts';
 
-/** Rows as statements bring them, and the one projection of each that visitors, tokens, webhooks and models see. */
+/** Database rows, and the public projection of each row for visitors, API keys, webhooks and models. */
 
 export interface ConversationRow {
   id: string;
@@ -95,20 +95,20 @@ export interface MessageRow {
   content: string;
   sender_type: SenderType;
   sender_id: string | null;
-  /** Of an agent who is a member still. */
+  /** Display name of the agent. Null if the agent is no longer a member. */
   sender_name: string | null;
   /** Id of the sender's picture. */
   sender_picture: string | null;
   client_id: string | null;
-  /** Null for whoever is not the AI. */
+  /** Null unless the AI agent wrote the message. */
   sources: MessageSource[] | null;
-  /** What the AI called for it. */
+  /** Tools that the AI agent called. */
   tools: ToolUse[] | null;
   created_at: Date;
   files: FileOfMessage[];
 }
 
-/** A message that everybody of the conversation may see. */
+/** A message that is not a note, so that the visitor may see it. */
 export type PublicMessageRow = MessageRow & { seq: number };
 
 /** The display name of the agent who wrote a message. No part of an email address is shown to visitors. */
@@ -126,7 +126,7 @@ export const messageColumns = `id, conversation_id, position, seq, content, send
 
 export const presentMessage = (row: PublicMessageRow): ChatMessage => ({ ...presentContent(row), seq: row.seq });
 
-/** What a message and a note have in common. */
+/** The fields that messages and notes share. */
 export const presentContent = (row: MessageRow): Omit<ChatMessage, 'seq'> => ({
   id: row.id,
   conversationId: row.conversation_id,
@@ -140,8 +140,8 @@ export const presentContent = (row: MessageRow): Omit<ChatMessage, 'seq'> => ({
   createdAt: row.created_at.toISOString(),
 });
 
-/** A row that came as JSON, with its instants as such. */
-export function dated<Row extends { created_at: Date }>(row: Row): Row {
+/** Converts the `*_at` and `*_until` texts of a row that was read as JSON to dates. */
+export function withDates<Row extends { created_at: Date }>(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
       name,

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => database[Symbol.asyncDispose]());
 
-test('the migration keeps live visitors, marks those of tests, and splits a visitor that has both', async () => {
+test('the migration to visitor environments keeps live visitors, marks test visitors, and splits visitors with conversations in both environments', async () => {
   await migrateAnew(database, 97);
   await database.query(`
     INSERT INTO tenants (id, name, entitlements) VALUES (md5('t')::uuid, 't', '{}');

@@ -7,8 +7,8 @@ import { visitorColumns } from './rows.ts';
 import type { VisitorRow } from './rows.ts';
 
 /** Details of a visitor from a caller. */
-export interface KnownVisitor {
-  /** Without one, a new visitor is made. */
+export interface VisitorDetails {
+  /** If omitted, a new visitor is created. */
   externalId?: string | undefined;
   displayName?: string | undefined;
   email?: string | undefined;
@@ -17,19 +17,19 @@ export interface KnownVisitor {
 
 /**
  * Creates or updates the visitor of an external id in an environment, and locks its row.
- * @param path where the attributes stand in the request.
+ * @param path of the attributes in the request.
  * @throws AppError `validation_failed` when there would be too many attributes.
  */
-export async function knowVisitor(
+export async function upsertVisitor(
   tx: Transaction,
   tenantId: string,
   environment: 'live' | 'test',
-  known: KnownVisitor,
+  known: VisitorDetails,
   path: string,
 ): Promise<VisitorRow & { is_blocked: boolean }> {
   const { set, deleted } = splitAttributes(known.attributes);
   const { rows } = await tx.query<VisitorRow & { is_blocked: boolean } & AttributesSize>(
-    'know_visitor',
+    'upsert_visitor',
     `WITH known AS (
        INSERT INTO chat_visitors AS v (id, tenant_id, external_id, display_name, email, attributes, environment)
        VALUES ($1, $2, $3, $4, $5, $6::jsonb, $8)
@@ -55,24 +55,27 @@ export async function knowVisitor(
   return visitor;
 }
 
-/** How many attributes a visitor has, and in how many bytes. */
+/** Number and total size of a visitor's attributes. */
 export interface AttributesSize {
   keys: number;
   bytes: number;
 }
 
-/** The columns of it, beside `attributes`. */
+/** SQL columns of `AttributesSize`, computed from the column `attributes`. */
 export const attributesSize =
   '(SELECT count(*)::int FROM jsonb_object_keys(attributes)) AS keys, octet_length(attributes::text) AS bytes';
 
-/** @param path where the attributes stand in the request. @throws AppError `validation_failed` when there are too many, or too long ones. */
+/**
+ * @param path of the attributes in the request.
+ * @throws AppError `validation_failed` if the attributes exceed the limits.
+ */
 export function assertAttributesFit({ keys, bytes }: AttributesSize, path: string): void {
   if (keys <= maxAttributes && bytes <= maxAttributesBytes) return;
-  const message = `together with those that the visitor has, there would be ${keys} attributes in ${bytes} bytes; at most ${maxAttributes} in ${maxAttributesBytes} are kept, and null deletes one`;
+  const message = `would give the visitor ${keys} attributes in ${bytes} bytes; the limit is ${maxAttributes} attributes in ${maxAttributesBytes} bytes, and null deletes an attribute`;
   throw new AppError('validation_failed', `${path}: ${message}.`, { details: [{ path, message }] });
 }
 
-/** What a patch of attributes sets, as JSON, and which keys it deletes. */
+/** Splits a patch of attributes into the values to set, as JSON, and the keys to delete. */
 export function splitAttributes(patch: JsonObject = {}): { set: string; deleted: string[] } {
   const entries = Object.entries(patch);
   return {

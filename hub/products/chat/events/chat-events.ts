@@ -20,9 +20,10 @@ export interface ChatEvent {
 export type ChatEventSubscriber = (tx: Transaction, event: ChatEvent) => Promise<() => void>;
 
 /**
- * Erases a batch of the data that a product keeps about conversations, in the transaction that removes them. The conversations are locked. An eraser skips
- * rows that other transactions have locked.
- * @returns whether there may be more. Then the transaction commits without removing the conversations, and the eraser is called again in another one.
+ * Erases a batch of the data that a product keeps about conversations, in the transaction that removes them. The
+ * conversations are locked. An eraser skips rows that other transactions have locked.
+ * @returns whether there may be more. Then the transaction commits without removing the conversations, and the eraser
+ * is called again in another one.
  */
 export type ConversationEraser = (
   tx: Transaction,
@@ -31,8 +32,8 @@ export type ConversationEraser = (
 ) => Promise<boolean>;
 
 /**
- * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a subscription after the first event is refused,
- * so that no subscriber misses an event.
+ * Delivers the events of Live Chat to the products that subscribe. Products subscribe while they are created: a
+ * subscription after the first event is refused, so that no subscriber misses an event.
  */
 export class ChatEvents {
   readonly #subscribers: ChatEventSubscriber[] = [];
@@ -65,14 +66,17 @@ export class ChatEvents {
       payload: toStorableJson(parsed) as JsonObject,
       depth,
     };
-    // Concurrently, so that the first statements of all subscribers share a round trip. They reach the database in the order of the subscriptions.
+    // Concurrently, so that the first statements of all subscribers share a round trip. They reach the database in the
+    // order of the subscriptions.
     const after = await Promise.all(this.#subscribers.map((handle) => handle(tx, event)));
     return () => after.forEach((committed) => committed());
   }
 
   /**
-   * Calls the erasers one after the other, in the transaction that removes the conversations, until one has more to erase.
-   * @returns whether there may be more. Then commit without removing the conversations, and call it again in another transaction.
+   * Calls the erasers one after the other, in the transaction that removes the conversations, until one has more to
+   * erase.
+   * @returns whether there may be more. Then commit without removing the conversations, and call it again in another
+   * transaction.
    */
   async erase(tx: Transaction, tenantId: string, conversationIds: readonly string[]): Promise<boolean> {
     this.#isInUse = true;

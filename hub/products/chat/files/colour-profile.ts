@@ -1,9 +1,11 @@
 const headerBytes = 128;
 const tagBytes = 12;
-/** Those of printers have a few hundred thousand bytes, and some dozen tags; what is larger is none that a picture needs. */
+/**
+ * Printer profiles have a few hundred thousand bytes and some dozen tags. Larger profiles are removed.
+ */
 export const maxProfileBytes = 1024 * 1024;
 const maxTags = 100;
-/** Of the header: when and by what it was made, and for which device. */
+/** Header fields with the creation time, the creator and the device. */
 const personal: readonly [start: number, end: number][] = [
   [24, 36],
   [48, 56],
@@ -11,7 +13,9 @@ const personal: readonly [start: number, end: number][] = [
 ];
 const textTypes = new Set(['text', 'desc', 'mluc', 'dict']);
 
-/** A colour profile without what it says in words, such as the name of a screen; its colours stay. Null for what is none, or too large. */
+/**
+ * Returns a colour profile without texts, such as the name of a screen. Returns null if it is invalid or too large.
+ */
 export function withoutWords(profile: Buffer): Buffer | null {
   if (profile.length < headerBytes + 4 || profile.length > maxProfileBytes) return null;
   if (profile.toString('latin1', 36, 40) !== 'acsp') return null;

@@ -5,10 +5,10 @@ import { partCounter } from './parts.ts';
 import { cleanPng, pngSignature } from './png.ts';
 import { cleanWebp } from './webp.ts';
 
-/** What a file is, and as which it is kept. */
+/** The detected type of a file and the bytes to store. */
 export interface FileContent {
   contentType: string;
-  /** As files of this kind end; the first is for those whose name says otherwise. */
+  /** Allowed extensions. The first one replaces any other extension. */
   extensions: readonly [string, ...string[]];
   bytes: Buffer;
 }
@@ -21,15 +21,17 @@ interface Kind {
 }
 
 const textAt = (file: Buffer, start: number, end: number) => file.toString('latin1', start, end);
-/** In how many of its last bytes a PDF says that it ends. */
+/** A PDF has its end marker within its last bytes of this number. */
 const pdfTailBytes = 1_024;
-/** In how many of its first bytes a file of the Matroska family says which one it is. */
+/** A Matroska file names its type within its first bytes of this number. */
 const ebmlHeadBytes = 64;
 
-/** What says of itself that it is only heard. */
+/** MPEG-4 brands of audio-only files. */
 const soundBrands = new Set(['M4A ', 'M4B ']);
 
-/** A file of the MPEG-4 family in which something is heard and nothing is seen: recorders of telephones name it by the brand of films, too. */
+/**
+ * Whether an MPEG-4 file has audio and no video. Telephone recorders also use the brands of video files.
+ */
 function isMp4Sound(file: Buffer): boolean {
   if (textAt(file, 4, 8) !== 'ftyp') return false;
   if (soundBrands.has(textAt(file, 8, 12))) return true;
@@ -44,7 +46,9 @@ function isMp4Sound(file: Buffer): boolean {
   return hasSound;
 }
 
-/** The first frame of an MP3 that has no tags before it: MPEG 1, 2 or 2.5, layer III, with a bit rate and a sample rate that there are. */
+/**
+ * The first frame of an MP3 without tags: MPEG 1, 2 or 2.5, layer III, with a valid bit rate and sample rate.
+ */
 const isMp3Frame = (file: Buffer) =>
   file.length > 4 &&
   file[0] === 0xff &&
@@ -106,7 +110,7 @@ const kinds: readonly Kind[] = [
     is: (file) =>
       file.subarray(0, 4).equals(Buffer.from([0x1a, 0x45, 0xdf, 0xa3])) &&
       textAt(file, 0, ebmlHeadBytes).includes('webm') &&
-      // The name of a track's coding stands in its entry: a film has one of pictures, too.
+      // Each track names its codec. A video file also has a video codec.
       /A_(?:OPUS|VORBIS)/.test(textAt(file, 0, 65_536)) &&
       !/V_(?:VP[89]|AV1|MPEG|MS|THEORA|UNCOMPRESSED)/.test(textAt(file, 0, 65_536)),
   },
@@ -116,7 +120,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /** All control characters but tab, new line, form feed and return. */
 // oxlint-disable-next-line no-control-regex
 const controls = /[\u0000-\u0008\u000b\u000e-\u001f\u007f]/;
-/** What programs show and do not run. */
+/** Plain text: programs display it and do not run it. */
 const textExtensions = ['txt', 'csv', 'tsv', 'md', 'log', 'json', 'yaml', 'yml', 'ini', 'srt', 'vtt'] as const;
 
 function isText(file: Buffer): boolean {
@@ -128,10 +132,10 @@ function isText(file: Buffer): boolean {
 }
 
 /**
- * Tells by its content what a file is, and answers it as it may be kept: a picture without what else was in it.
- * @throws AppError `unsupported_media_type` for what is none of those that are taken.
+ * Detects the type of a file by its content. Returns the bytes to store: pictures without metadata.
+ * @throws AppError `unsupported_media_type` for any other type.
  */
-export function judgeContent(file: Buffer): FileContent {
+export function scanContent(file: Buffer): FileContent {
   const kind = kinds.find(({ is }) => is(file));
   if (kind !== undefined)
     return { contentType: kind.contentType, extensions: kind.extensions, bytes: kind.clean?.(file) ?? file };

@@ -2,15 +2,16 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 
-/** Bytes that no file names an hour after they were announced belong to a request that died. */
+/** Announced bytes without a file after this time belong to a failed request. */
 const unclaimedHours = 1;
-/** Files that no message names are kept for so long. */
-const looseHours = 24;
-const batch = 100;
+/** Files without a message are kept for this long. */
+const unattachedHours = 24;
+const batchSize = 100;
 
 /**
- * The bytes of files. Whatever is written is noted before as bytes without a file, and the note goes with the commit of the file's row; when a
- * row goes, with whatever it goes, a trigger notes its bytes again. So a crash at any moment leaves no row without bytes, and no bytes for ever.
+ * The bytes of files. A blob is recorded as unused before it is written. The transaction that stores the file's row
+ * deletes the record. When the row is deleted, a trigger adds the record again. So a crash leaves neither a row without
+ * bytes nor bytes that are never deleted.
  */
 export class FileBlobs {
   readonly #deps: { db: Database; blobs: Blobs };
@@ -19,7 +20,7 @@ export class FileBlobs {
     this.#deps = dependencies;
   }
 
-  /** Writes bytes for a file to come. */
+  /** Writes the bytes of a file whose row is stored later. */
   async write(tenantId: string, key: string, bytes: Buffer): Promise<void> {
     const { db, blobs } = this.#deps;
     await db.workspace(tenantId, (tx) =>
@@ -32,9 +33,12 @@ export class FileBlobs {
     await blobs.put(key, bytes, { maxBytes: bytes.length });
   }
 
-  /** Keeps announced bytes, for the transaction that writes their file. @throws AppError `unavailable` when they are gone meanwhile. */
+  /**
+   * Claims announced bytes in the transaction that stores the file's row.
+   * @throws AppError `unavailable` if the bytes may already be deleted.
+   */
   async keep(tx: Transaction, key: string): Promise<void> {
-    // By the clock, and not by the beginning of the transaction: what is due may be on its way out.
+    // Uses the clock instead of the start of the transaction, because due bytes may be in deletion.
     const { rowCount } = await tx.query(
       'keep_chat_blob',
       'DELETE FROM chat_unused_blobs WHERE blob_key = $1 AND remove_at > clock_timestamp()',
@@ -44,7 +48,7 @@ export class FileBlobs {
       throw new AppError('unavailable', 'Storing this file took too long; send it again.', { retryAfterSeconds: 1 });
   }
 
-  /** Gives announced bytes up, because their file will not be. */
+  /** Marks announced bytes for deletion, because their file is not stored. */
   async giveUp(tenantId: string, key: string): Promise<void> {
     const { db } = this.#deps;
     await db.workspace(
@@ -55,45 +59,46 @@ export class FileBlobs {
     );
   }
 
-  /** Removes files that no message named within a day; answers how many. Part of the sweep. */
-  async removeLoose(stopping?: AbortSignal): Promise<number> {
+  /** Deletes files without a message after a day. Returns their number. Part of the sweep. */
+  async removeUnattached(stopping?: AbortSignal): Promise<number> {
     return repeat(stopping, async () => {
       const rows = await this.#deps.db.systemStatement<{ id: string }>(
         'remove_loose_chat_files',
         `DELETE FROM chat_files WHERE id = ANY(ARRAY(SELECT id FROM chat_files WHERE message_id IS NULL AND created_at < now() - make_interval(hours => $1)
            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING id`,
-        [looseHours, batch],
+        [unattachedHours, batchSize],
       );
       return rows.length;
     });
   }
 
   /**
-   * Removes bytes that no file names; answers how many. Part of the sweep. Their notes stay until they are gone, so that whatever ends this leaves them to the next time.
+   * Deletes unused bytes. Returns their number. Part of the sweep. A record is deleted after its bytes, so that an
+   * interrupted deletion is repeated.
    */
   async removeUnused(stopping?: AbortSignal): Promise<number> {
     const { db, blobs } = this.#deps;
     return repeat(stopping, async () => {
-      // Whoever would keep them meanwhile waits for this, and finds them due.
+      // A concurrent `keep` waits for this update and then finds the bytes due.
       const rows = await db.systemStatement<{ blob_key: string }>(
-        'take_unused_chat_blobs',
+        'claim_unused_chat_blobs',
         `UPDATE chat_unused_blobs SET remove_at = now() WHERE blob_key = ANY(ARRAY(SELECT blob_key FROM chat_unused_blobs WHERE remove_at <= now()
            ORDER BY remove_at LIMIT $1 FOR UPDATE SKIP LOCKED)) RETURNING blob_key`,
-        [batch],
+        [batchSize],
       );
-      const gone: string[] = [];
+      const deleted: string[] = [];
       try {
         for (const { blob_key: key } of rows) {
           if (stopping?.aborted === true) break;
           await blobs.delete(key);
-          gone.push(key);
+          deleted.push(key);
         }
       } finally {
-        if (gone.length > 0)
+        if (deleted.length > 0)
           await db.systemStatement(
             'forget_unused_chat_blobs',
             'DELETE FROM chat_unused_blobs WHERE blob_key = ANY($1::text[])',
-            [gone],
+            [deleted],
           );
       }
       return rows.length;
@@ -101,12 +106,12 @@ export class FileBlobs {
   }
 }
 
-/** Repeats a batch until one is not full, or the hub stops. */
+/** Repeats batches until one is not full or the hub stops. */
 async function repeat(stopping: AbortSignal | undefined, removeBatch: () => Promise<number>): Promise<number> {
   let removed = 0;
   for (;;) {
     const count = await removeBatch();
     removed += count;
-    if (count < batch || stopping?.aborted === true) return removed;
+    if (count < batchSize || stopping?.aborted === true) return removed;
   }
 }

@@ -1,9 +1,12 @@
 const maxNameLength = 200;
 
-/** Characters that have no place in a name, can't be seen, or turn it around for whoever reads it. */
+/** Characters that are not allowed in file names, are invisible, or change the reading direction. */
 const unwanted = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb<>:"|?*]/gu;
 
-/** A file's name as it is kept: without folders, and ending as what the file is, so that nobody's computer takes it for something else. */
+/**
+ * The stored name of a file: without folders, and with an extension of its detected type, so that no system opens it as
+ * another type.
+ */
 export function plainName(given: string, extensions: readonly [string, ...string[]]): string {
   const last = given.replaceAll('\\', '/').split('/').at(-1) ?? '';
   const name =

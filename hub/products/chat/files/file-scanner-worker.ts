@@ -1,16 +1,16 @@
 import { parentPort } from 'node:worker_threads';
 import { AppError } from '../../../../shared/errors.ts';
-import { judgeContent } from './content.ts';
+import { scanContent } from './content.ts';
 
-/** What this thread says of a file; without bytes where it is kept as it came. */
-export type Judgement =
+/** The result of a scan. `bytes` is null if the file is stored unchanged. */
+export type ScanResult =
   | { contentType: string; extensions: readonly [string, ...string[]]; bytes: Uint8Array<ArrayBuffer> | null }
   | { refused: string };
 
-function judge(given: Buffer): Judgement {
+function scan(given: Buffer): ScanResult {
   try {
-    const { bytes, ...kind } = judgeContent(given);
-    // A copy of its own, which can be handed over.
+    const { bytes, ...kind } = scanContent(given);
+    // A copy in its own buffer, which can be transferred.
     return { ...kind, bytes: bytes === given ? null : new Uint8Array(bytes) };
   } catch (error) {
     if (error instanceof AppError) return { refused: error.message };
@@ -19,9 +19,9 @@ function judge(given: Buffer): Judgement {
 }
 
 parentPort?.on('message', (file: Uint8Array<ArrayBuffer>) => {
-  const judgement = judge(Buffer.from(file.buffer));
-  const bytes = 'bytes' in judgement ? judgement.bytes : null;
-  parentPort?.postMessage(judgement, bytes === null ? [] : [bytes.buffer]);
+  const result = scan(Buffer.from(file.buffer));
+  const bytes = 'bytes' in result ? result.bytes : null;
+  parentPort?.postMessage(result, bytes === null ? [] : [bytes.buffer]);
 });
-// Says that it is there.
+// Reports that the thread is ready.
 parentPort?.postMessage(null, []);

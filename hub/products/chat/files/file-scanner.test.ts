@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { FileScanner } from './file-scanner.ts';
 
 const never = new AbortController().signal;
-const failureOf = (judgement: Promise<unknown>) =>
-  judgement.then(
+const failureOf = (result: Promise<unknown>) =>
+  result.then(
     () => 'it was judged',
     (error: unknown) => error,
   );
 
-/** Stands for a program that a file was made against: an `!` holds it for ever, an `*` takes all its memory. */
+/** A scanner program for tests: a file with `!` blocks it, a file with `*` uses all its memory. */
 const program = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads';
@@ -23,27 +23,27 @@ const program = new URL(
 const refused = { code: 'unsupported_media_type', message: expect.stringContaining('too long') as string };
 
 test.each(['!', '*'])(
-  'a file that would hold its thread (%s) is refused, and holds nobody but those who wait for the thread',
+  'a file that blocks its thread (%s) is refused, and delays only files that wait for the thread',
   async (kind) => {
-    await using judge = new FileScanner({ threads: 1, fileMs: kind === '!' ? 200 : 30_000, program });
-    const hostile = failureOf(judge.judge(Buffer.from(kind), never));
-    const neighbour = judge.judge(Buffer.from('text'), never);
+    await using scanner = new FileScanner({ threads: 1, fileMs: kind === '!' ? 200 : 30_000, program });
+    const hostile = failureOf(scanner.scan(Buffer.from(kind), never));
+    const neighbour = scanner.scan(Buffer.from('text'), never);
     expect(await hostile).toMatchObject(refused);
     expect(await neighbour).toMatchObject({ contentType: 'text/plain', bytes: Buffer.from('text') });
   },
 );
 
-test('who waits for a thread too long, goes away or meets the end of the hub is told to come again', async () => {
+test('scan fails with `unavailable` if the wait for a thread is too long, the client disconnects or the hub stops', async () => {
   const unavailable = { code: 'unavailable' };
-  const judge = new FileScanner({ threads: 1, fileMs: 60_000, waitMs: 50, program });
-  const hostile = failureOf(judge.judge(Buffer.from('!'), never));
-  await expect(judge.judge(Buffer.from('late'), never)).rejects.toMatchObject(unavailable);
+  const scanner = new FileScanner({ threads: 1, fileMs: 60_000, waitMs: 50, program });
+  const hostile = failureOf(scanner.scan(Buffer.from('!'), never));
+  await expect(scanner.scan(Buffer.from('late'), never)).rejects.toMatchObject(unavailable);
   const gone = new AbortController();
-  const left = failureOf(judge.judge(Buffer.from('left'), gone.signal));
+  const left = failureOf(scanner.scan(Buffer.from('left'), gone.signal));
   gone.abort();
   expect(await left).toMatchObject(unavailable);
-  const last = failureOf(judge.judge(Buffer.from('last'), never));
-  await judge[Symbol.asyncDispose]();
+  const last = failureOf(scanner.scan(Buffer.from('last'), never));
+  await scanner[Symbol.asyncDispose]();
   for (const failure of [hostile, last]) expect(await failure).toMatchObject(unavailable);
-  await expect(judge.judge(Buffer.from('after'), never)).rejects.toMatchObject(unavailable);
+  await expect(scanner.scan(Buffer.from('after'), never)).rejects.toMatchObject(unavailable);
 });

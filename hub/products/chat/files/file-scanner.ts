@@ -2,32 +2,36 @@ import { Worker } from 'node:worker_threads';
 import { AppError } from '../../../../shared/errors.ts';
 import type { FileContent } from './content.ts';
 import { refused, unsupported } from './damaged.ts';
-import type { Judgement } from './file-scanner-worker.ts';
+import type { ScanResult } from './file-scanner-worker.ts';
 
-export interface JudgeOptions {
-  /** Files that are looked at side by side. */
+export interface FileScannerOptions {
+  /** Number of threads, each scanning one file at a time. */
   threads?: number;
-  /** How long one file may take, in milliseconds. */
+  /** Time limit of one scan. */
   fileMs?: number;
-  /** How long a file may wait for a thread, in milliseconds. */
+  /** Time limit for waiting for a thread. */
   waitMs?: number;
-  /** What the threads run. */
+  /** The program of the threads. */
   program?: URL;
 }
 
-/** How long a thread may take to start, in milliseconds: on a busy machine it has much to load. */
+/** Time limit for starting a thread. Loading can be slow on a busy machine. */
 const startMs = 30_000;
-/** A thread without work is ended after so long, in milliseconds. */
+/** Idle threads are ended after this time. */
 const idleMs = 60_000;
-/** What a file's parts may take in a thread before it is ended for it. */
+/** Memory limits of a thread. A thread that exceeds them ends, and its file is refused. */
 const resourceLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 16 };
 
 const busy = () =>
-  new AppError('unavailable', 'Too many files are being looked at; send it again shortly.', { retryAfterSeconds: 5 });
+  new AppError('unavailable', 'Too many files are being scanned. Send the file again shortly.', {
+    retryAfterSeconds: 5,
+  });
 
-/** Tells by their content what files are, in threads of its own: none that was made to hold a program up holds up the hub. */
+/**
+ * Detects the type of files by their content, in worker threads, so that a malicious file cannot block the hub.
+ */
 export class FileScanner implements AsyncDisposable {
-  readonly #options: Required<JudgeOptions>;
+  readonly #options: Required<FileScannerOptions>;
   readonly #free: Thread[];
   readonly #threads: readonly Thread[];
   readonly #waiting = new Set<(thread: Thread | null) => void>();
@@ -37,22 +41,22 @@ export class FileScanner implements AsyncDisposable {
     fileMs = 5_000,
     waitMs = 30_000,
     program = new URL('file-scanner-worker.ts', import.meta.url),
-  }: JudgeOptions = {}) {
+  }: FileScannerOptions = {}) {
     this.#options = { threads, fileMs, waitMs, program };
     this.#threads = Array.from({ length: threads }, () => new Thread(program, fileMs));
     this.#free = [...this.#threads];
   }
 
   /**
-   * Tells what a file is, and answers it as it may be kept: a picture without what else was in it.
-   * @throws AppError `unsupported_media_type`, also for one that takes too long, `unavailable`.
+   * Detects the type of a file. Returns the bytes to store: pictures without metadata.
+   * @throws AppError `unsupported_media_type`, also if the scan takes too long, `unavailable`.
    */
-  async judge(file: Buffer, signal: AbortSignal): Promise<FileContent> {
+  async scan(file: Buffer, signal: AbortSignal): Promise<FileContent> {
     const thread = this.#free.pop() ?? (await this.#next(signal));
     try {
-      const judgement = await thread.judge(file);
-      if ('refused' in judgement) throw refused(judgement.refused);
-      const { bytes, ...kind } = judgement;
+      const result = await thread.scan(file);
+      if ('refused' in result) throw refused(result.refused);
+      const { bytes, ...kind } = result;
       return { ...kind, bytes: bytes === null ? file : Buffer.from(bytes.buffer) };
     } finally {
       const [first] = this.#waiting;
@@ -61,7 +65,7 @@ export class FileScanner implements AsyncDisposable {
     }
   }
 
-  /** Ends the threads; whoever still waits is refused. */
+  /** Ends the threads. Waiting files are refused. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const take of this.#waiting) take(null);
     await Promise.all(this.#threads.map((thread) => thread.end()));
@@ -85,7 +89,7 @@ export class FileScanner implements AsyncDisposable {
   }
 }
 
-/** A place for one thread, which runs while there are files. */
+/** One worker thread. It starts with the first file and ends when idle. */
 class Thread {
   readonly #program: URL;
   readonly #fileMs: number;
@@ -98,15 +102,15 @@ class Thread {
     this.#fileMs = fileMs;
   }
 
-  async judge(file: Buffer): Promise<Judgement> {
+  async scan(file: Buffer): Promise<ScanResult> {
     if (this.#isEnded) throw busy();
     clearTimeout(this.#idle);
     try {
       const worker = this.#worker ?? (await this.#start());
       const copy = new Uint8Array(file);
-      const judgement = answerOf(worker, this.#fileMs);
+      const result = answerOf(worker, this.#fileMs);
       worker.postMessage(copy, [copy.buffer]);
-      return (await judgement) as Judgement;
+      return (await result) as ScanResult;
     } catch (error) {
       const failed = this.#worker;
       this.#worker = null;
@@ -124,10 +128,10 @@ class Thread {
   }
 
   async #start(): Promise<Worker> {
-    // Nothing that the hub knows from its environment is of use to it.
+    // The thread needs no environment variables, so it receives no secrets.
     this.#worker = new Worker(this.#program, { env: {}, resourceLimits });
     this.#worker.unref();
-    // Whoever waits for an answer hears of it, too.
+    // Prevents an unhandled error. `answerOf` reports the failure to the caller.
     this.#worker.on('error', () => undefined);
     await answerOf(this.#worker, startMs, busy);
     return this.#worker;
@@ -140,11 +144,14 @@ class Thread {
   }
 }
 
-/** What a thread says next. @throws what `failure` makes, when it says nothing in time, or ends. */
+/**
+ * Resolves to the next message of a thread.
+ * @throws the error of `failure` if the thread ends or sends nothing in time.
+ */
 async function answerOf(
   worker: Worker,
   withinMs: number,
-  failure = () => unsupported('This file takes too long to look at, or too much memory.'),
+  failure = () => unsupported('Scanning this file takes too long or too much memory.'),
 ): Promise<unknown> {
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const fail = () => reject(failure());

@@ -2,10 +2,10 @@ import { damaged } from './damaged.ts';
 import { partCounter } from './parts.ts';
 
 const broken = () => damaged('GIF');
-/** Those that say how often an animation is shown. */
+/** Application extensions that set the loop count of an animation. */
 const keptApplications = new Set(['NETSCAPE2.0', 'ANIMEXTS1.0']);
 
-/** Where a list of sub-blocks ends that begins at `from`. */
+/** The end of the list of sub-blocks that starts at `from`. */
 function endOfBlocks(file: Buffer, from: number): number {
   for (let at = from; ;) {
     const length = file[at];
@@ -17,7 +17,10 @@ function endOfBlocks(file: Buffer, from: number): number {
 
 const colourBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 0x07) + 1));
 
-/** A GIF whose pictures are what they were, without comments, XMP and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * Returns a GIF with the same pictures, without comments, XMP and trailing data.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanGif(file: Buffer): Buffer {
   if (file.length < 13) throw broken();
   let at = 13 + colourBytes(file[10] as number);
@@ -31,7 +34,7 @@ export function cleanGif(file: Buffer): Buffer {
     if (kind === 0x3b) break;
     if (kind === 0x2c) {
       if (at + 10 > file.length) throw broken();
-      // After the table of colours one byte says how the picture is packed.
+      // One byte after the colour table is the LZW code size.
       at = endOfBlocks(file, at + 10 + colourBytes(file[at + 9] as number) + 1);
       hasPicture = true;
       kept.push(file.subarray(start, at));

@@ -8,7 +8,7 @@ import { IncomingFiles } from './incoming.ts';
 import type { IncomingLimits } from './incoming.ts';
 import type { UploadOwner } from './upload-shares.ts';
 
-/** A server that reads files in the name of whoever the path says, and lets each wait for more than was sent. */
+/** A test server that reads uploads. The path names the sender; each upload stays open until more bytes arrive. */
 async function receiver(limits: Partial<IncomingLimits>) {
   const incoming = new IncomingFiles(limits);
   const never = new AbortController().signal;
@@ -25,7 +25,10 @@ async function receiver(limits: Partial<IncomingLimits>) {
   await once(server, 'listening');
   const sockets: Socket[] = [];
   return {
-    /** Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent; `said` is what came back. */
+    /**
+     * Begins a file of so many bytes, and sends all but the missing ones, or one in chunks, which are to be sent;
+     * `said` is what came back.
+     */
     begin(
       { tenantId = 'a', sentBy = 'visitor:a', address = '192.0.2.1' }: Partial<UploadOwner>,
       bytes: number | 'chunked',
@@ -59,7 +62,7 @@ test.each([
   ['workspace', { maxWorkspaceHeldBytes: 2_500 }, { sentBy: 'visitor:b' }, { tenantId: 'b' }],
   ['hub', { maxHeldBytes: 2_500 }, { tenantId: 'b' }, null],
 ] as const)(
-  'one %s gets no more than its share, others get theirs, and what was held is given back',
+  'one %s cannot exceed its share, others still get theirs, and finished uploads release their memory',
   async (whose, limits, same, other) => {
     await using receiving = await receiver(limits);
     const begun = [receiving.begin({}, 1_000), receiving.begin({}, 1_000)];
@@ -79,9 +82,9 @@ test.each([
 );
 
 test.each([
-  ['the least rate', { rateStretchMs: 100, leastBytesPerSecond: 1_000 }],
-  ['the deadline', { deadlineMs: 300 }],
-])('%s holds also for whoever sends no more of a file and keeps its connection busy', async (_which, limits) => {
+  ['the minimum rate', { rateIntervalMs: 100, minBytesPerSecond: 1_000 }],
+  ['the time limit', { deadlineMs: 300 }],
+])('%s also applies to a client that keeps its connection busy without sending the file', async (_which, limits) => {
   await using receiving = await receiver({ ...limits, maxPerSender: 1 });
   const busy = receiving.begin({}, 'chunked');
   busy.socket.write(`1f4\r\n${'x'.repeat(500)}\r\n1;`);
@@ -92,8 +95,8 @@ test.each([
   await expect.poll(() => next.said).toContain('read 1000 bytes');
 });
 
-test('a file that comes slower than the least rate is given up, with all that was held for it', async () => {
-  await using receiving = await receiver({ rateStretchMs: 100, leastBytesPerSecond: 1_000, maxPerSender: 1 });
+test('an upload below the minimum rate is aborted and releases its reserved memory', async () => {
+  await using receiving = await receiver({ rateIntervalMs: 100, minBytesPerSecond: 1_000, maxPerSender: 1 });
   const slow = receiving.begin({}, 1_000, 900);
   const trickle = setInterval(() => slow.socket.write('x'), 50);
   await expect.poll(() => slow.said).toContain('took too long to arrive');

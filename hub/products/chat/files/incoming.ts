@@ -6,48 +6,55 @@ import { UploadShares } from './upload-shares.ts';
 import type { ShareLimits, UploadOwner } from './upload-shares.ts';
 
 export interface IncomingLimits extends ShareLimits {
-  /** How long a file may take to arrive, in milliseconds: whoever sends a byte now and then would hold its room for ever. */
+  /**
+   * Time limit of one upload. Without it, a slow sender could keep its reserved memory without end.
+   */
   deadlineMs: number;
-  /** In each stretch of so many milliseconds, a file must come at the least rate. */
-  rateStretchMs: number;
-  leastBytesPerSecond: number;
+  /** The minimum rate is checked once per interval. */
+  rateIntervalMs: number;
+  minBytesPerSecond: number;
 }
 
-const defaults: IncomingLimits = {
+const defaultLimits: IncomingLimits = {
   deadlineMs: 5 * 60_000,
-  rateStretchMs: 10_000,
-  leastBytesPerSecond: 16 * 1024,
+  rateIntervalMs: 10_000,
+  minBytesPerSecond: 16 * 1024,
   maxHeldBytes: 256 * 1024 * 1024,
   maxWorkspaceHeldBytes: 64 * 1024 * 1024,
-  // A page sends the files of a message side by side.
+  // A page uploads the files of a message concurrently.
   maxPerSender: maxFilesPerMessage,
   maxPerAddress: 8,
 };
 
-/** A file that was read; its room is given back when it is disposed. */
+/** A received file. Disposing it releases the reserved memory. */
 export interface IncomingFile extends Disposable {
   bytes: Buffer;
 }
 
 const tooLarge = (maxBytes: number) =>
   new AppError('payload_too_large', `A file may have at most ${maxBytes / 1024 / 1024} MiB.`);
-/** Its connection ends with the answer: whatever else comes of the file is nobody's. */
+/** The response closes the connection, so that the rest of the file is not read. */
 const tooSlow = () =>
   new AppError('request_timeout', 'The file took too long to arrive; send it again.', {
     headers: { Connection: 'close' },
   });
 
-/** Reads files as they are sent, in bounds: of each, of each sender, address and workspace, of all together, and of time. */
+/**
+ * Receives files within limits: per file, sender, address and workspace, in total, and in time.
+ */
 export class IncomingFiles {
   readonly #limits: IncomingLimits;
   readonly #shares: UploadShares;
 
   constructor(limits: Partial<IncomingLimits> = {}) {
-    this.#limits = { ...defaults, ...limits };
+    this.#limits = { ...defaultLimits, ...limits };
     this.#shares = new UploadShares(this.#limits);
   }
 
-  /** @throws AppError `payload_too_large`, `unsupported_media_type`, `validation_failed` for an empty one, `rate_limited`, `request_timeout`, `unavailable`. */
+  /**
+   * @throws AppError `payload_too_large`, `unsupported_media_type`, `validation_failed` for an empty one,
+   * `rate_limited`, `request_timeout`, `unavailable`.
+   */
   async read(
     { request }: Pick<RawExchange, 'request'>,
     owner: UploadOwner,
@@ -61,18 +68,18 @@ export class IncomingFiles {
     if (limitBytes > maxBytes) throw tooLarge(maxBytes);
     const share = this.#shares.begin(owner);
     try {
-      using minder = new FileMinder(this.#limits);
+      using monitor = new TransferMonitor(this.#limits);
       const gathered = new GatheredBody(limitBytes);
       const read = (async () => {
         for await (const piece of readPieces(request, signal)) {
-          if (minder.isLate) return;
+          if (monitor.isLate) return;
           if (gathered.length + piece.length > limitBytes) throw tooLarge(maxBytes);
-          share.hold(gathered.heldWith(piece.length));
+          share.reserve(gathered.heldWith(piece.length));
           gathered.add(piece);
-          minder.count(piece.length);
+          monitor.count(piece.length);
         }
       })();
-      await Promise.race([read, minder.late]);
+      await Promise.race([read, monitor.late]);
       if (gathered.length === 0)
         throw new AppError('validation_failed', 'The body is empty; it must be the file.', {
           details: [{ path: 'body', message: 'must be the file' }],
@@ -85,16 +92,16 @@ export class IncomingFiles {
   }
 }
 
-/** Minds the time of one file by a clock of its own: whoever only keeps its connection busy sends no byte of it. */
-class FileMinder implements Disposable {
-  /** Rejects once the file is too late. */
+/** Enforces the time limit and the minimum rate of one upload. It counts only bytes of the file. */
+class TransferMonitor implements Disposable {
+  /** Rejects when a limit is exceeded. */
   readonly late: Promise<never>;
   isLate = false;
-  #inStretch = 0;
-  readonly #stretches: NodeJS.Timeout;
+  #intervalBytes = 0;
+  readonly #rateTimer: NodeJS.Timeout;
   readonly #deadline: NodeJS.Timeout;
 
-  constructor({ deadlineMs, rateStretchMs, leastBytesPerSecond }: IncomingLimits) {
+  constructor({ deadlineMs, rateIntervalMs, minBytesPerSecond }: IncomingLimits) {
     const { promise, reject } = Promise.withResolvers<never>();
     this.late = promise;
     const giveUp = () => {
@@ -103,18 +110,18 @@ class FileMinder implements Disposable {
       reject(tooSlow());
     };
     this.#deadline = setTimeout(giveUp, deadlineMs);
-    this.#stretches = setInterval(() => {
-      if (this.#inStretch < (leastBytesPerSecond * rateStretchMs) / 1000) giveUp();
-      this.#inStretch = 0;
-    }, rateStretchMs);
+    this.#rateTimer = setInterval(() => {
+      if (this.#intervalBytes < (minBytesPerSecond * rateIntervalMs) / 1000) giveUp();
+      this.#intervalBytes = 0;
+    }, rateIntervalMs);
   }
 
   count(bytes: number): void {
-    this.#inStretch += bytes;
+    this.#intervalBytes += bytes;
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#deadline);
-    clearInterval(this.#stretches);
+    clearInterval(this.#rateTimer);
   }
 }

@@ -33,19 +33,23 @@ function profileSegments(profile: Buffer): Buffer[] {
   );
 }
 
-/** Where the next marker stands behind the compressed data that begins at `from`. */
+/** The position of the next marker after the compressed data that starts at `from`. */
 function endOfScan(file: Buffer, from: number): number {
   for (let at = file.indexOf(0xff, from); at !== -1; at = file.indexOf(0xff, at + 1)) {
     const next = file[at + 1];
     if (next === undefined) break;
-    // A byte that had to be escaped, a point to begin again at, or a filler.
+    // An escaped byte, a restart marker or a fill byte.
     if (next === 0x00 || next === 0xff || (next >= 0xd0 && next <= 0xd7)) continue;
     return at;
   }
   throw broken();
 }
 
-/** A JPEG whose picture is what it was, without comments, EXIF but which way up it is, XMP, IPTC, previews, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * Returns a JPEG with the same picture, without comments, XMP, IPTC, previews, trailing data and EXIF, except for the
+ * orientation.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanJpeg(file: Buffer): Buffer {
   const kept: Buffer[] = [];
   const head: Buffer[] = [];
@@ -74,7 +78,7 @@ export function cleanJpeg(file: Buffer): Buffer {
       hasScan = true;
       at = scanEnd;
     } else if (marker === 0xe0) {
-      // Fourteen bytes are the format; a small preview may follow them.
+      // The first 14 bytes are the JFIF header. A thumbnail may follow.
       if (startsWith(data, jfifLabel) && data.length >= 14) {
         const plain = Buffer.from(data.subarray(0, 14));
         plain.fill(0, 12, 14);
@@ -85,7 +89,7 @@ export function cleanJpeg(file: Buffer): Buffer {
     } else if (marker === 0xe2) {
       if (startsWith(data, profileLabel)) profile.push(data.subarray(profileLabel.length + 2));
     } else if (marker === 0xee) {
-      // Says how the colours are to be read.
+      // The Adobe segment defines the colour transform.
       if (startsWith(data, adobeLabel)) head.push(segment(marker, data.subarray(0, 12)));
     } else if ((marker & 0xf0) !== 0xe0 && marker !== 0xfe) {
       if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) hasFrame = true;

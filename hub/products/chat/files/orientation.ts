@@ -1,8 +1,10 @@
-/** The one thing of a picture's EXIF that stays: which way up it is. Without it a photograph of a phone would lie on its side. */
+/**
+ * The orientation is the only EXIF value that is kept. Without it, photographs of phones would be displayed sideways.
+ */
 
 const orientationTag = 0x0112;
 
-/** How a picture is turned, 1 to 8, as its EXIF (a TIFF structure) says; 1 where it does not say so. */
+/** Reads the orientation, 1 to 8, from EXIF (a TIFF structure). Returns 1 if there is none. */
 export function orientationOf(tiff: Buffer): number {
   const order = tiff.toString('latin1', 0, 2);
   if (tiff.length < 8 || (order !== 'II' && order !== 'MM')) return 1;
@@ -21,7 +23,7 @@ export function orientationOf(tiff: Buffer): number {
   return 1;
 }
 
-/** An EXIF structure that says how a picture is turned and nothing else; null where nothing needs to be said. */
+/** Builds EXIF with only the orientation. Returns null for the default orientation. */
 export function orientationOnly(orientation: number): Buffer | null {
   if (orientation === 1) return null;
   const tiff = Buffer.alloc(26);

@@ -1,9 +1,13 @@
 import { unsupported } from './damaged.ts';
 
-/** Parts that a file is read in, at most; an animation of thousands of pictures has fewer. */
+/** Parts (chunks or segments) of one file. An animation with thousands of frames has fewer. */
 const maxParts = 10_000;
 
-/** Counts the parts of one file. @param what such as `JPEG`. @throws AppError `unsupported_media_type` beyond what a file may have. */
+/**
+ * Counts the parts of one file.
+ * @param what such as `JPEG`.
+ * @throws AppError `unsupported_media_type` beyond `maxParts`.
+ */
 export function partCounter(what: string): () => void {
   let count = 0;
   return () => {

@@ -6,7 +6,7 @@ import { partCounter } from './parts.ts';
 
 const broken = () => damaged('PNG');
 export const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-/** What makes the picture look as it does; whatever else stands in a PNG is left out. */
+/** Chunks that affect how the picture looks. All other chunks are removed. */
 const keptChunks = new Set(
   'IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB sBIT bKGD hIST pHYs cICP mDCV cLLI acTL fcTL fdAT'.split(' '),
 );
@@ -33,7 +33,10 @@ function plainProfile(data: Buffer): Buffer[] {
   }
 }
 
-/** A PNG whose picture is what it was, without texts, times, EXIF but which way up it is, and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * Returns a PNG with the same picture, without texts, times, trailing data and EXIF, except for the orientation.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanPng(file: Buffer): Buffer {
   const kept: Buffer[] = [pngSignature];
   let at = pngSignature.length;
@@ -57,7 +60,7 @@ export function cleanPng(file: Buffer): Buffer {
     }
     if (keptChunks.has(type)) kept.push(file.subarray(at, end));
     else if (type === 'iCCP' && !hasProfile && !hasData) {
-      // A picture has one at most; each more would be unpacked for nothing.
+      // A PNG has at most one colour profile. Others are not decompressed.
       hasProfile = true;
       kept.push(...plainProfile(data));
     } else if (type === 'eXIf') orientation = orientationOf(data);

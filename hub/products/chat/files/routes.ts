@@ -14,9 +14,9 @@ export interface ChatFileRoutesDependencies {
   rateLimiter: RateLimiter;
 }
 
-/** Files of one visitor, over all processes. */
+/** Upload limit of one visitor, over all processes. */
 const visitorLimit = { limit: 30, windowSeconds: 60 };
-/** Whoever takes nothing for so long is given up, in milliseconds. */
+/** A download is aborted when the client reads nothing for this long. */
 const readerStallMs = 60_000;
 
 export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesDependencies) {
@@ -58,7 +58,7 @@ export function chatFileRoutes({ files, incoming, rateLimiter }: ChatFileRoutesD
   });
 }
 
-/** Sends a file so that no browser runs anything of it as a page of this hub. */
+/** Sends a file with headers that prevent browsers from running it with the origin of the hub. */
 async function serve(file: StoredFile, { request, response }: RawExchange, refused: AbortSignal): Promise<void> {
   const content = request.method === 'HEAD' ? null : await file.open();
   response.attachment(file.name);
@@ -77,10 +77,10 @@ async function serve(file: StoredFile, { request, response }: RawExchange, refus
     response.end();
     return;
   }
-  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  // Without a listener, the time-out destroys the connection of a client that does not read.
   response.setTimeout(readerStallMs);
   await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
-    // Whoever went away needs no answer.
+    // A client that disconnected needs no error response.
     if (!response.destroyed) throw error;
   });
 }

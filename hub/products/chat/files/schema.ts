@@ -13,7 +13,7 @@ import {
 import { createdAt, hotTenantId, instant, policies, tenantId } from '../../../platform/db/tenancy.ts';
 import { chatConversations, chatMessages } from '../schema.ts';
 
-/** Files of conversations; one that no message names yet is removed after a day. */
+/** Files of conversations. A file that is in no message is deleted after a day. */
 export const chatFiles = pgTable(
   'chat_files',
   {
@@ -23,14 +23,14 @@ export const chatFiles = pgTable(
       .notNull()
       .references(() => chatConversations.id, { onDelete: 'cascade' }),
     messageId: uuid('message_id').references(() => chatMessages.id, { onDelete: 'cascade' }),
-    /** `visitor:<id>` or `user:<id>`: only who sent it may put it into a message. */
+    /** `visitor:<id>` or `user:<id>`: only this sender may attach the file to a message. */
     sentBy: text('sent_by').notNull(),
-    /** Among those of its message. */
+    /** Order within the message. */
     position: integer('position').notNull().default(0),
     name: text('name').notNull(),
     contentType: text('content_type').notNull(),
     bytes: integer('bytes').notNull(),
-    /** Where its bytes lie. */
+    /** Key of the bytes in the blob store. */
     blobKey: text('blob_key').notNull(),
     createdAt: createdAt(),
   },
@@ -47,8 +47,8 @@ export const chatFiles = pgTable(
 );
 
 /**
- * Bytes that no file names: noted before they are written, until their file is, and by a trigger when a file goes, with whatever it goes.
- * They are removed once `remove_at` is over, also those of workspaces that are gone.
+ * Blobs without a file. A blob is recorded before its bytes are written, until its file is stored. A trigger records it
+ * again when the file is deleted. The bytes are deleted after `remove_at`, also those of deleted workspaces.
  */
 export const chatUnusedBlobs = pgTable(
   'chat_unused_blobs',
@@ -61,8 +61,8 @@ export const chatUnusedBlobs = pgTable(
 );
 
 /**
- * What the files of each workspace take up: the sum of its rows. A trigger adds a row for each change, in its transaction, also where files go
- * with something else, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
+ * File usage of each workspace: the sum of its rows. A trigger adds a row for each change, in the same transaction and
+ * without lock contention. The sweep folds the rows into one.
  */
 export const chatFileUsage = pgTable(
   'chat_file_room',
@@ -70,7 +70,7 @@ export const chatFileUsage = pgTable(
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     tenantId: tenantId(),
     bytes: bigint('bytes', { mode: 'number' }).notNull(),
-    /** Of one row of each workspace: what the others were folded into. */
+    /** True for the one row per workspace into which the others are folded. */
     folded: boolean('folded').notNull().default(false),
   },
   (table) => [

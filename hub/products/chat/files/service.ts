@@ -10,24 +10,27 @@ import type { FileBlobs } from './file-blobs.ts';
 import { plainName } from './file-name.ts';
 import type { FileScanner } from './file-scanner.ts';
 
-/** Files of one conversation that no message names yet, at most: nobody writes so many messages at once. */
-const maxLoose = 50;
+/** Uploaded files of one conversation that are in no message yet. */
+const maxUnattached = 50;
 const mib = 1024 * 1024;
-/** What one visitor may keep: files at most, which are few enough to be added up, and of the room of a workspace this part, up to so many bytes, but at least some files. */
-const maxOfVisitor = { files: 2_000, part: 0.05, bytes: 1024 * mib, leastBytes: 5 * maxFileBytes };
-/** Beyond this part of the room of a workspace nothing of visitors is kept, so that they leave some to its agents. */
-const visitorsPart = 0.9;
+/**
+ * Quota of one visitor: a number of files, and a share of the workspace quota between `leastBytes` and `bytes`.
+ * The file limit keeps the sum of the sizes cheap.
+ */
+const visitorQuota = { files: 2_000, share: 0.05, bytes: 1024 * mib, leastBytes: 5 * maxFileBytes };
+/** Visitors may use this share of the workspace quota. The rest is reserved for agents. */
+const visitorShare = 0.9;
 
 export interface ChatFilesDependencies {
   db: Database;
   blobs: Blobs;
   fileBlobs: FileBlobs;
-  judge: FileScanner;
-  /** What the files of one workspace may take, in bytes. */
+  scanner: FileScanner;
+  /** File quota of one workspace. */
   maxWorkspaceBytes: number;
 }
 
-/** Who sends a file, and into which conversation. */
+/** The sender of a file, and its conversation. */
 export interface FileSender {
   tenantId: string;
   conversationId: string;
@@ -57,15 +60,19 @@ export class ChatFiles {
     this.#deps = dependencies;
   }
 
-  /** Makes sure that a file may be sent there, before it is read. @throws AppError `not_found`, `conversation_closed` for a visitor, `storage_full`. */
+  /**
+   * Checks that a file may be uploaded, before its body is read.
+   * @throws AppError `not_found`, `conversation_closed` for a visitor, `storage_full`.
+   */
   async admit(sender: FileSender): Promise<void> {
-    await this.#deps.db.read(sender.tenantId, (tx) => this.#assertRoom(tx, sender, 1));
+    await this.#deps.db.read(sender.tenantId, (tx) => this.#assertQuota(tx, sender, 1));
   }
 
   /**
-   * Keeps a file for a message to come.
-   * @param recheck refuses whoever may send none any more: the file took its time.
-   * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`, `unavailable`.
+   * Stores a file for a later message.
+   * @param recheck rejects a sender who lost access during the upload.
+   * @throws AppError `unsupported_media_type`, `not_found`, `conversation_closed` for a visitor, `storage_full`,
+   * `unavailable`.
    */
   async keep(
     sender: FileSender,
@@ -73,9 +80,9 @@ export class ChatFiles {
     given: Buffer,
     { signal, recheck }: { signal: AbortSignal; recheck: () => Promise<unknown> },
   ): Promise<ChatAttachment> {
-    const { db, fileBlobs, judge } = this.#deps;
+    const { db, fileBlobs, scanner } = this.#deps;
     const { tenantId, conversationId, sentBy } = sender;
-    const { contentType, extensions, bytes } = await judge.judge(given, signal);
+    const { contentType, extensions, bytes } = await scanner.scan(given, signal);
     const id = newId();
     const key = `${tenantId}/${id}`;
     const name = plainName(givenName, extensions);
@@ -83,13 +90,13 @@ export class ChatFiles {
     try {
       await recheck();
       await db.workspace(tenantId, async (tx) => {
-        // Two at once must not both take the last of the room.
+        // Concurrent uploads must not exceed the quota together.
         await tx.query(
           'lock_chat_file_room',
           `SELECT pg_advisory_xact_lock(hashtextextended('chat file room ' || $1, 0))`,
           [tenantId],
         );
-        await this.#assertRoom(tx, sender, bytes.length);
+        await this.#assertQuota(tx, sender, bytes.length);
         await fileBlobs.keep(tx, key);
         await tx.query(
           'write_chat_file',
@@ -99,7 +106,7 @@ export class ChatFiles {
         );
       });
     } catch (error) {
-      // The sweep removes the bytes then; should this fail too, it does so later.
+      // The sweep deletes the bytes soon. If this call fails too, the sweep deletes them later.
       await fileBlobs.giveUp(tenantId, key).catch(() => undefined);
       throw error;
     }
@@ -118,7 +125,10 @@ export class ChatFiles {
     return this.#present(id, rows[0]);
   }
 
-  /** A file that a visitor may see: of a message of their conversation, which a note is not, or their own. @throws AppError `not_found`. */
+  /**
+   * A file that a visitor may see: of a message of their conversation, which a note is not, or their own.
+   * @throws AppError `not_found`.
+   */
   async findForVisitor({ tenantId, conversationId, visitorId }: VisitorIdentity, id: string): Promise<StoredFile> {
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
       tx.query<FileRow>(
@@ -141,37 +151,40 @@ export class ChatFiles {
     };
   }
 
-  async #assertRoom(tx: Transaction, { tenantId, conversationId, sentBy }: FileSender, bytes: number): Promise<void> {
+  async #assertQuota(tx: Transaction, { tenantId, conversationId, sentBy }: FileSender, bytes: number): Promise<void> {
     const { maxWorkspaceBytes } = this.#deps;
     const isVisitor = sentBy.startsWith('visitor:');
     const { rows } = await tx.query<{ status: string; loose: number; used: string; own_files: number; own: string }>(
-      'chat_file_room',
+      'read_chat_file_quota',
       `WITH own AS (SELECT bytes FROM chat_files WHERE tenant_id = $2 AND sent_by = $3 LIMIT $4)
        SELECT c.status, (SELECT count(*)::int FROM own) AS own_files, (SELECT coalesce(sum(bytes), 0) FROM own) AS own,
          (SELECT count(*)::int FROM chat_files f WHERE f.conversation_id = c.id AND f.message_id IS NULL) AS loose,
          (SELECT coalesce(sum(r.bytes), 0) FROM chat_file_room r WHERE r.tenant_id = $2) AS used
        FROM chat_conversations c WHERE c.tenant_id = $2 AND c.id = $1`,
-      [conversationId, tenantId, isVisitor ? sentBy : null, maxOfVisitor.files],
+      [conversationId, tenantId, isVisitor ? sentBy : null, visitorQuota.files],
     );
     const [row] = rows;
     if (row === undefined) throw notFound('conversation', conversationId);
     if (row.status === 'closed' && isVisitor)
-      throw new AppError('conversation_closed', `The conversation ${conversationId} is closed; begin a new one.`);
-    if (row.loose >= maxLoose)
+      throw new AppError(
+        'conversation_closed',
+        `The conversation ${conversationId} is closed. Start a new conversation.`,
+      );
+    if (row.loose >= maxUnattached)
       throw new AppError(
         'storage_full',
-        `${maxLoose} files of this conversation are in no message yet; send those first, or wait a day until they are removed.`,
+        `${maxUnattached} files of this conversation are in no message yet. Send those first, or wait a day until they are deleted.`,
       );
     const ownBytes = Math.max(
-      Math.min(maxOfVisitor.bytes, maxOfVisitor.part * maxWorkspaceBytes),
-      maxOfVisitor.leastBytes,
+      Math.min(visitorQuota.bytes, visitorQuota.share * maxWorkspaceBytes),
+      visitorQuota.leastBytes,
     );
-    if (row.own_files >= maxOfVisitor.files || Number(row.own) + bytes > ownBytes)
+    if (row.own_files >= visitorQuota.files || Number(row.own) + bytes > ownBytes)
       throw new AppError(
         'storage_full',
-        `The files that you sent would be more than the ${maxOfVisitor.files} files or the ${Math.floor(ownBytes / mib)} MiB that are kept of one visitor; send it in another way, such as a link to it.`,
+        `The files that you sent would be more than the ${visitorQuota.files} files or the ${Math.floor(ownBytes / mib)} MiB that are kept of one visitor; send it in another way, such as a link to it.`,
       );
-    if (isVisitor && Number(row.used) + bytes > visitorsPart * maxWorkspaceBytes)
+    if (isVisitor && Number(row.used) + bytes > visitorShare * maxWorkspaceBytes)
       throw new AppError(
         'storage_full',
         'The room for files of visitors is full here; send it in another way, such as a link to it, or ask for room to be made.',

@@ -1,7 +1,7 @@
 import { AppError } from '../../../../shared/errors.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
 
-/** Whose a file on its way is. */
+/** The owner of an upload. */
 export interface UploadOwner {
   tenantId: string;
   /** `visitor:<id>` or `user:<id>`. */
@@ -10,19 +10,19 @@ export interface UploadOwner {
 }
 
 export interface ShareLimits {
-  /** Bytes of files that are in the memory of this process at once. */
+  /** Memory for uploads of this process. */
   maxHeldBytes: number;
-  /** Of those, for one workspace. */
+  /** Memory for uploads of one workspace. */
   maxWorkspaceHeldBytes: number;
-  /** Files at once. */
+  /** Concurrent uploads. */
   maxPerSender: number;
   maxPerAddress: number;
 }
 
-/** What one file on its way takes; given back when it is disposed. */
+/** The reservation of one upload. Disposing it releases the memory. */
 export interface UploadShare extends Disposable {
-  /** @throws AppError `rate_limited` when there is no room for so many bytes. */
-  hold(bytes: number): void;
+  /** Reserves a total of `bytes`. @throws AppError `rate_limited` if a memory limit would be exceeded. */
+  reserve(bytes: number): void;
 }
 
 const tooMany = (whose: string, limit?: number) =>
@@ -31,11 +31,11 @@ const tooMany = (whose: string, limit?: number) =>
     ...(limit === undefined ? {} : { limit }),
   });
 
-/** Shares the room for files on their way, so that no sender, address or workspace takes all of it from the others. */
+/** Limits the memory for uploads, so that no sender, address or workspace can use all of it. */
 export class UploadShares {
   readonly #limits: ShareLimits;
   readonly #counts = new Map<string, number>();
-  #held = 0;
+  #reserved = 0;
 
   constructor(limits: ShareLimits) {
     this.#limits = limits;
@@ -49,24 +49,24 @@ export class UploadShares {
     if (this.#countOf(from) >= maxPerAddress) throw tooMany('from this address', maxPerAddress);
     this.#add(sender, 1);
     this.#add(from, 1);
-    let held = 0;
-    let isOver = false;
+    let reserved = 0;
+    let isReleased = false;
     return {
-      hold: (bytes) => {
-        const more = bytes - held;
+      reserve: (bytes) => {
+        const more = bytes - reserved;
         if (this.#countOf(workspace) + more > maxWorkspaceHeldBytes) throw tooMany('in this workspace');
-        if (this.#held + more > maxHeldBytes) throw tooMany('to this hub');
+        if (this.#reserved + more > maxHeldBytes) throw tooMany('to this hub');
         this.#add(workspace, more);
-        this.#held += more;
-        held = bytes;
+        this.#reserved += more;
+        reserved = bytes;
       },
       [Symbol.dispose]: () => {
-        if (isOver) return;
-        isOver = true;
+        if (isReleased) return;
+        isReleased = true;
         this.#add(sender, -1);
         this.#add(from, -1);
-        this.#add(workspace, -held);
-        this.#held -= held;
+        this.#add(workspace, -reserved);
+        this.#reserved -= reserved;
       },
     };
   }

@@ -5,7 +5,7 @@ import { partCounter } from './parts.ts';
 
 const broken = () => damaged('WebP');
 const pictureChunks = new Set(['VP8 ', 'VP8L', 'ALPH']);
-/** Of a `VP8X` chunk, what else there is in the file. */
+/** Flags of a `VP8X` chunk: the other chunks in the file. */
 const flags = { profile: 0x20, exif: 0x08, xmp: 0x04 };
 const frameHeadBytes = 16;
 
@@ -28,7 +28,7 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([head, content, Buffer.alloc(content.length % 2)]);
 }
 
-/** One picture of an animation. */
+/** One frame of an animation. */
 function cleanFrame(content: Buffer, countPart: () => void): Buffer {
   if (content.length < frameHeadBytes) throw broken();
   const kept = [...chunksOf(content.subarray(frameHeadBytes), countPart)].filter(({ type }) => pictureChunks.has(type));
@@ -38,7 +38,11 @@ function cleanFrame(content: Buffer, countPart: () => void): Buffer {
   ]);
 }
 
-/** A WebP whose picture is what it was, without EXIF but which way up it is, XMP, unknown parts and whatever follows its end. @throws AppError `unsupported_media_type`. */
+/**
+ * Returns a WebP with the same picture, without XMP, unknown chunks, trailing data and EXIF, except for the
+ * orientation.
+ * @throws AppError `unsupported_media_type`.
+ */
 export function cleanWebp(file: Buffer): Buffer {
   const end = 8 + file.readUInt32LE(4);
   if (end > file.length || end < 12) throw broken();

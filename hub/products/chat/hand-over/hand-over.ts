@@ -14,25 +14,28 @@ import type {
 import { readAiSettings, readSettings } from '../settings/index.ts';
 import { handOverMessage } from './words.ts';
 
-/** Why the AI gives a conversation to people. */
+/** The reason of a handover from the AI agent to agents. */
 export interface HandOverReason {
-  /** For programs: in the audit log. */
+  /** Code for the audit log. */
   code: string;
-  /** For agents: a sentence without its full stop. */
+  /** Text for agents: a sentence without its full stop. */
   text: string;
-  /** Code of the language in which the visitor asked, where that is known. */
+  /** Code of the language of the visitor's question, if known. */
   language?: string | null;
-  /** Language of the visitor's page, where the page sends it. */
+  /** Language of the visitor's page, if the page sends it. */
   pageLanguage?: string | undefined;
 }
 
-/** Messages that a summary looks at, and what it repeats of each. */
-const summarised = 6;
-const shownCharacters = 300;
-/** Characters of a message by which its language is guessed. */
-const guessedCharacters = 1_000;
+/** Number of messages in a summary, and characters of each. */
+const maxSummaryMessages = 6;
+const maxCharactersPerMessage = 300;
+/** Characters of a message that language detection reads. */
+const languageSampleCharacters = 1_000;
 
-/** Gives conversations that the AI has to people: message, status, owner, assignment and note are one transaction, so that none is without the others. */
+/**
+ * Hands conversations of the AI agent over to agents. One transaction writes the message, status, owner, assignment and
+ * note.
+ */
 export class HandOver {
   readonly #conversations: ConversationWriter;
   readonly #messages: MessageWriter;
@@ -53,8 +56,8 @@ export class HandOver {
   }
 
   /**
-   * @param conversation that this transaction has locked, that the AI has, and that is not closed.
-   * @returns what to call after the commit.
+   * @param conversation locked by this transaction, owned by the AI, and not closed.
+   * @returns a function to call after the commit.
    */
   async write(
     tx: Transaction,
@@ -107,7 +110,10 @@ export class HandOver {
   }
 }
 
-/** A summary of the conversation since it was last opened, for agents, and the language of the visitor's newest message in it. */
+/**
+ * Summarizes the conversation since it was last opened, for agents. Also detects the language of the visitor's newest
+ * message.
+ */
 async function summaryOf(
   tx: Transaction,
   { id, context_seq: contextSeq }: ConversationRow,
@@ -116,7 +122,7 @@ async function summaryOf(
     tx.query<PublicMessageRow>(
       'read_messages_to_summarise',
       `SELECT ${messageColumns} FROM chat_messages WHERE conversation_id = $1 AND seq > $2 ORDER BY seq DESC LIMIT $3`,
-      [id, contextSeq, summarised],
+      [id, contextSeq, maxSummaryMessages],
     ),
     tx.query<{ of_visitor: number; of_ai: number }>(
       'count_messages_to_summarise',
@@ -129,7 +135,7 @@ async function summaryOf(
   const lines = rows.toReversed().map((row) => `${speakers[row.sender_type]}: ${shortened(presentMessage(row))}`);
   const languages = rows
     .filter(({ sender_type: sender }) => sender === 'visitor')
-    .map(({ content }) => guessLanguage(content.slice(0, guessedCharacters)));
+    .map(({ content }) => guessLanguage(content.slice(0, languageSampleCharacters)));
   return {
     summary: [`Summary: ${ofVisitor} from the visitor, ${ofAi} from the AI agent. At the end:`, ...lines].join('\n'),
     language: languages.find((each) => each !== null) ?? null,
@@ -140,6 +146,7 @@ const speakers = { visitor: 'Visitor', ai: 'AI agent', agent: 'Agent', api: 'API
 
 function shortened({ content, attachments }: ChatMessage): string {
   const characters = Array.from(content.replaceAll(/\s+/g, ' ').trim());
-  const said = characters.slice(0, shownCharacters).join('') + (characters.length > shownCharacters ? '…' : '');
+  const said =
+    characters.slice(0, maxCharactersPerMessage).join('') + (characters.length > maxCharactersPerMessage ? '…' : '');
   return attachments.length === 0 ? said : `${said} [${attachments.length} files]`.trim();
 }

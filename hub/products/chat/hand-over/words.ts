@@ -10,7 +10,10 @@ const messages: Record<ChatLocale, string> = {
   ja: '担当者におつなぎします。できるだけ早くこちらでお返事します。',
 };
 
-/** The message in the first of these languages that it is written in; English otherwise. @param languages codes such as `de` or `pt-BR`. */
+/**
+ * The message in the first supported language of the list, otherwise in English.
+ * @param languages codes such as `de` or `pt-BR`.
+ */
 export function handOverMessage(languages: readonly (string | null | undefined)[]): string {
   for (const language of languages) {
     const known = messages[(language ?? '').slice(0, 2).toLowerCase() as ChatLocale];

@@ -26,7 +26,7 @@ type BodyOf<Id extends keyof Operations> = Operations[Id] extends { body: z.ZodT
   ? z.output<Operations[Id]['body']>
   : never;
 
-/** A member at work. */
+/** A signed-in member who uses the inbox. */
 export interface Agent {
   tenantId: string;
   userId: string;
@@ -43,12 +43,12 @@ export interface InboxDependencies {
   viewing: Viewing;
 }
 
-/** Changes of a bulk that are under way at once. */
-const bulkWidth = 4;
+/** Concurrent changes of one bulk request. */
+const maxConcurrentChanges = 4;
 
 const actorOf = ({ userId }: Agent) => ({ actor: `user:${userId}`, environment: null });
 
-/** What agents do with conversations. */
+/** The inbox operations of agents. */
 export class Inbox {
   readonly #deps: InboxDependencies;
 
@@ -80,7 +80,8 @@ export class Inbox {
   }
 
   /**
-   * Opens a conversation with a visitor who has none that is not closed, assigned to the agent, with a first message.
+   * Opens a conversation with a visitor, assigns it to the agent and sends the first message. The visitor must have no
+   * unclosed conversation.
    * @throws AppError `not_found`, `visitor_blocked`, `conflict`.
    */
   async start(agent: Agent, { visitorId, content, source }: BodyOf<'startInboxConversation'>) {
@@ -104,18 +105,18 @@ export class Inbox {
       return {
         conversation: await readInboxConversation(tx, id),
         committed: [opened.committed, assigned.committed, written.committed],
-        closedIds: await conversationsOnScreen(tx, visitorId),
+        closedIds: await displayedConversations(tx, visitorId),
       };
     });
     for (const each of committed) each();
-    // Pages of the visitor that show a closed conversation go on in the new one.
-    for (const id of closedIds) changes.tell(tenantId, id, { kind: 'conversation' });
+    // Pages of the visitor that show a closed conversation continue in the new one.
+    for (const id of closedIds) changes.publish(tenantId, id, { kind: 'conversation' });
     return conversation;
   }
 
   /** @throws AppError `not_found`. */
   update(agent: Agent, id: string, change: BodyOf<'updateInboxConversation'>) {
-    assertToCome(change.snoozedUntil);
+    assertInFuture(change.snoozedUntil);
     return this.#write(agent, id, async (tx) => {
       const changed = await this.#deps.conversationWriter.change(tx, agent.tenantId, id, change, actorOf(agent));
       const assigned = changed.hasReopened
@@ -132,9 +133,9 @@ export class Inbox {
     ]);
   }
 
-  /** Changes each by itself. */
+  /** Changes each conversation in its own transaction. */
   async bulk(agent: Agent, { ids, assignedUserId, ...change }: BodyOf<'changeInboxConversations'>) {
-    assertToCome(change.snoozedUntil);
+    assertInFuture(change.snoozedUntil);
     const waiting = [...new Set(ids.map((id) => id.toLowerCase()))];
     const outcomes = new Map<string, { ok: boolean; code: string | null; message: string | null }>();
     const work = async () => {
@@ -149,7 +150,7 @@ export class Inbox {
         }
       }
     };
-    await Promise.all(Array.from({ length: bulkWidth }, work));
+    await Promise.all(Array.from({ length: maxConcurrentChanges }, work));
     return { results: [...outcomes].map(([id, outcome]) => ({ id, ...outcome })) };
   }
 
@@ -164,7 +165,7 @@ export class Inbox {
         { ...body, senderType: 'agent', senderId: userId, sentBy: `user:${userId}` },
         actorOf(agent),
       );
-      if (!written.isRepeated) await dropDraft(tx, id, userId);
+      if (!written.isRepeated) await deleteDraft(tx, id, userId);
       return written;
     });
     committed();
@@ -177,13 +178,13 @@ export class Inbox {
       readTo: await markRead(tx, id, 'agent', seq),
       conversation: await readInboxConversation(tx, id),
     }));
-    if (readTo !== null) this.#deps.changes.tell(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
+    if (readTo !== null) this.#deps.changes.publish(tenantId, id, { kind: 'read', who: 'agent', seq: readTo });
     return conversation;
   }
 
   /** @param name what visitors see of the member. @throws AppError `not_found`. */
   async activity({ tenantId, userId }: Agent, name: string | null, id: string, activity: BodyOf<'showInboxActivity'>) {
-    await this.#deps.db.read(tenantId, (tx) => assertThere(tx, id));
+    await this.#deps.db.read(tenantId, (tx) => assertExists(tx, id));
     this.#deps.viewing.show(tenantId, id, { userId, name }, activity);
     return { viewers: this.#deps.viewing.viewersOf(tenantId, id) };
   }
@@ -191,9 +192,9 @@ export class Inbox {
   /** @throws AppError `not_found`. */
   async putDraft({ tenantId, userId }: Agent, id: string, { content, private: isPrivate }: BodyOf<'putInboxDraft'>) {
     const updatedAt = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await assertThere(tx, id);
+      await assertExists(tx, id);
       if (content === '') {
-        await dropDraft(tx, id, userId);
+        await deleteDraft(tx, id, userId);
         return new Date();
       }
       const { rows } = await tx.query<{ updated_at: Date }>(
@@ -210,19 +211,21 @@ export class Inbox {
   /** Ends all links and sessions of a conversation's visitor. @throws AppError `not_found`. */
   async revokeLinks({ tenantId }: Agent, id: string) {
     const revoked = await this.#deps.db.workspace(tenantId, async (tx) => {
-      // A session that is begun or renewed at this moment is there to be ended by then.
-      const there = await tx.query('hold_conversation', 'SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE', [
-        id,
-      ]);
-      if (there.rowCount === 0) throw notFound('conversation', id);
-      const gone = await Promise.all([
+      // The lock waits for concurrent session starts and renewals, so that their sessions are deleted too.
+      const locked = await tx.query(
+        'lock_conversation_of_links',
+        'SELECT FROM chat_conversations WHERE id = $1 FOR UPDATE',
+        [id],
+      );
+      if (locked.rowCount === 0) throw notFound('conversation', id);
+      const deleted = await Promise.all([
         tx.query('revoke_chat_links', 'DELETE FROM chat_links WHERE conversation_id = $1', [id]),
         tx.query('revoke_chat_sessions', 'DELETE FROM chat_sessions WHERE conversation_id = $1', [id]),
       ]);
-      return gone.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
+      return deleted.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0);
     });
     tellAccess(this.#deps.events, tenantId);
-    this.#deps.changes.tell(tenantId, id, { kind: 'access' });
+    this.#deps.changes.publish(tenantId, id, { kind: 'access' });
     return { revoked };
   }
 
@@ -251,7 +254,7 @@ async function lockReachableVisitor(
   if (visitor.is_blocked)
     throw new AppError(
       'visitor_blocked',
-      `The visitor ${visitorId} is blocked; unblock them before you write to them.`,
+      `The visitor ${visitorId} is blocked. Unblock the visitor, then start the conversation.`,
     );
   const { rows: open } = await tx.query<{ id: string }>(
     'find_unclosed_conversation',
@@ -261,14 +264,14 @@ async function lockReachableVisitor(
   if (open[0] !== undefined)
     throw new AppError(
       'conflict',
-      `The visitor ${visitorId} has the conversation ${open[0].id}, which is not closed; reply there.`,
+      `The visitor ${visitorId} has the conversation ${open[0].id}, which is not closed. Reply in that conversation.`,
       { details: [{ path: 'body.visitorId', message: `has the conversation ${open[0].id}` }] },
     );
   return visitor;
 }
 
-/** Conversations that sessions of a visitor show. */
-async function conversationsOnScreen(tx: Transaction, visitorId: string): Promise<string[]> {
+/** Conversations that a visitor's active sessions show. */
+async function displayedConversations(tx: Transaction, visitorId: string): Promise<string[]> {
   const { rows } = await tx.query<{ conversation_id: string }>(
     'find_conversations_on_screen',
     'SELECT DISTINCT conversation_id FROM chat_sessions WHERE visitor_id = $1 AND expires_at > now()',
@@ -277,16 +280,16 @@ async function conversationsOnScreen(tx: Transaction, visitorId: string): Promis
   return rows.map(({ conversation_id: id }) => id);
 }
 
-/** @throws AppError `validation_failed` for a rest that is over before it begins. */
-function assertToCome(snoozedUntil: string | null | undefined): void {
+/** @throws AppError `validation_failed` unless the time is in the future. */
+function assertInFuture(snoozedUntil: string | null | undefined): void {
   if (typeof snoozedUntil === 'string' && Date.parse(snoozedUntil) <= Date.now())
-    throw invalidBody('snoozedUntil', 'must be in the future; null ends a rest');
+    throw invalidBody('snoozedUntil', 'must be in the future; null ends the snooze');
 }
 
-async function assertThere(tx: Transaction, id: string): Promise<void> {
+async function assertExists(tx: Transaction, id: string): Promise<void> {
   const { rowCount } = await tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]);
   if (rowCount === 0) throw notFound('conversation', id);
 }
 
-const dropDraft = (tx: Transaction, id: string, userId: string) =>
+const deleteDraft = (tx: Transaction, id: string, userId: string) =>
   tx.query('drop_chat_draft', 'DELETE FROM chat_drafts WHERE conversation_id = $1 AND user_id = $2', [id, userId]);

@@ -28,7 +28,10 @@ export async function readInboxConversation(tx: Transaction, id: string): Promis
   return presentInboxConversation(row);
 }
 
-/** A conversation with its visitor, the member's own draft and its last rating, in one round trip. @throws AppError `not_found`. */
+/**
+ * A conversation with its visitor, the member's own draft and its last rating, in one round trip.
+ * @throws AppError `not_found`.
+ */
 export async function readInboxDetail(tx: Transaction, id: string, userId: string) {
   const [conversation, visitor, draft, rating] = await Promise.all([
     readConversation(tx, id),
@@ -73,13 +76,16 @@ export async function readInboxDetail(tx: Transaction, id: string, userId: strin
   };
 }
 
-/** What was written in a conversation, oldest first: after a position, or the last before one; as much as a page holds. @throws AppError `not_found`. */
+/**
+ * One page of messages and notes, oldest first: after a position, or the last ones before a position.
+ * @throws AppError `not_found`.
+ */
 export async function readInboxMessages(
   tx: Transaction,
   id: string,
   { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
 ): Promise<{ data: InboxMessage[]; meta: { limit: number; nextCursor: string | null } }> {
-  const [there, { rows }] = await Promise.all([
+  const [existing, { rows }] = await Promise.all([
     tx.query('has_conversation', 'SELECT FROM chat_conversations WHERE id = $1', [id]),
     after === undefined
       ? tx.query<MessageRow & { found: number }>(
@@ -99,7 +105,7 @@ export async function readInboxMessages(
           [id, Math.min(Number(after), maxSeq), limit + 1],
         ),
   ]);
-  if (there.rowCount === 0) throw notFound('conversation', id);
+  if (existing.rowCount === 0) throw notFound('conversation', id);
   const { shown, next } = pageOf<MessageRow>(rows, limit);
   if (after === undefined) shown.reverse();
   return {

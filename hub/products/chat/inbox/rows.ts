@@ -2,7 +2,7 @@ import type { InboxConversation, InboxMessage, InboxVisitor } from '../../../../
 import { presentContent, presentConversation, presentVisitor, visitorColumns } from '../conversations/index.ts';
 import type { ConversationRow, MessageRow, VisitorRow } from '../conversations/index.ts';
 
-/** The projections that agents see, notes among them; nobody else is shown what these make. */
+/** The projections for agents. They include private notes, so show them to agents only. */
 
 export interface InboxConversationRow extends ConversationRow {
   visitor_name: string | null;
@@ -12,7 +12,7 @@ export interface InboxConversationRow extends ConversationRow {
   last_created_at: Date | null;
 }
 
-/** Of a conversation `c`; with its visitor `v` and its newest message `m`, as `inboxJoins` brings them. */
+/** Columns of a conversation `c`. `inboxJoins` adds its visitor `v` and its newest message `m`. */
 export const inboxColumns = `c.id, c.visitor_id, c.name, c.source, c.status, c.priority, c.assigned_user_id, c.owner, c.context_seq, c.ai_replies, c.environment, c.unread_count, c.last_seq, c.last_position,
   c.last_event, c.visitor_read_seq, c.agent_read_seq, c.snoozed_until, c.closed_at, c.closings, c.last_message_at, c.created_at, c.updated_at,
   coalesce(v.display_name, v.email, v.external_id) AS visitor_name, v.external_id IS NOT NULL AS visitor_verified,

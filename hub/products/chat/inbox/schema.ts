@@ -14,8 +14,10 @@ import { policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 import { chatConversations } from '../schema.ts';
 
 /**
- * How many conversations of each workspace are resolved, how many are closed, and how many of both hold what no agent has read (`unread`): the sums of its rows. Triggers add a row for
- * each change, in its transaction, whatever changes or goes; the sweep folds them into one of each kind. What is at work is counted by itself.
+ * Counts of the resolved, the closed, and the unread conversations among both, by workspace. A count is the sum of its
+ * rows.
+ * Triggers add a row for each change, in the same transaction. The sweep folds the rows into one row per kind.
+ * Open and pending conversations are counted directly.
  */
 export const chatDoneCounts = pgTable(
   'chat_done_counts',
@@ -24,7 +26,7 @@ export const chatDoneCounts = pgTable(
     tenantId: tenantId(),
     kind: text('kind').$type<'resolved' | 'closed' | 'unread'>().notNull(),
     count: bigint('count', { mode: 'number' }).notNull(),
-    /** Of one row of each kind: what the others were folded into. */
+    /** True for the one row per kind into which the others are folded. */
     folded: boolean('folded').notNull().default(false),
   },
   (table) => [
@@ -39,7 +41,7 @@ export const chatDoneCounts = pgTable(
   ],
 );
 
-/** What agents have begun to write; one each in a conversation. */
+/** Drafts of agents: at most one per agent and conversation. */
 export const chatDrafts = pgTable(
   'chat_drafts',
   {

@@ -1,12 +1,12 @@
-/** Who looks at a conversation, and who types in it; known for some seconds only, and lost with their process. */
+/** The current viewers of conversations. The state is in memory and expires after some seconds. */
 export interface Viewing {
-  /** Says that a member looks at a conversation, or does not any more, and whether they type. */
+  /** Publishes whether a member views a conversation and types in it. */
   show(
     tenantId: string,
     conversationId: string,
     member: { userId: string; name: string | null },
     activity: { viewing: boolean; typing: boolean },
   ): void;
-  /** Ids of the members who look at it now. */
+  /** User ids of the current viewers. */
   viewersOf(tenantId: string, conversationId: string): string[];
 }

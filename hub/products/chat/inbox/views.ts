@@ -5,24 +5,24 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { ConversationFilter } from '../conversations/index.ts';
 import { inboxColumns, inboxJoins, presentInboxConversation } from './rows.ts';
 
-const isAwake = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
-const isAtWork = `c.status IN ('open', 'pending')`;
+const isNotSnoozed = '(c.snoozed_until IS NULL OR c.snoozed_until <= now())';
+const isActive = `c.status IN ('open', 'pending')`;
 
-/** Of a conversation that an agent has, or that needs one. */
+/** The conversation is assigned or needs an agent. */
 const isListed = `(c.assigned_user_id IS NOT NULL OR c.has_begun)`;
 
-/** What each view holds, of a conversation `c`; `?` is whose it is. */
+/** The SQL condition of each view over the alias `c`. `?` is the user or visitor id. */
 const viewConditions: Record<ListedView, string | null> = {
   all: null,
-  mine: `${isAtWork} AND c.assigned_user_id = ? AND ${isAwake}`,
-  unassigned: `${isAtWork} AND c.assigned_user_id IS NULL AND ${isAwake} AND ${isListed}`,
-  open: `c.status = 'open' AND ${isAwake} AND ${isListed}`,
-  pending: `c.status = 'pending' AND ${isAwake}`,
-  snoozed: `${isAtWork} AND c.snoozed_until > now()`,
+  mine: `${isActive} AND c.assigned_user_id = ? AND ${isNotSnoozed}`,
+  unassigned: `${isActive} AND c.assigned_user_id IS NULL AND ${isNotSnoozed} AND ${isListed}`,
+  open: `c.status = 'open' AND ${isNotSnoozed} AND ${isListed}`,
+  pending: `c.status = 'pending' AND ${isNotSnoozed}`,
+  snoozed: `${isActive} AND c.snoozed_until > now()`,
   resolved: `c.status = 'resolved'`,
   closed: `c.status = 'closed'`,
   unread: 'c.unread_count > 0',
-  assigned: `${isAtWork} AND c.assigned_user_id = ? AND ${isAwake}`,
+  assigned: `${isActive} AND c.assigned_user_id = ? AND ${isNotSnoozed}`,
   visitor: 'c.visitor_id = ?',
 };
 
@@ -35,7 +35,7 @@ export const inboxView = {
 
 type Query = z.output<typeof resource.listInboxConversations.query>;
 
-/** The filter of a list as a member asks for it. */
+/** The filter of an inbox list request. */
 export function inboxFilter({ view, userId, visitorId }: Query, ownId: string): ConversationFilter {
   const condition = viewConditions[view];
   if (condition === null) return { name: 'all', conditions: [] };
@@ -43,20 +43,21 @@ export function inboxFilter({ view, userId, visitorId }: Query, ownId: string): 
   return { name: view, conditions: [value === undefined ? { text: condition } : { text: condition, value }] };
 }
 
-/** How many conversations each view of a member holds, and how many have messages that no agent has read. */
+/** The number of conversations in each view of a member, and the number with unread messages. */
 export async function countViews(
   tx: Transaction,
   tenantId: string,
   userId: string,
 ): Promise<Record<InboxView | 'unread', number>> {
-  // What is at work is counted as it stands, in the indexes of that alone; of what is done, of which there is most, the sums are kept.
+  // Open and pending conversations are counted with partial indexes. Most conversations are resolved or closed, so
+  // their counts are maintained.
   const [work, done] = await Promise.all([
     tx.query<Record<'mine' | 'unassigned' | 'open' | 'pending' | 'snoozed' | 'work' | 'unread', number>>(
       'count_inbox_work',
-      `SELECT count(*) FILTER (WHERE c.assigned_user_id = $2 AND ${isAwake})::int AS mine, count(*) FILTER (WHERE c.assigned_user_id IS NULL AND ${isAwake} AND ${isListed})::int AS unassigned,
-         count(*) FILTER (WHERE c.status = 'open' AND ${isAwake} AND ${isListed})::int AS open, count(*) FILTER (WHERE c.status = 'pending' AND ${isAwake})::int AS pending,
-         count(*) FILTER (WHERE NOT ${isAwake})::int AS snoozed, count(*)::int AS work, count(*) FILTER (WHERE c.unread_count > 0)::int AS unread
-       FROM chat_conversations c WHERE c.tenant_id = $1 AND ${isAtWork}`,
+      `SELECT count(*) FILTER (WHERE c.assigned_user_id = $2 AND ${isNotSnoozed})::int AS mine, count(*) FILTER (WHERE c.assigned_user_id IS NULL AND ${isNotSnoozed} AND ${isListed})::int AS unassigned,
+         count(*) FILTER (WHERE c.status = 'open' AND ${isNotSnoozed} AND ${isListed})::int AS open, count(*) FILTER (WHERE c.status = 'pending' AND ${isNotSnoozed})::int AS pending,
+         count(*) FILTER (WHERE NOT ${isNotSnoozed})::int AS snoozed, count(*)::int AS work, count(*) FILTER (WHERE c.unread_count > 0)::int AS unread
+       FROM chat_conversations c WHERE c.tenant_id = $1 AND ${isActive}`,
       [tenantId, userId],
     ),
     tx.query<{ kind: string; count: number }>(
@@ -66,9 +67,9 @@ export async function countViews(
     ),
   ]);
   const [counts] = work.rows;
-  if (counts === undefined) throw new Error('nothing was counted');
-  const { work: atWork, unread, ...views } = counts;
+  if (counts === undefined) throw new Error('counting the inbox returned no row');
+  const { work: activeCount, unread, ...views } = counts;
   const of = (kind: string) => done.rows.find((row) => row.kind === kind)?.count ?? 0;
   const [resolved, closed] = [of('resolved'), of('closed')];
-  return { ...views, resolved, closed, all: atWork + resolved + closed, unread: unread + of('unread') };
+  return { ...views, resolved, closed, all: activeCount + resolved + closed, unread: unread + of('unread') };
 }

@@ -11,15 +11,15 @@ import { Refresher } from './refresher.ts';
 
 interface Room {
   tenantId: string;
-  guests: Set<Connection>;
-  /** Those that asked for a look, and are told even where nothing changed. */
-  asking: Set<Connection>;
-  /** Messages from then on are told; null before the first look. */
+  subscribers: Set<Connection>;
+  /** Connections that requested a `sync` frame. They receive it even when nothing changed. */
+  awaitingSync: Set<Connection>;
+  /** Messages written after this time are sent. Null before the first sync. */
   since: Date | null;
-  /** What was told to be written before the first look. */
-  early: Map<string, number>;
-  /** When conversations changed that were told, as the database says. */
-  told: Map<string, number>;
+  /** Positions of messages that were announced before the first sync, by conversation. */
+  earlyPositions: Map<string, number>;
+  /** `updated_at` of each conversation that was last sent, by the database clock. */
+  sentUpdatedAt: Map<string, number>;
   presences: Map<string, Presence | 'offline'>;
 }
 
@@ -33,19 +33,24 @@ interface ChangedRow {
 
 export type PresenceReader = (tenantId: string) => Promise<Map<string, Presence | 'offline'>>;
 
-/** What one `sync` names at most. */
-const changedAtMost = 200;
-/** A message whose transaction took so long is told all the same, in milliseconds. */
-const lateMs = 2_000;
-/** A first look that failed is tried again so soon, in milliseconds: until it succeeds its agents hear little. */
+/** Conversations in one `sync` frame. */
+const maxChangedPerSync = 200;
+/** The first sync looks back this far, for messages whose transaction commits late. */
+const maxCommitDelayMs = 2_000;
+/** Delay before a failed first sync is retried. Agents receive few updates until the first sync succeeds. */
 const retryMs = 500;
-/** Conversations in which nothing is written for so long are forgotten; what is told of them then is new, in milliseconds. */
-const idleMs = 120_000;
-const rememberedMs = 90_000;
-/** So many messages of a conversation that nobody followed are looked through for new ones. */
-const lookBack = 100;
+/**
+ * Feeds without new messages for this long are dropped. Messages of a dropped feed count as new when it starts again.
+ */
+const feedIdleMs = 120_000;
+const sentRetentionMs = 90_000;
+/** Number of recent messages that are searched for new ones when a feed starts. */
+const maxLookBackPositions = 100;
 
-/** The agents who are connected to this process: each hears of all conversations of the workspace. One look is for all of a workspace. */
+/**
+ * The agents who are connected to this process. Each agent receives the updates of all conversations of the workspace.
+ * One database read serves all connections of a workspace.
+ */
 export class AgentRooms implements Disposable {
   readonly #rooms = new Map<string, Room>();
   readonly #db: Database;
@@ -54,7 +59,7 @@ export class AgentRooms implements Disposable {
   readonly #presencesOf: PresenceReader;
   readonly #isFollowed: (key: ConversationKey) => boolean;
   readonly #logger: Logger;
-  readonly #looks = new Refresher((tenantId) => this.#look(tenantId));
+  readonly #syncs = new Refresher((tenantId) => this.#sync(tenantId));
   readonly #refresher = new Refresher((key) => this.#refresh(key));
   readonly #timer: NodeJS.Timeout;
 
@@ -63,7 +68,7 @@ export class AgentRooms implements Disposable {
     reads: LiveReads;
     feeds: () => Feeds;
     presencesOf: PresenceReader;
-    /** Whether a visitor is there, too. */
+    /** Whether a visitor of the conversation is connected to this process. */
     isFollowed: (key: ConversationKey) => boolean;
     logger: Logger;
   }) {
@@ -73,7 +78,7 @@ export class AgentRooms implements Disposable {
     this.#presencesOf = options.presencesOf;
     this.#isFollowed = options.isFollowed;
     this.#logger = options.logger;
-    this.#timer = setInterval(() => this.lookAgain(), syncSeconds * 1_000);
+    this.#timer = setInterval(() => this.resync(), syncSeconds * 1_000);
     this.#timer.unref();
   }
 
@@ -90,39 +95,40 @@ export class AgentRooms implements Disposable {
     const isFirst = !this.#rooms.has(tenantId);
     const room: Room = this.#rooms.get(tenantId) ?? {
       tenantId,
-      guests: new Set(),
-      asking: new Set(),
+      subscribers: new Set(),
+      awaitingSync: new Set(),
       since: null,
-      early: new Map(),
-      told: new Map(),
+      earlyPositions: new Map(),
+      sentUpdatedAt: new Map(),
       presences: new Map(),
     };
     this.#rooms.set(tenantId, room);
-    room.guests.add(connection);
-    if (isFirst) this.#looks.ask(tenantId);
+    room.subscribers.add(connection);
+    if (isFirst) this.#syncs.request(tenantId);
   }
 
   leave(tenantId: string, connection: Connection): void {
     const room = this.#rooms.get(tenantId);
-    room?.asking.delete(connection);
-    if (room?.guests.delete(connection) !== true || room.guests.size > 0) return;
+    room?.awaitingSync.delete(connection);
+    if (room?.subscribers.delete(connection) !== true || room.subscribers.size > 0) return;
     this.#rooms.delete(tenantId);
-    // Nobody goes on reading them, so that whoever comes next would be told what is old.
+    // These feeds are not read any longer. Kept feeds would send old messages to the next agent who connects.
     this.#feeds().prune(0, (key) => key.tenantId !== tenantId || this.#isFollowed(key));
   }
 
-  /** Has `sync` sent to a connection once it was looked after this. */
+  /** Requests a `sync` frame for a connection. The frame shows a state that is read after this call. */
   hello(tenantId: string, connection: Connection): void {
-    this.#rooms.get(tenantId)?.asking.add(connection);
-    this.#looks.ask(tenantId);
+    this.#rooms.get(tenantId)?.awaitingSync.add(connection);
+    this.#syncs.request(tenantId);
   }
 
   written(key: ConversationKey, position: number): void {
     const room = this.#rooms.get(key.tenantId);
     if (room === undefined) return;
-    // What the first look sees is none of what is told from then on.
-    if (room.since === null) room.early.set(key.conversationId, position);
-    else this.#feeds().written(key, position, { after: Math.max(0, position - lookBack), since: room.since });
+    // The first sync sets where the feeds start. Earlier announcements wait for it.
+    if (room.since === null) room.earlyPositions.set(key.conversationId, position);
+    else
+      this.#feeds().readUpTo(key, position, { after: Math.max(0, position - maxLookBackPositions), since: room.since });
     this.changed(key);
   }
 
@@ -131,7 +137,7 @@ export class AgentRooms implements Disposable {
   }
 
   changed({ tenantId, conversationId }: ConversationKey): void {
-    if (this.#rooms.has(tenantId)) this.#refresher.ask(`${tenantId} ${conversationId}`);
+    if (this.#rooms.has(tenantId)) this.#refresher.request(`${tenantId} ${conversationId}`);
   }
 
   send(tenantId: string, given: AgentFrame): void {
@@ -139,21 +145,21 @@ export class AgentRooms implements Disposable {
     if (room === undefined) return;
     if (given.type === 'presence') room.presences.set(given.userId, given.presence);
     const frame = outgoing(given);
-    for (const connection of room.guests) connection.send(frame);
+    for (const connection of room.subscribers) connection.send(frame);
   }
 
-  lookAgain(): void {
+  resync(): void {
     for (const room of this.#rooms.values()) {
-      for (const connection of room.guests) room.asking.add(connection);
-      this.#looks.ask(room.tenantId);
+      for (const connection of room.subscribers) room.awaitingSync.add(connection);
+      this.#syncs.request(room.tenantId);
     }
   }
 
-  async #look(tenantId: string): Promise<void> {
+  async #sync(tenantId: string): Promise<void> {
     const room = this.#rooms.get(tenantId);
     if (room === undefined) return;
-    const asking = [...room.asking];
-    room.asking.clear();
+    const awaitingSync = [...room.awaitingSync];
+    room.awaitingSync.clear();
     try {
       const [{ rows, now }, presences] = await Promise.all([this.#readChanged(tenantId), this.#presencesOf(tenantId)]);
       this.#compare(room, rows, now);
@@ -162,19 +168,22 @@ export class AgentRooms implements Disposable {
       const frame = outgoing({
         type: 'sync',
         at: now.toISOString(),
-        changed: rows.slice(0, changedAtMost).map((row) => ({
+        changed: rows.slice(0, maxChangedPerSync).map((row) => ({
           id: row.id,
           lastPosition: row.last_position,
           status: row.status,
           updatedAt: row.updated_at.toISOString(),
         })),
-        complete: rows.length <= changedAtMost,
+        complete: rows.length <= maxChangedPerSync,
       });
-      for (const connection of asking) connection.send(frame);
+      for (const connection of awaitingSync) connection.send(frame);
     } catch (error) {
-      for (const connection of asking) if (room.guests.has(connection)) room.asking.add(connection);
-      this.#logger.debug({ err: error }, 'the conversations of a workspace could not be looked at; it is tried again');
-      if (room.since === null) setTimeout(() => this.#looks.ask(tenantId), retryMs).unref();
+      for (const connection of awaitingSync) if (room.subscribers.has(connection)) room.awaitingSync.add(connection);
+      this.#logger.debug(
+        { err: error },
+        'reading the changed conversations of a workspace failed; the next sync retries',
+      );
+      if (room.since === null) setTimeout(() => this.#syncs.request(tenantId), retryMs).unref();
     }
   }
 
@@ -185,7 +194,7 @@ export class AgentRooms implements Disposable {
           'list_changed_conversations',
           `SELECT id, last_position, status, updated_at FROM chat_conversations
            WHERE tenant_id = $1 AND updated_at > now() - make_interval(secs => $2) ORDER BY updated_at DESC LIMIT $3`,
-          [tenantId, chatSilenceSeconds, changedAtMost + 1],
+          [tenantId, chatSilenceSeconds, maxChangedPerSync + 1],
         ),
         tx.query<{ now: Date }>('read_clock', 'SELECT now()', []),
       ]);
@@ -193,30 +202,30 @@ export class AgentRooms implements Disposable {
     });
   }
 
-  /** Finds what was told to nobody here, because word of it was lost. */
+  /** Sends the changes whose notification was lost. */
   #compare(room: Room, rows: readonly ChangedRow[], now: Date): void {
     const isFirst = room.since === null;
     const since = isFirst
-      ? now.getTime() - lateMs
-      : Math.max((room.since as Date).getTime(), now.getTime() - rememberedMs);
+      ? now.getTime() - maxCommitDelayMs
+      : Math.max((room.since as Date).getTime(), now.getTime() - sentRetentionMs);
     room.since = new Date(since);
     for (const row of rows) {
       const key = { tenantId: room.tenantId, conversationId: row.id };
       const updatedAt = row.updated_at.getTime();
       if (isFirst) this.#feeds().begin(key, row.last_position);
       if (row.last_position > 0)
-        this.#feeds().written(key, row.last_position, {
-          after: Math.max(0, row.last_position - lookBack),
+        this.#feeds().readUpTo(key, row.last_position, {
+          after: Math.max(0, row.last_position - maxLookBackPositions),
           since: room.since,
         });
-      if (isFirst) room.told.set(row.id, updatedAt);
-      else if ((room.told.get(row.id) ?? 0) < updatedAt) this.changed(key);
+      if (isFirst) room.sentUpdatedAt.set(row.id, updatedAt);
+      else if ((room.sentUpdatedAt.get(row.id) ?? 0) < updatedAt) this.changed(key);
     }
-    for (const [conversationId, position] of room.early)
+    for (const [conversationId, position] of room.earlyPositions)
       this.written({ tenantId: room.tenantId, conversationId }, position);
-    room.early.clear();
-    for (const [id, at] of room.told) if (at < now.getTime() - rememberedMs) room.told.delete(id);
-    this.#feeds().prune(idleMs, this.#isFollowed);
+    room.earlyPositions.clear();
+    for (const [id, at] of room.sentUpdatedAt) if (at < now.getTime() - sentRetentionMs) room.sentUpdatedAt.delete(id);
+    this.#feeds().prune(feedIdleMs, this.#isFollowed);
   }
 
   async #refresh(given: string): Promise<void> {
@@ -226,14 +235,14 @@ export class AgentRooms implements Disposable {
     try {
       const conversation = await this.#reads.inboxConversation({ tenantId, conversationId });
       if (conversation === null) {
-        room.told.delete(conversationId);
+        room.sentUpdatedAt.delete(conversationId);
         this.send(tenantId, { type: 'removed', conversationId });
         return;
       }
-      room.told.set(conversationId, Date.parse(conversation.updatedAt));
+      room.sentUpdatedAt.set(conversationId, Date.parse(conversation.updatedAt));
       this.send(tenantId, { type: 'conversation', conversation });
     } catch (error) {
-      this.#logger.debug({ err: error }, 'a conversation could not be read for its agents; the next beat does');
+      this.#logger.debug({ err: error }, 'reading a conversation for its agents failed; the next sync retries');
     }
   }
 }

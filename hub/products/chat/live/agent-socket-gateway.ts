@@ -9,32 +9,34 @@ import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
 import type { LocalView } from './viewers.ts';
 
-interface Seat {
+interface Client {
   tenantId: string;
   userId: string;
-  /** What visitors see of the member. */
+  /** Display name that visitors see. */
   name: string | null;
   connection: SocketConnection;
   view: LocalView | null;
 }
 
-/** The ways in for agents, and what they show of themselves. */
+/**
+ * Serves the live connections of agents: sockets and event streams. Handles their presence, viewing and typing frames.
+ */
 export class AgentSocketGateway {
   readonly #live: LiveChat;
   readonly #changes: ChatChanges;
   readonly #presences: AgentPresences;
-  readonly #frames: SocketFrames<Seat>;
+  readonly #frames: SocketFrames<Client>;
 
   constructor(live: LiveChat, changes: ChatChanges, presences: AgentPresences) {
     this.#live = live;
     this.#changes = changes;
     this.#presences = presences;
     this.#frames = new SocketFrames({
-      hear: (seat, bytes) => this.#hear(seat, bytes),
-      left: (seat) => {
-        live.agents.leave(seat.tenantId, seat.connection);
-        presences.left(seat.tenantId, seat.userId);
-        this.#view(seat, null);
+      onFrame: (client, bytes) => this.#onFrame(client, bytes),
+      onDisconnect: (client) => {
+        live.agents.leave(client.tenantId, client.connection);
+        presences.disconnected(client.tenantId, client.userId);
+        this.#view(client, null);
       },
     });
   }
@@ -43,7 +45,7 @@ export class AgentSocketGateway {
     const { tenantId, user } = principal;
     const connection = new SocketConnection(socket);
     this.#live.agents.enter(tenantId, connection);
-    this.#presences.came(tenantId, user.id);
+    this.#presences.connected(tenantId, user.id);
     this.#frames.serve(socket, { tenantId, userId: user.id, name: user.displayName, connection, view: null }, stopping);
   }
 
@@ -56,26 +58,27 @@ export class AgentSocketGateway {
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
       this.#live.agents.enter(tenantId, connection);
-      this.#presences.came(tenantId, user.id);
+      this.#presences.connected(tenantId, user.id);
       try {
         this.#live.agents.hello(tenantId, connection);
         await connection.ended;
       } finally {
         this.#live.agents.leave(tenantId, connection);
-        this.#presences.left(tenantId, user.id);
+        this.#presences.disconnected(tenantId, user.id);
       }
     });
   }
 
-  #hear(seat: Seat, bytes: Buffer): void {
-    const { tenantId, userId, name, connection } = seat;
+  #onFrame(client: Client, bytes: Buffer): void {
+    const { tenantId, userId, name, connection } = client;
     const frame = readFrame(agentRequestFrame, bytes);
-    if (frame === null) connection.close(chatCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
+    if (frame === null)
+      connection.close(chatCloseCodes.invalidFrame, 'frames must be JSON objects that match the protocol');
     else if (frame === 'unknown') return;
     else if (frame.type === 'hello') this.#live.agents.hello(tenantId, connection);
-    else if (frame.type === 'view') this.#view(seat, frame.conversationId);
+    else if (frame.type === 'view') this.#view(client, frame.conversationId);
     else if (frame.type === 'typing')
-      this.#changes.tell(tenantId, frame.conversationId, {
+      this.#changes.publish(tenantId, frame.conversationId, {
         kind: 'typing',
         who: 'agent',
         userId,
@@ -88,15 +91,15 @@ export class AgentSocketGateway {
         .catch((error: unknown) => connection.send(failureOf(error)));
   }
 
-  #view(seat: Seat, conversationId: string | null): void {
-    const { tenantId, userId, view } = seat;
+  #view(client: Client, conversationId: string | null): void {
+    const { tenantId, userId, view } = client;
     if (view?.conversationId === conversationId) return;
-    seat.view = null;
-    if (view !== null && this.#live.viewers.release(view))
-      this.#changes.tell(tenantId, view.conversationId, { kind: 'viewing', userId, viewing: false });
+    client.view = null;
+    if (view !== null && this.#live.viewers.remove(view))
+      this.#changes.publish(tenantId, view.conversationId, { kind: 'viewing', userId, viewing: false });
     if (conversationId === null) return;
-    seat.view = { tenantId, userId, conversationId };
-    this.#live.viewers.hold(seat.view);
-    this.#changes.tell(tenantId, conversationId, { kind: 'viewing', userId, viewing: true });
+    client.view = { tenantId, userId, conversationId };
+    this.#live.viewers.add(client.view);
+    this.#changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing: true });
   }
 }

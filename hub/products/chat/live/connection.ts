@@ -4,11 +4,11 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { TextEventStream } from '../../../platform/http/live/event-stream.ts';
 import type { WebSocket } from '../../../platform/http/live/sockets.ts';
 
-/** A frame as it goes out: written once for all who hear it. */
+/** A serialized frame. It is serialized once for all its recipients. */
 export interface OutgoingFrame {
   type: string;
   bytes: Buffer;
-  /** With which a stream that breaks comes back. */
+  /** The event id that a client sends as `Last-Event-ID` when it reconnects. */
   id: string | undefined;
 }
 
@@ -18,18 +18,18 @@ export const outgoing = (frame: VisitorFrame | AgentFrame, id?: number): Outgoin
   id: id === undefined ? undefined : String(id),
 });
 
-/** What a page is told of a frame of its own that could not be carried out. */
+/** The error frame for a client frame that failed. */
 export function failureOf(error: unknown): OutgoingFrame {
   if (error instanceof AppError) return outgoing({ type: 'error', code: error.code, message: error.message });
-  return outgoing({ type: 'error', code: 'internal', message: 'This could not be done; try again.' });
+  return outgoing({ type: 'error', code: 'internal', message: 'The request failed. Try again.' });
 }
 
-/** What reaches one page of a person, and ends when that takes too little. */
+/** The connection to one page. It closes when the page reads too slowly. */
 export interface Connection {
   readonly isOpen: boolean;
-  /** What waits to be taken, in bytes. */
+  /** Bytes that are sent but not yet written to the network. */
   readonly waitingBytes: number;
-  /** Sends nothing once it is closed; closes when too much waits. */
+  /** Does nothing on a closed connection. Closes the connection when `waitingBytes` exceeds the limit. */
   send(frame: OutgoingFrame): void;
   close(code: number, reason: string): void;
 }
@@ -54,7 +54,7 @@ export class SocketConnection implements Connection {
   send({ bytes }: OutgoingFrame): void {
     if (!this.isOpen) return;
     this.#socket.send(bytes, noMasking);
-    if (this.waitingBytes > maxChatBufferBytes) this.close(chatCloseCodes.tooSlow, 'more than was taken');
+    if (this.waitingBytes > maxChatBufferBytes) this.close(chatCloseCodes.tooSlow, 'the client reads too slowly');
   }
 
   close(code: number, reason: string): void {
@@ -83,7 +83,7 @@ export class StreamConnection implements Connection {
     return this.#waitingBytes();
   }
 
-  /** Resolves when it is over, whoever ends it. */
+  /** Resolves when either side ends the stream. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -100,27 +100,27 @@ export class StreamConnection implements Connection {
   }
 }
 
-/** In which frames are counted, in milliseconds. */
+/** Window of the frame limits. */
 export const frameWindowMs = 10_000;
 
-/** Counts what is sent in 10 seconds, with little kept of it. */
+/** Counts frames in fixed windows of 10 s, with constant memory. */
 export class FrameCount {
-  readonly #framesAtMost: number;
+  readonly #maxFrames: number;
   #from = 0;
   #count = 0;
 
-  constructor(framesAtMost: number) {
-    this.#framesAtMost = framesAtMost;
+  constructor(maxFrames: number) {
+    this.#maxFrames = maxFrames;
   }
 
-  /** Whether one more is within the limit. */
-  take(): boolean {
+  /** Counts one frame. Returns whether the frame is within the limit. */
+  add(): boolean {
     const now = performance.now();
     if (now - this.#from > frameWindowMs) {
       this.#from = now;
       this.#count = 0;
     }
     this.#count += 1;
-    return this.#count <= this.#framesAtMost;
+    return this.#count <= this.#maxFrames;
   }
 }

@@ -2,23 +2,23 @@ import type { Logger } from '../../../platform/observability/logger.ts';
 import type { ConversationKey, FeedPage, LiveReads, WrittenEntry } from './reads.ts';
 
 interface Feed extends ConversationKey {
-  /** Up to where it was read; null until it was read the first time. */
+  /** Position up to which the feed was read. Null before the first read. */
   position: number | null;
-  /** From where on it is read the first time. */
+  /** Where the first read starts. */
   from: { after: number; since: Date | null };
-  /** Up to where something is known to be written. */
+  /** Highest known position of the conversation. */
   writtenTo: number;
   usedAt: number;
 }
 
-/** After a read that failed the next one waits so long, in milliseconds. */
+/** Delay after a failed read. */
 const retryMs = 500;
-/** Conversations that one statement reads. */
-const feedsAtOnce = 200;
+const maxFeedsPerBatch = 200;
 
 /**
- * What is written in the conversations that somebody follows on this process: read once for all who follow it, in its order, each once. Reads
- * take turns, so that those of one moment are one statement.
+ * Reads new messages of the conversations that connections of this process follow.
+ * Each message is read and delivered once, in order. Only one read runs at a time, so that concurrent requests share a
+ * statement.
  */
 export class Feeds {
   readonly #reads: LiveReads;
@@ -42,7 +42,7 @@ export class Feeds {
     return this.#feeds.has(conversationId);
   }
 
-  /** Begins to follow a conversation whose follower knows it up to a position; one that is followed goes on as it does. */
+  /** Starts the feed of a conversation after a position. An existing feed is not changed. */
   begin({ tenantId, conversationId }: ConversationKey, position: number): void {
     if (this.#feeds.has(conversationId)) return;
     this.#feeds.set(conversationId, {
@@ -56,10 +56,10 @@ export class Feeds {
   }
 
   /**
-   * Has what was written up to a position read, unless it was.
-   * @param from where one begins that is not followed yet.
+   * Reads the feed up to a position, unless it was read that far already.
+   * @param from where a new feed starts.
    */
-  written({ tenantId, conversationId }: ConversationKey, position: number, from: Feed['from']): void {
+  readUpTo({ tenantId, conversationId }: ConversationKey, position: number, from: Feed['from']): void {
     const feed = this.#feeds.get(conversationId) ?? {
       tenantId,
       conversationId,
@@ -82,7 +82,7 @@ export class Feeds {
     this.#feeds.delete(conversationId);
   }
 
-  /** Forgets what was not written to for so long, and is not kept. */
+  /** Drops feeds without new messages for `idleMs`, unless `isKept` returns true. */
   prune(idleMs: number, isKept: (key: ConversationKey) => boolean): void {
     const before = performance.now() - idleMs;
     for (const feed of this.#feeds.values())
@@ -91,11 +91,11 @@ export class Feeds {
 
   async #read(): Promise<void> {
     this.#isReading = true;
-    // What is told in this turn of the loop is read together.
+    // Requests of the same event loop turn share the first read.
     await new Promise(setImmediate);
     while (this.#due.size > 0) {
-      const feeds = [...this.#due].slice(0, feedsAtOnce);
-      const asked = feeds.map((feed) => ({
+      const feeds = [...this.#due].slice(0, maxFeedsPerBatch);
+      const requests = feeds.map((feed) => ({
         ...feed,
         after: feed.position ?? feed.from.after,
         since: feed.position === null ? feed.from.since : null,
@@ -103,10 +103,10 @@ export class Feeds {
       }));
       for (const feed of feeds) this.#due.delete(feed);
       try {
-        const found = await this.#reads.feeds(asked);
-        feeds.forEach((feed, at) => this.#take(feed, asked[at]?.to ?? 0, found[at] as FeedPage));
+        const found = await this.#reads.feeds(requests);
+        feeds.forEach((feed, at) => this.#apply(feed, requests[at]?.to ?? 0, found[at] as FeedPage));
       } catch (error) {
-        this.#logger.debug({ err: error }, 'messages could not be read for those who follow them; it is tried again');
+        this.#logger.debug({ err: error }, 'reading new messages for live connections failed; the read is retried');
         for (const feed of feeds) if (this.#feeds.get(feed.conversationId) === feed) this.#due.add(feed);
         await new Promise((resolve) => setTimeout(resolve, retryMs).unref());
       }
@@ -114,10 +114,10 @@ export class Feeds {
     this.#isReading = false;
   }
 
-  #take(feed: Feed, to: number, { entries, hasMore }: FeedPage): void {
+  #apply(feed: Feed, to: number, { entries, hasMore }: FeedPage): void {
     if (this.#feeds.get(feed.conversationId) !== feed) return;
     const last = entries.at(-1)?.position ?? 0;
-    // What was told was committed before this read began, so whatever of it was not found was not asked for.
+    // Announced messages were committed before this read. A message that was not found is outside the requested range.
     feed.position = hasMore ? last : Math.max(feed.position ?? feed.from.after, last, to);
     if (hasMore || feed.writtenTo > feed.position) this.#due.add(feed);
     if (entries.length > 0) this.#deliver(feed, entries);

@@ -6,7 +6,10 @@ import { FrameCount, frameWindowMs } from './connection.ts';
 
 const anyFrame = z.object({ type: z.string() });
 
-/** What a frame says: null for rubbish, and `unknown` for one of another type, which is left out of account. */
+/**
+ * Parses a frame. Returns null for invalid input, and `unknown` for a frame type that the schema does not list. Callers
+ * ignore unknown types.
+ */
 export function readFrame<Frame extends z.ZodDiscriminatedUnion<readonly z.ZodObject[]>>(
   schema: Frame,
   bytes: Buffer,
@@ -24,89 +27,94 @@ export function readFrame<Frame extends z.ZodDiscriminatedUnion<readonly z.ZodOb
   return known.success && !types.includes(known.data.type) ? 'unknown' : null;
 }
 
-const seatOf = Symbol('seat');
-type SeatedSocket<Seat> = WebSocket & { [seatOf]?: { seat: Seat; count: FrameCount; person: Person | null } };
+const clientOf = Symbol('client');
+type ClientSocket<Client> = WebSocket & {
+  [clientOf]?: { client: Client; count: FrameCount; group: ClientGroup | null };
+};
 
-/** Somebody whose sockets count together. */
-interface Person {
+/** Sockets that share one frame limit. */
+interface ClientGroup {
   id: string;
   count: FrameCount;
   sockets: number;
 }
 
-const framesOfSocket = 20;
-/** Of all sockets of one person: pages that come back together each say hello. */
-const framesOfPerson = 60;
+const maxFramesPerSocket = 20;
+/** Limit for all sockets of a group. Pages that reconnect together each send `hello`. */
+const maxFramesPerGroup = 60;
 
-/** Hears the frames of many sockets, within their limits, with the same listeners for all: those of its own would stay as long as a socket does. */
-export class SocketFrames<Seat> {
+/**
+ * Receives the frames of many sockets within their limits. All sockets share the same listeners, which saves memory for
+ * each open socket.
+ */
+export class SocketFrames<Client> {
   readonly #open = new Set<WebSocket>();
-  readonly #onMessage: (this: SeatedSocket<Seat>, data: unknown, isBinary: boolean) => void;
-  readonly #onClose: (this: SeatedSocket<Seat>) => void;
-  readonly #persons = new Map<string, Person>();
-  readonly #personOf: ((seat: Seat) => string) | undefined;
+  readonly #onMessage: (this: ClientSocket<Client>, data: unknown, isBinary: boolean) => void;
+  readonly #onClose: (this: ClientSocket<Client>) => void;
+  readonly #groups = new Map<string, ClientGroup>();
+  readonly #groupOf: ((client: Client) => string) | undefined;
   #stopping: AbortSignal | undefined;
 
   constructor({
-    hear,
-    left,
-    personOf,
+    onFrame,
+    onDisconnect,
+    groupOf,
   }: {
-    hear: (seat: Seat, bytes: Buffer) => void;
-    left: (seat: Seat) => void;
-    /** Whose socket it is, where all sockets of one count together, too. */
-    personOf?: (seat: Seat) => string;
+    onFrame: (client: Client, bytes: Buffer) => void;
+    onDisconnect: (client: Client) => void;
+    /** Returns the group of a socket. Sockets of a group also share one limit. */
+    groupOf?: (client: Client) => string;
   }) {
-    this.#personOf = personOf;
+    this.#groupOf = groupOf;
     const open = this.#open;
-    const persons = this.#persons;
-    this.#onMessage = function onMessage(this: SeatedSocket<Seat>, data, isBinary) {
-      const seated = this[seatOf];
-      if (seated === undefined || this.readyState !== this.OPEN) return;
-      if (!seated.count.take()) this.close(chatCloseCodes.tooMany, `more than ${framesOfSocket} frames in 10 seconds`);
-      else if (seated.person?.count.take() === false)
-        this.close(chatCloseCodes.tooMany, `more than ${framesOfPerson} frames of one visitor in 10 seconds`);
-      else if (isBinary) this.close(chatCloseCodes.invalidFrame, 'frames are texts');
-      else hear(seated.seat, data as Buffer);
+    const groups = this.#groups;
+    this.#onMessage = function onMessage(this: ClientSocket<Client>, data, isBinary) {
+      const attached = this[clientOf];
+      if (attached === undefined || this.readyState !== this.OPEN) return;
+      if (!attached.count.add())
+        this.close(chatCloseCodes.tooMany, `more than ${maxFramesPerSocket} frames in 10 seconds`);
+      else if (attached.group?.count.add() === false)
+        this.close(chatCloseCodes.tooMany, `more than ${maxFramesPerGroup} frames of one visitor in 10 seconds`);
+      else if (isBinary) this.close(chatCloseCodes.invalidFrame, 'frames must be text');
+      else onFrame(attached.client, data as Buffer);
     };
-    this.#onClose = function onClose(this: SeatedSocket<Seat>) {
+    this.#onClose = function onClose(this: ClientSocket<Client>) {
       open.delete(this);
-      const seated = this[seatOf];
-      if (seated === undefined) return;
-      const { seat, person } = seated;
-      if (person !== null) {
-        person.sockets -= 1;
-        // Who comes back at once begins no new count.
+      const attached = this[clientOf];
+      if (attached === undefined) return;
+      const { client, group } = attached;
+      if (group !== null) {
+        group.sockets -= 1;
+        // The group is kept for one window, so that reconnecting does not reset its count.
         setTimeout(() => {
-          if (person.sockets === 0 && persons.get(person.id) === person) persons.delete(person.id);
+          if (group.sockets === 0 && groups.get(group.id) === group) groups.delete(group.id);
         }, frameWindowMs).unref();
       }
-      left(seat);
+      onDisconnect(client);
     };
   }
 
-  serve(socket: WebSocket, seat: Seat, stopping: AbortSignal): void {
-    const person = this.#sit(seat);
-    (socket as SeatedSocket<Seat>)[seatOf] = { seat, count: new FrameCount(framesOfSocket), person };
+  serve(socket: WebSocket, client: Client, stopping: AbortSignal): void {
+    const group = this.#joinGroup(client);
+    (socket as ClientSocket<Client>)[clientOf] = { client, count: new FrameCount(maxFramesPerSocket), group };
     this.#open.add(socket);
     socket.on('message', this.#onMessage);
     socket.on('close', this.#onClose);
     if (this.#stopping !== stopping) {
       this.#stopping = stopping;
-      stopping.addEventListener('abort', () => this.#open.forEach(goAway), { once: true });
+      stopping.addEventListener('abort', () => this.#open.forEach(closeForShutdown), { once: true });
     }
-    if (stopping.aborted) goAway(socket);
+    if (stopping.aborted) closeForShutdown(socket);
   }
 
-  #sit(seat: Seat): Person | null {
-    const id = this.#personOf?.(seat);
+  #joinGroup(client: Client): ClientGroup | null {
+    const id = this.#groupOf?.(client);
     if (id === undefined) return null;
-    const person = this.#persons.get(id) ?? { id, count: new FrameCount(framesOfPerson), sockets: 0 };
-    this.#persons.set(id, person);
-    person.sockets += 1;
-    return person;
+    const group = this.#groups.get(id) ?? { id, count: new FrameCount(maxFramesPerGroup), sockets: 0 };
+    this.#groups.set(id, group);
+    group.sockets += 1;
+    return group;
   }
 }
 
-/** A hub that stops is asked again elsewhere. */
-const goAway = (socket: WebSocket): void => socket.close(1001, 'the hub stops');
+const closeForShutdown = (socket: WebSocket): void => socket.close(1001, 'the hub is shutting down');

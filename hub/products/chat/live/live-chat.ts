@@ -19,13 +19,14 @@ export interface LiveChatDependencies {
   logger: Logger;
 }
 
-type Told =
+type ChatNotification =
   | (ChatChange & { conversationId: string })
   | { kind: 'presence'; userId: string; presence: Presence | 'offline' };
 
 /**
- * What happens in chats, told to the visitors and agents who are connected to this process. It hears of it by one subscription; what it was
- * not told, because word was lost, it finds when it looks by itself.
+ * Sends chat updates to the visitors and agents who are connected to this process.
+ * One subscription receives the notifications of all workspaces. Periodic syncs find changes whose notification was
+ * lost.
  */
 export class LiveChat implements Disposable {
   readonly visitors: VisitorRooms;
@@ -64,15 +65,15 @@ export class LiveChat implements Disposable {
       ({ tenantId, conversationId }, userIds) =>
         this.agents.send(tenantId, { type: 'viewers', conversationId, userIds }),
       ({ tenantId, conversationId, userId }) =>
-        changes.tell(tenantId, conversationId, { kind: 'viewing', userId, viewing: true }),
+        changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing: true }),
     );
     this.#owned = [
       events.subscribeFamily(chatTopicFamily, (tenantId, payload) =>
-        this.#hear(tenantId, payload as unknown as Told, feeds),
+        this.#onChange(tenantId, payload as unknown as ChatNotification, feeds),
       ),
       events.onReconnect(() => {
-        void this.visitors.lookAgain();
-        this.agents.lookAgain();
+        void this.visitors.resync();
+        this.agents.resync();
       }),
       this.visitors,
       this.agents,
@@ -84,48 +85,48 @@ export class LiveChat implements Disposable {
     for (const owned of this.#owned) owned[Symbol.dispose]();
   }
 
-  /** Says for 20 seconds that an agent looks at a conversation, or no longer, and whether they type. */
+  /** Publishes whether an agent views a conversation and types in it. A view expires after 20 s. */
   show(
     tenantId: string,
     conversationId: string,
     { userId, name }: { userId: string; name: string },
     { viewing, typing }: { viewing: boolean; typing: boolean },
   ): void {
-    this.#changes.tell(tenantId, conversationId, { kind: 'viewing', userId, viewing });
-    this.#changes.tell(tenantId, conversationId, { kind: 'typing', who: 'agent', userId, name, typing });
+    this.#changes.publish(tenantId, conversationId, { kind: 'viewing', userId, viewing });
+    this.#changes.publish(tenantId, conversationId, { kind: 'typing', who: 'agent', userId, name, typing });
   }
 
-  /** Ids of the members who look at a conversation now. */
+  /** User ids of the current viewers of a conversation. */
   viewersOf(tenantId: string, conversationId: string): string[] {
     return this.viewers.of(tenantId, conversationId);
   }
 
-  #hear(tenantId: string, told: Told, feeds: Feeds): void {
+  #onChange(tenantId: string, change: ChatNotification, feeds: Feeds): void {
     const { visitors, agents } = this;
-    if (told.kind === 'presence') {
-      agents.send(tenantId, { type: 'presence', userId: told.userId, presence: told.presence });
+    if (change.kind === 'presence') {
+      agents.send(tenantId, { type: 'presence', userId: change.userId, presence: change.presence });
       visitors.presenceChanged(tenantId);
       return;
     }
-    const { conversationId } = told;
-    // What was too large to be carried, or is no event of ours, says nothing.
+    const { conversationId } = change;
+    // Notifications that were too large to transmit arrive without a conversation id.
     if (typeof conversationId !== 'string') return;
     const key = { tenantId, conversationId };
-    switch (told.kind) {
+    switch (change.kind) {
       case 'message':
         visitors.written(key);
-        // Its visitor waits for no agent, whose first look may take long.
+        // Visitors do not wait for the first sync of the agents, which may take long.
         if (feeds.has(conversationId) && visitors.has(key))
-          feeds.written(key, told.position, { after: told.position - 1, since: null });
-        agents.written(key, told.position);
+          feeds.readUpTo(key, change.position, { after: change.position - 1, since: null });
+        agents.written(key, change.position);
         return;
       case 'conversation':
         visitors.changed(key);
         agents.changed(key);
         return;
       case 'read':
-        visitors.send(key, { type: 'read', who: told.who, seq: told.seq });
-        agents.send(tenantId, { type: 'read', conversationId, who: told.who, seq: told.seq });
+        visitors.send(key, { type: 'read', who: change.who, seq: change.seq });
+        agents.send(tenantId, { type: 'read', conversationId, who: change.who, seq: change.seq });
         agents.changed(key);
         return;
       case 'removed':
@@ -133,29 +134,29 @@ export class LiveChat implements Disposable {
         agents.send(tenantId, { type: 'removed', conversationId });
         return;
       case 'typing':
-        if (told.who !== 'visitor')
+        if (change.who !== 'visitor')
           visitors.send(key, {
             type: 'typing',
-            who: told.who,
-            name: told.name,
-            typing: told.typing,
+            who: change.who,
+            name: change.name,
+            typing: change.typing,
           });
         agents.send(tenantId, {
           type: 'typing',
           conversationId,
-          who: told.who,
-          userId: told.userId,
-          typing: told.typing,
+          who: change.who,
+          userId: change.userId,
+          typing: change.typing,
         });
         return;
       case 'viewing':
-        this.viewers.heard(tenantId, conversationId, told.userId, told.viewing);
+        this.viewers.update(tenantId, conversationId, change.userId, change.viewing);
         return;
       case 'delta':
-        visitors.send(key, { type: 'delta', id: told.id, at: told.at, text: told.text, dropped: told.dropped });
+        visitors.send(key, { type: 'delta', id: change.id, at: change.at, text: change.text, dropped: change.dropped });
         return;
       case 'suggestion':
-        agents.send(tenantId, { type: 'suggestion', conversationId, id: told.id });
+        agents.send(tenantId, { type: 'suggestion', conversationId, id: change.id });
         return;
       default:
         return;

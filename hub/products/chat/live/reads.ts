@@ -12,16 +12,19 @@ import { outgoing } from './connection.ts';
 import type { OutgoingFrame } from './connection.ts';
 import { readVisitorConversations } from './visitor-conversations.ts';
 
-/** A conversation, always together with the workspace that it must be of. */
+/** A conversation id with the workspace that the conversation must belong to. */
 export interface ConversationKey {
   tenantId: string;
   conversationId: string;
 }
 
-/** Messages from one on, as they go out, and where the conversation stood in the same moment. One page is for all who asked for the same at once. */
+/**
+ * Serialized messages after a `seq`, with the state of the conversation at the same moment. Equal concurrent requests
+ * share a page.
+ */
 export interface MissedPage {
   messages: { seq: number; frame: OutgoingFrame }[];
-  /** What the messages take up. */
+  /** Total size of the message frames. */
   bytes: number;
   lastSeq: number;
   lastPosition: number;
@@ -30,34 +33,34 @@ export interface MissedPage {
 
 export interface FeedRead extends ConversationKey {
   after: number;
-  /** Only what was written later; null for all. */
+  /** Only messages that were written later. Null for all. */
   since: Date | null;
 }
 
-/** What was written, for agents, and for visitors where it is no note. */
+/** A message or note as agents see it, and as visitors see it. `public` is null for a note. */
 export interface WrittenEntry {
   position: number;
   inbox: InboxMessage;
   public: ChatMessage | null;
 }
 
-/** What was written in a conversation, from where it was asked for. */
+/** Messages and notes of a conversation after the requested position. */
 export interface FeedPage {
   entries: WrittenEntry[];
-  /** Whether more was there than one read brings. */
+  /** Whether there are more entries than one read returns. */
   hasMore: boolean;
 }
 
 const pageSize = 50;
 const feedSize = 100;
-/** What one statement is asked for at most. */
-const asksAtOnce = 200;
-/** And what the texts that it brings take up, in bytes, beside the first message of each. */
-const statementBytes = 4 * 1024 * 1024;
-/** What each of so many may bring: whoever is alone gets a whole page. */
-const bytesOfEach = (asks: number) => Math.min(maxPageBytes, Math.floor(statementBytes / asks));
+/** Requests that one statement serves. */
+const maxRequestsPerBatch = 200;
+/** Bytes of text that one statement returns, not counting the first message of each request. */
+const maxStatementBytes = 4 * 1024 * 1024;
+/** Share of each request. A single request gets a whole page. */
+const maxBytesPerRequest = (asks: number) => Math.min(maxPageBytes, Math.floor(maxStatementBytes / asks));
 
-/** What live connections read: whatever is asked for in one moment, also of many workspaces, is one statement. */
+/** Reads for live connections. Concurrent requests, also of different workspaces, share one statement. */
 export class LiveReads {
   readonly #missed: Batches<ConversationKey & { after: number }, MissedPage | null>;
   readonly #visitors: Batches<ConversationKey, VisitorConversation | null>;
@@ -66,13 +69,13 @@ export class LiveReads {
 
   constructor(db: Database) {
     this.#db = db;
-    const options = { bytesOf: () => 100, maxItems: asksAtOnce, maxFlushesOfKey: 1, maxWaiting: 100_000 };
+    const options = { bytesOf: () => 100, maxItems: maxRequestsPerBatch, maxFlushesOfKey: 1, maxWaiting: 100_000 };
     this.#missed = new Batches({ ...options, flush: (_key, asked) => readMissed(db, asked) });
     this.#visitors = new Batches({ ...options, flush: (_key, asked) => readVisitorConversations(db, asked) });
     this.#inbox = new Batches({ ...options, flush: (_key, asked) => readInbox(db, asked) });
   }
 
-  /** Null for a conversation that there is not. */
+  /** Resolves to null if the conversation does not exist. */
   missed(key: ConversationKey, after: number): Promise<MissedPage | null> {
     return this.#missed.add('', { ...key, after });
   }
@@ -85,7 +88,7 @@ export class LiveReads {
     return this.#inbox.add('', key);
   }
 
-  /** What was written since, in its order. */
+  /** Reads the messages and notes of each feed, in order of position. */
   async feeds(asked: readonly FeedRead[]): Promise<FeedPage[]> {
     const rows = await this.#db.systemStatement<MessageRow & { ask: number; found: number }>(
       'read_chat_feeds',
@@ -103,7 +106,7 @@ export class LiveReads {
         asked.map(({ conversationId }) => conversationId),
         asked.map(({ after }) => after),
         asked.map(({ since }) => since),
-        bytesOfEach(asked.length),
+        maxBytesPerRequest(asked.length),
       ],
     );
     const pages: FeedPage[] = asked.map(() => ({ entries: [], hasMore: false }));
@@ -119,12 +122,11 @@ export class LiveReads {
     return pages;
   }
 
-  /** Where conversations stand. */
-  standings(
+  positionsOf(
     asked: readonly ConversationKey[],
   ): Promise<{ id: string; last_seq: number; last_position: number; status: string; updated_at: Date }[]> {
     return this.#db.systemStatement(
-      'read_chat_standings',
+      'read_chat_positions',
       `SELECT c.id, c.last_seq, c.last_position, c.status, c.updated_at FROM unnest($1::uuid[], $2::uuid[]) AS asked (tenant_id, id)
        JOIN chat_conversations c ON c.tenant_id = asked.tenant_id AND c.id = asked.id`,
       [asked.map(({ tenantId }) => tenantId), asked.map(({ conversationId }) => conversationId)],
@@ -136,10 +138,10 @@ async function readMissed(
   db: Database,
   given: readonly (ConversationKey & { after: number })[],
 ): Promise<(MissedPage | null)[]> {
-  // The pages of one person come back together, and miss the same.
+  // The pages of one visitor often reconnect together and miss the same messages.
   const indexes = new Map<string, number>();
   const asked: (ConversationKey & { after: number })[] = [];
-  const askOf = given.map((ask) => {
+  const indexOfRequest = given.map((ask) => {
     const id = `${ask.tenantId} ${ask.conversationId} ${ask.after}`;
     const index = indexes.get(id) ?? asked.push(ask) - 1;
     indexes.set(id, index);
@@ -164,7 +166,7 @@ async function readMissed(
       asked.map(({ tenantId }) => tenantId),
       asked.map(({ conversationId }) => conversationId),
       asked.map(({ after }) => Math.min(after, maxSeq)),
-      bytesOfEach(asked.length),
+      maxBytesPerRequest(asked.length),
     ],
   );
   const found: (MissedPage | null)[] = asked.map(() => null);
@@ -181,7 +183,7 @@ async function readMissed(
     page.messages.push({ seq: row.seq, frame });
     page.bytes += frame.bytes.length;
   }
-  return askOf.map((index) => found[index] ?? null);
+  return indexOfRequest.map((index) => found[index] ?? null);
 }
 
 async function readInbox(db: Database, asked: readonly ConversationKey[]): Promise<(InboxConversation | null)[]> {

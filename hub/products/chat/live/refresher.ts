@@ -1,14 +1,17 @@
-/** Does one thing at a time for each key, and once more when it was asked for meanwhile: however often it is asked, the last look is after the last question. */
+/**
+ * Runs one refresh per key at a time. Requests during a refresh cause exactly one more, so that the last refresh starts
+ * after the last request.
+ */
 export class Refresher {
   readonly #underWay = new Map<string, 'once' | 'again'>();
   readonly #refresh: (key: string) => Promise<void>;
 
-  /** @param refresh is tried again when it is asked for again; what it throws is its own to tell. */
+  /** @param refresh handles its own errors; it must not reject. */
   constructor(refresh: (key: string) => Promise<void>) {
     this.#refresh = refresh;
   }
 
-  ask(key: string): void {
+  request(key: string): void {
     if (this.#underWay.has(key)) this.#underWay.set(key, 'again');
     else void this.#run(key);
   }

@@ -1,4 +1,4 @@
-/** For how long an agent counts as looking at a conversation who said so, in milliseconds. */
+/** An agent counts as a viewer of a conversation for this long after each update. */
 export const viewingMs = 20_000;
 const renewMs = 8_000;
 const sweepMs = 1_000;
@@ -6,33 +6,33 @@ const sweepMs = 1_000;
 interface View {
   tenantId: string;
   conversationId: string;
-  /** Until when each user looks at it. */
+  /** Expiry of each viewer by user id, in milliseconds of `performance.now()`. */
   users: Map<string, number>;
 }
 
-/** Someone who looks at a conversation through a connection of this process, and does so until it ends. */
+/** An agent who views a conversation through a connection of this process, until the connection ends. */
 export interface LocalView {
   tenantId: string;
   userId: string;
   conversationId: string;
 }
 
-/** Who looks at which conversation now, in all processes; of the moment, and kept nowhere. */
+/** The current viewers of each conversation, over all processes. They are kept in memory only. */
 export class Viewers implements Disposable {
   readonly #views = new Map<string, View>();
   readonly #local = new Set<LocalView>();
-  readonly #told: (view: { tenantId: string; conversationId: string }, userIds: string[]) => void;
+  readonly #onChange: (view: { tenantId: string; conversationId: string }, userIds: string[]) => void;
   readonly #timers: NodeJS.Timeout[];
 
   /**
-   * @param told hears of each change.
-   * @param renew tells all processes of a view that goes on.
+   * @param onChange called after each change of a conversation's viewers.
+   * @param renew publishes to all processes that a local view continues.
    */
   constructor(
-    told: (view: { tenantId: string; conversationId: string }, userIds: string[]) => void,
+    onChange: (view: { tenantId: string; conversationId: string }, userIds: string[]) => void,
     renew: (view: LocalView) => void,
   ) {
-    this.#told = told;
+    this.#onChange = onChange;
     this.#timers = [
       setInterval(() => this.#sweep(), sweepMs).unref(),
       setInterval(() => this.#local.forEach(renew), renewMs).unref(),
@@ -43,12 +43,12 @@ export class Viewers implements Disposable {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  hold(view: LocalView): void {
+  add(view: LocalView): void {
     this.#local.add(view);
   }
 
-  /** @returns whether the same person looks at it through no other connection of this process. */
-  release(view: LocalView): boolean {
+  /** @returns whether the user views the conversation through no other connection of this process. */
+  remove(view: LocalView): boolean {
     this.#local.delete(view);
     return ![...this.#local].some(
       ({ userId, conversationId }) => userId === view.userId && conversationId === view.conversationId,
@@ -61,25 +61,25 @@ export class Viewers implements Disposable {
     return [...(view?.users ?? [])].flatMap(([userId, until]) => (until > now ? [userId] : [])).toSorted();
   }
 
-  heard(tenantId: string, conversationId: string, userId: string, viewing: boolean): void {
+  update(tenantId: string, conversationId: string, userId: string, viewing: boolean): void {
     const id = `${tenantId} ${conversationId}`;
     const view = this.#views.get(id) ?? { tenantId, conversationId, users: new Map<string, number>() };
-    const wasThere = view.users.has(userId);
+    const wasViewing = view.users.has(userId);
     if (viewing) view.users.set(userId, performance.now() + viewingMs);
     else view.users.delete(userId);
     if (view.users.size > 0) this.#views.set(id, view);
     else this.#views.delete(id);
-    if (wasThere !== viewing) this.#told(view, this.of(tenantId, conversationId));
+    if (wasViewing !== viewing) this.#onChange(view, this.of(tenantId, conversationId));
   }
 
   #sweep(): void {
     const now = performance.now();
     for (const [id, view] of this.#views) {
-      const gone = [...view.users].filter(([, until]) => until <= now);
-      if (gone.length === 0) continue;
-      for (const [userId] of gone) view.users.delete(userId);
+      const expired = [...view.users].filter(([, until]) => until <= now);
+      if (expired.length === 0) continue;
+      for (const [userId] of expired) view.users.delete(userId);
       if (view.users.size === 0) this.#views.delete(id);
-      this.#told(view, this.of(view.tenantId, view.conversationId));
+      this.#onChange(view, this.of(view.tenantId, view.conversationId));
     }
   }
 }

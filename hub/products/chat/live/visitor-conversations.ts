@@ -3,7 +3,7 @@ import type { Database } from '../../../platform/db/database.ts';
 import { presentVisitorConversation, visitorViewColumns, visitorViewJoins } from '../visitor-page/index.ts';
 import type { VisitorViewRow } from '../visitor-page/index.ts';
 
-/** Conversations as their visitors see them; null for one that there is not. */
+/** Reads conversations as their visitors see them. An entry is null if the conversation does not exist. */
 export async function readVisitorConversations(
   db: Database,
   asked: readonly { tenantId: string; conversationId: string }[],

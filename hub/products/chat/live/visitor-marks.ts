@@ -8,15 +8,18 @@ import type { ConversationKey } from './reads.ts';
 interface Mark {
   key: ConversationKey;
   seq: number;
-  /** Hear that it could not be noted. */
+  /** Connections that receive an error frame if the mark cannot be stored. */
   from: Set<Connection>;
 }
 
-/** How far visitors have read, as their pages say it: of each conversation one mark is noted at a time, and what is said meanwhile is noted as one. */
+/**
+ * Stores the read positions of visitors. One write runs per conversation; marks that arrive meanwhile are merged into
+ * the next write.
+ */
 export class VisitorMarks {
   readonly #db: Database;
   readonly #changes: ChatChanges;
-  /** By conversation, while one is noted: what is to be noted next. */
+  /** The next mark by conversation, while a write is in progress. Null if there is none. */
   readonly #next = new Map<string, Mark | null>();
 
   constructor(db: Database, changes: ChatChanges) {
@@ -43,7 +46,8 @@ export class VisitorMarks {
         const moved = await this.#db.workspace(tenantId, (tx) => markRead(tx, conversationId, 'visitor', seq), {
           durable: false,
         });
-        if (moved !== null) this.#changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
+        if (moved !== null)
+          this.#changes.publish(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
       } catch (error) {
         const frame = failureOf(error);
         for (const connection of from) connection.send(frame);

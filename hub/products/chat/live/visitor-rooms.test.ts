@@ -4,7 +4,7 @@ import type { Feeds } from './feeds.ts';
 import type { LiveReads } from './reads.ts';
 import { VisitorRooms } from './visitor-rooms.ts';
 
-test('a page that closes looks at no other, and is forgotten where no agent follows its conversation', () => {
+test('closing a page iterates over no other room, and drops the feed only if the workspace has no connected agent', () => {
   const forgotten: string[] = [];
   using rooms = new VisitorRooms({
     reads: {} as LiveReads,
@@ -16,12 +16,12 @@ test('a page that closes looks at no other, and is forgotten where no agent foll
   const connection = { isOpen: true, waitingBytes: 0, send: () => undefined, close: () => undefined };
   const enter = (tenantId: string, conversationId: string) => ({
     conversationId,
-    guest: rooms.enter({ tenantId, conversationId }, connection),
+    subscriber: rooms.enter({ tenantId, conversationId }, connection),
   });
-  const guests = [enter('staffed', 'a'), enter('staffed', 'b'), enter('empty', 'c'), enter('empty', 'd')];
+  const subscribers = [enter('staffed', 'a'), enter('staffed', 'b'), enter('empty', 'c'), enter('empty', 'd')];
   const looks = vi.spyOn(Map.prototype, 'values');
   try {
-    for (const { conversationId, guest } of guests) rooms.leave(conversationId, guest);
+    for (const { conversationId, subscriber } of subscribers) rooms.leave(conversationId, subscriber);
     expect(looks).not.toHaveBeenCalled();
   } finally {
     looks.mockRestore();

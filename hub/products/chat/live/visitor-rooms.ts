@@ -3,39 +3,42 @@ import { chatCloseCodes, syncSeconds } from '../../../../shared/contract/chat/li
 import type { VisitorFrame } from '../../../../shared/contract/chat/live.ts';
 import type { VisitorConversation } from '../../../../shared/contract/chat/visitor-page.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
+import { CatchUpBuffer } from './catch-up-buffer.ts';
 import { outgoing } from './connection.ts';
 import type { Connection, OutgoingFrame } from './connection.ts';
 import type { Feeds } from './feeds.ts';
 import type { ConversationKey, LiveReads, WrittenEntry } from './reads.ts';
 import { Refresher } from './refresher.ts';
-import { SlowReaders } from './slow-readers.ts';
 
-/** One page of a visitor. */
-export interface VisitorGuest {
+/** One connected page of a visitor. */
+export interface VisitorSubscriber {
   connection: Connection;
-  /** Up to which message it has all; null before it is live. */
+  /** The page has all messages up to this `seq`. Null before the page is live. */
   lastSeq: number | null;
-  /** Whether something was written while it was looked for what it missed. */
+  /** Whether a message was written while the missed messages were read. */
   hasMissed: boolean;
   isCatchingUp: boolean;
 }
 
 interface Room extends ConversationKey {
-  guests: Set<VisitorGuest>;
+  subscribers: Set<VisitorSubscriber>;
   conversation: VisitorConversation | null;
-  /** When the conversation was last known to change, as the database says. */
+  /** Last known `updated_at` of the conversation, in milliseconds of the database clock. */
   updatedAt: number;
-  /** In which second of the beat it is looked at. */
+  /** The second of each sync interval in which the room is synchronized. */
   slice: number;
 }
 
 const retryMs = 500;
-const roomsAtOnce = 500;
+const maxRoomsPerBatch = 500;
 
-/** The visitors who are connected to this process: each gets the messages of its conversation in their order, each once, and never a note. */
+/**
+ * The visitors who are connected to this process. Each page receives the messages of its conversation in order, each
+ * message once, and no notes.
+ */
 export class VisitorRooms implements Disposable {
   readonly #rooms = new Map<string, Room>();
-  /** How many rooms each workspace has. */
+  /** Number of rooms by workspace. */
   readonly #counts = new Map<string, number>();
   readonly #reads: LiveReads;
   readonly #feeds: () => Feeds;
@@ -43,9 +46,9 @@ export class VisitorRooms implements Disposable {
   readonly #hasAgents: (tenantId: string) => boolean;
   readonly #logger: Logger;
   readonly #refresher = new Refresher((id) => this.#refresh(id));
-  readonly #presence = new Refresher((tenantId) => this.#tellPresence([tenantId]));
+  readonly #presence = new Refresher((tenantId) => this.#sendPresence([tenantId]));
   readonly #online = new Map<string, boolean>();
-  readonly #slowReaders = new SlowReaders();
+  readonly #catchUpBuffer = new CatchUpBuffer();
   readonly #timer: NodeJS.Timeout;
   #tick = 0;
   #next = 0;
@@ -54,7 +57,7 @@ export class VisitorRooms implements Disposable {
     reads: LiveReads;
     feeds: () => Feeds;
     isOnline: (tenantIds: readonly string[]) => Promise<Set<string>>;
-    /** Whether agents of a workspace follow its conversations, too. */
+    /** Whether agents of the workspace are connected to this process. */
     hasAgents: (tenantId: string) => boolean;
     logger: Logger;
   }) {
@@ -65,7 +68,7 @@ export class VisitorRooms implements Disposable {
     this.#logger = options.logger;
     this.#timer = setInterval(() => {
       this.#tick = (this.#tick + 1) % syncSeconds;
-      void this.#look(({ slice }) => slice === this.#tick);
+      void this.#sync(({ slice }) => slice === this.#tick);
     }, 1_000);
     this.#timer.unref();
   }
@@ -78,25 +81,25 @@ export class VisitorRooms implements Disposable {
     return this.#rooms.get(conversationId)?.tenantId === tenantId;
   }
 
-  /** Hears from now on of whatever is written; to be done before it is looked for what was missed. */
-  enter({ tenantId, conversationId }: ConversationKey, connection: Connection): VisitorGuest {
+  /** Subscribes a page to new messages. Call it before `catchUp`, so that no message is lost between the two. */
+  enter({ tenantId, conversationId }: ConversationKey, connection: Connection): VisitorSubscriber {
     let room = this.#rooms.get(conversationId);
     if (room === undefined) {
-      room = { tenantId, conversationId, guests: new Set(), conversation: null, updatedAt: 0, slice: this.#next };
+      room = { tenantId, conversationId, subscribers: new Set(), conversation: null, updatedAt: 0, slice: this.#next };
       this.#next = (this.#next + 1) % syncSeconds;
       this.#rooms.set(conversationId, room);
       this.#counts.set(tenantId, (this.#counts.get(tenantId) ?? 0) + 1);
     }
-    const guest = { connection, lastSeq: null, hasMissed: false, isCatchingUp: false };
-    room.guests.add(guest);
-    return guest;
+    const subscriber = { connection, lastSeq: null, hasMissed: false, isCatchingUp: false };
+    room.subscribers.add(subscriber);
+    return subscriber;
   }
 
-  leave(conversationId: string, guest: VisitorGuest): void {
+  leave(conversationId: string, subscriber: VisitorSubscriber): void {
     const room = this.#rooms.get(conversationId);
-    if (room?.guests.delete(guest) !== true || room.guests.size > 0) return;
+    if (room?.subscribers.delete(subscriber) !== true || room.subscribers.size > 0) return;
     this.#rooms.delete(conversationId);
-    // Agents who hear of it go on where it is; read anew, what is old would be told to them once more.
+    // Connected agents still use the feed. A new feed would send them old messages again.
     if (!this.#hasAgents(room.tenantId)) this.#feeds().forget(conversationId);
     const left = (this.#counts.get(room.tenantId) ?? 0) - 1;
     if (left > 0) this.#counts.set(room.tenantId, left);
@@ -106,16 +109,16 @@ export class VisitorRooms implements Disposable {
     }
   }
 
-  /** Sends what came after a message, then lets it hear live, and tells how the conversation is. */
-  async catchUp(key: ConversationKey, guest: VisitorGuest, given: number): Promise<void> {
-    if (guest.isCatchingUp) return;
-    guest.isCatchingUp = true;
+  /** Sends the messages after `given` (a `seq`), makes the page live, then sends the state of the conversation. */
+  async catchUp(key: ConversationKey, subscriber: VisitorSubscriber, given: number): Promise<void> {
+    if (subscriber.isCatchingUp) return;
+    subscriber.isCatchingUp = true;
     let after = given;
-    const shown = this.#reads.visitorConversation(key).catch(() => null);
-    while (guest.connection.isOpen) {
-      guest.hasMissed = false;
+    const initialConversation = this.#reads.visitorConversation(key).catch(() => null);
+    while (subscriber.connection.isOpen) {
+      subscriber.hasMissed = false;
       const page = await this.#reads.missed(key, after).catch((error: unknown) => {
-        this.#logger.debug({ err: error }, 'messages could not be read for a visitor; it is tried again');
+        this.#logger.debug({ err: error }, 'reading missed messages for a visitor failed; the read is retried');
         return 'failed' as const;
       });
       if (page === 'failed') {
@@ -123,36 +126,36 @@ export class VisitorRooms implements Disposable {
         continue;
       }
       if (page === null) {
-        guest.connection.close(chatCloseCodes.revoked, 'not_found');
+        subscriber.connection.close(chatCloseCodes.revoked, 'not_found');
         return;
       }
       after = Math.min(after, page.lastSeq);
       for (const { seq, frame } of page.messages) {
-        guest.connection.send(frame);
+        subscriber.connection.send(frame);
         after = seq;
-        await this.#slowReaders.untilTaken(guest.connection, page.bytes);
+        await this.#catchUpBuffer.waitUntilDrained(subscriber.connection, page.bytes);
       }
-      if ((page.messages.length > 0 && after < page.lastSeq) || guest.hasMissed) continue;
-      guest.lastSeq = after;
-      guest.isCatchingUp = false;
+      if ((page.messages.length > 0 && after < page.lastSeq) || subscriber.hasMissed) continue;
+      subscriber.lastSeq = after;
+      subscriber.isCatchingUp = false;
       this.#feeds().begin(key, page.lastPosition);
-      const conversation = await shown;
+      const conversation = await initialConversation;
       const room = this.#rooms.get(key.conversationId);
-      if (conversation === null || room === undefined) this.#refresher.ask(key.conversationId);
+      if (conversation === null || room === undefined) this.#refresher.request(key.conversationId);
       else {
         room.conversation ??= conversation;
         this.#online.set(key.tenantId, conversation.agentOnline);
-        guest.connection.send(outgoing({ type: 'conversation', conversation }));
+        subscriber.connection.send(outgoing({ type: 'conversation', conversation }));
       }
-      guest.connection.send(outgoing({ type: 'sync', lastSeq: guest.lastSeq, status: page.status }));
+      subscriber.connection.send(outgoing({ type: 'sync', lastSeq: subscriber.lastSeq, status: page.status }));
       return;
     }
   }
 
-  /** Something was written: whoever is looking for what it missed looks once more. */
+  /** Marks that a message was written, so that pages that are catching up read again. */
   written({ tenantId, conversationId }: ConversationKey): void {
     const room = this.#rooms.get(conversationId);
-    if (room?.tenantId === tenantId) for (const guest of room.guests) guest.hasMissed = true;
+    if (room?.tenantId === tenantId) for (const subscriber of room.subscribers) subscriber.hasMissed = true;
   }
 
   deliver({ conversationId }: ConversationKey, entries: readonly WrittenEntry[]): void {
@@ -161,28 +164,28 @@ export class VisitorRooms implements Disposable {
     for (const { public: message } of entries) {
       if (message === null) continue;
       const frame = outgoing({ type: 'message', message }, message.seq);
-      for (const guest of room.guests) {
-        guest.hasMissed = true;
-        if (guest.isCatchingUp || guest.lastSeq === null || message.seq <= guest.lastSeq) continue;
-        guest.connection.send(frame);
-        guest.lastSeq = message.seq;
+      for (const subscriber of room.subscribers) {
+        subscriber.hasMissed = true;
+        if (subscriber.isCatchingUp || subscriber.lastSeq === null || message.seq <= subscriber.lastSeq) continue;
+        subscriber.connection.send(frame);
+        subscriber.lastSeq = message.seq;
       }
-      // Whoever replies has read what came before; and a visitor who writes opens a conversation again.
+      // A reply marks the earlier messages as read. A visitor's message reopens the conversation.
       if (message.senderType === 'agent') this.send(room, { type: 'read', who: 'agent', seq: message.seq });
       if (message.senderType === 'visitor' && room.conversation?.status !== 'open') this.changed(room);
-      // Where people write, the assistant does not any more.
+      // The AI agent stops once an agent replies.
       if (message.senderType === 'agent' && room.conversation?.assistant !== null) this.changed(room);
     }
   }
 
-  /** Has a conversation looked at, and told where its visitor sees a difference. */
+  /** Reads a conversation again, and sends it if the state that its visitor sees changed. */
   changed({ tenantId, conversationId }: ConversationKey): void {
-    if (this.#rooms.get(conversationId)?.tenantId === tenantId) this.#refresher.ask(conversationId);
+    if (this.#rooms.get(conversationId)?.tenantId === tenantId) this.#refresher.request(conversationId);
   }
 
-  /** Whether somebody of a workspace is there may be otherwise. */
+  /** Checks again whether any agent of the workspace is online. */
   presenceChanged(tenantId: string): void {
-    if (this.#online.has(tenantId)) this.#presence.ask(tenantId);
+    if (this.#online.has(tenantId)) this.#presence.request(tenantId);
   }
 
   send({ tenantId, conversationId }: ConversationKey, frame: VisitorFrame): void {
@@ -190,48 +193,51 @@ export class VisitorRooms implements Disposable {
     if (room?.tenantId === tenantId) sendAll(room, outgoing(frame));
   }
 
-  /** Looks at all of them again: what was told may have been missed. */
-  lookAgain(): Promise<void> {
+  /** Synchronizes all rooms, for example after a reconnect that may have lost notifications. */
+  resync(): Promise<void> {
     for (const room of this.#rooms.values()) this.written(room);
-    return this.#look(() => true);
+    return this.#sync(() => true);
   }
 
-  async #look(isDue: (room: Room) => boolean): Promise<void> {
+  async #sync(isDue: (room: Room) => boolean): Promise<void> {
     const due = [...this.#rooms.values()].filter(isDue);
-    for (let from = 0; from < due.length; from += roomsAtOnce) {
-      const rooms = due.slice(from, from + roomsAtOnce);
+    for (let from = 0; from < due.length; from += maxRoomsPerBatch) {
+      const rooms = due.slice(from, from + maxRoomsPerBatch);
       try {
-        const standings = new Map((await this.#reads.standings(rooms)).map((standing) => [standing.id, standing]));
-        for (const room of rooms) this.#compare(room, standings.get(room.conversationId));
-        await this.#tellPresence([...new Set(rooms.map(({ tenantId }) => tenantId))]);
+        const positions = new Map((await this.#reads.positionsOf(rooms)).map((position) => [position.id, position]));
+        for (const room of rooms) this.#compare(room, positions.get(room.conversationId));
+        await this.#sendPresence([...new Set(rooms.map(({ tenantId }) => tenantId))]);
       } catch (error) {
-        this.#logger.debug({ err: error }, 'conversations of visitors could not be looked at; the next beat does');
+        this.#logger.debug(
+          { err: error },
+          "reading the state of visitors' conversations failed; the next sync retries",
+        );
       }
     }
   }
 
-  #compare(room: Room, standing: Awaited<ReturnType<LiveReads['standings']>>[number] | undefined): void {
-    if (standing === undefined) {
-      for (const { connection } of room.guests) connection.close(chatCloseCodes.revoked, 'not_found');
+  #compare(room: Room, position: Awaited<ReturnType<LiveReads['positionsOf']>>[number] | undefined): void {
+    if (position === undefined) {
+      for (const { connection } of room.subscribers) connection.close(chatCloseCodes.revoked, 'not_found');
       return;
     }
     if (this.#feeds().has(room.conversationId))
-      this.#feeds().written(room, standing.last_position, { after: standing.last_position, since: null });
-    const updatedAt = standing.updated_at.getTime();
+      this.#feeds().readUpTo(room, position.last_position, { after: position.last_position, since: null });
+    const updatedAt = position.updated_at.getTime();
     if (updatedAt !== room.updatedAt) {
       room.updatedAt = updatedAt;
       this.changed(room);
     }
-    const frame = outgoing({ type: 'sync', lastSeq: standing.last_seq, status: standing.status });
-    for (const { connection, lastSeq, isCatchingUp } of room.guests) {
-      // Whoever is about to get more is told once it has that.
+    const frame = outgoing({ type: 'sync', lastSeq: position.last_seq, status: position.status });
+    for (const { connection, lastSeq, isCatchingUp } of room.subscribers) {
+      // A page that is behind receives `sync` after its missing messages.
       if (isCatchingUp || lastSeq === null) continue;
-      if (lastSeq < standing.last_seq) room.slice = (this.#tick + 1) % syncSeconds;
+      if (lastSeq < position.last_seq) room.slice = (this.#tick + 1) % syncSeconds;
       else connection.send(frame);
     }
   }
 
-  async #tellPresence(tenantIds: readonly string[]): Promise<void> {
+  async #sendPresence(tenantIds: readonly string[]): Promise<void> {
     const online = await this.#isOnline(tenantIds).catch(() => null);
     if (online === null) return;
     for (const tenantId of tenantIds) {
@@ -256,15 +262,15 @@ export class VisitorRooms implements Disposable {
     if (conversation === null) return;
     const before = room.conversation;
     room.conversation = conversation;
-    if (before === null || essenceOf(before) !== essenceOf(conversation))
+    if (before === null || comparableState(before) !== comparableState(conversation))
       sendAll(room, outgoing({ type: 'conversation', conversation }));
   }
 }
 
-/** What of a conversation is told by nothing else. */
-const essenceOf = ({ lastSeq: _lastSeq, agentOnline: _online, ...rest }: VisitorConversation): string =>
+/** The state of a conversation that no other frame carries. */
+const comparableState = ({ lastSeq: _lastSeq, agentOnline: _online, ...rest }: VisitorConversation): string =>
   JSON.stringify(rest);
 
 function sendAll(room: Room, frame: OutgoingFrame): void {
-  for (const { connection } of room.guests) connection.send(frame);
+  for (const { connection } of room.subscribers) connection.send(frame);
 }

@@ -13,37 +13,37 @@ import { readFrame, SocketFrames } from './frames.ts';
 import type { LiveChat } from './live-chat.ts';
 import type { VisitorMarks } from './visitor-marks.ts';
 
-interface Seat {
+interface Client {
   tenantId: string;
   conversationId: string;
   visitorId: string;
   connection: SocketConnection;
-  guest: ReturnType<LiveChat['visitors']['enter']>;
+  subscriber: ReturnType<LiveChat['visitors']['enter']>;
 }
 
-/** The ways in for visitors: sockets, and streams where those are blocked. */
+/** Serves the live connections of visitors: sockets, and event streams for networks that block sockets. */
 export class VisitorSocketGateway {
   readonly #live: LiveChat;
   readonly #changes: ChatChanges;
   readonly #marks: VisitorMarks;
-  readonly #frames: SocketFrames<Seat>;
+  readonly #frames: SocketFrames<Client>;
 
   constructor(live: LiveChat, changes: ChatChanges, marks: VisitorMarks) {
     this.#live = live;
     this.#changes = changes;
     this.#marks = marks;
     this.#frames = new SocketFrames({
-      hear: (seat, bytes) => this.#hear(seat, bytes),
-      left: ({ conversationId, guest }) => live.visitors.leave(conversationId, guest),
-      personOf: ({ visitorId }) => visitorId,
+      onFrame: (client, bytes) => this.#onFrame(client, bytes),
+      onDisconnect: ({ conversationId, subscriber }) => live.visitors.leave(conversationId, subscriber),
+      groupOf: ({ visitorId }) => visitorId,
     });
   }
 
   openSocket({ socket, principal, stopping }: OpenedSocket<typeof chatSockets.connectVisitor>): void {
     const { tenantId, conversationId, visitorId } = principal;
     const connection = new SocketConnection(socket);
-    const guest = this.#live.visitors.enter({ tenantId, conversationId }, connection);
-    this.#frames.serve(socket, { tenantId, conversationId, visitorId, connection, guest }, stopping);
+    const subscriber = this.#live.visitors.enter({ tenantId, conversationId }, connection);
+    this.#frames.serve(socket, { tenantId, conversationId, visitorId, connection, subscriber }, stopping);
   }
 
   async openStream({
@@ -54,30 +54,32 @@ export class VisitorSocketGateway {
     signal,
   }: OperationRequest<typeof chatStreams.streamVisitorEvents>): Promise<void> {
     const given = headers['last-event-id'] ?? query.after;
-    // Without a place to go on from, what comes from now on.
+    // Without a position, the stream starts with the next message.
     const after = typeof given === 'string' && /^\d{1,10}$/.test(given) ? Number(given) : Number.MAX_SAFE_INTEGER;
     const key = { tenantId, conversationId };
     const { maxOpenSeconds: maxSeconds } = chatStreams.streamVisitorEvents;
     await streamEvents(raw.response, signal, { maxSeconds }, async (stream) => {
       const connection = new StreamConnection(stream, () => raw.response.writableLength);
-      const guest = this.#live.visitors.enter(key, connection);
+      const subscriber = this.#live.visitors.enter(key, connection);
       try {
-        await this.#live.visitors.catchUp(key, guest, after);
+        await this.#live.visitors.catchUp(key, subscriber, after);
         await connection.ended;
       } finally {
-        this.#live.visitors.leave(conversationId, guest);
+        this.#live.visitors.leave(conversationId, subscriber);
       }
     });
   }
 
-  #hear(seat: Seat, bytes: Buffer): void {
-    const { tenantId, conversationId, connection, guest } = seat;
+  #onFrame(client: Client, bytes: Buffer): void {
+    const { tenantId, conversationId, connection, subscriber } = client;
     const frame = readFrame(visitorRequestFrame, bytes);
-    if (frame === null) connection.close(chatCloseCodes.invalidFrame, 'frames are JSON objects of the protocol');
+    if (frame === null)
+      connection.close(chatCloseCodes.invalidFrame, 'frames must be JSON objects that match the protocol');
     else if (frame === 'unknown') return;
-    else if (frame.type === 'hello') void this.#live.visitors.catchUp({ tenantId, conversationId }, guest, frame.after);
+    else if (frame.type === 'hello')
+      void this.#live.visitors.catchUp({ tenantId, conversationId }, subscriber, frame.after);
     else if (frame.type === 'typing')
-      this.#changes.tell(tenantId, conversationId, {
+      this.#changes.publish(tenantId, conversationId, {
         kind: 'typing',
         who: 'visitor',
         userId: null,

@@ -2,9 +2,9 @@ import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts'
 import { escapeHtml } from '../../../platform/http/pages/page-layout.ts';
 
 export interface ChatPageOptions {
-  /** Null where the site key is nobody's. */
+  /** Null if the site key is unknown. */
   settings: ChatSettings | null;
-  /** Where the visitor reaches this hub. */
+  /** Address under which the visitor reaches this hub. */
   baseUrl: string;
   /** Names of the built files. */
   script: string;
@@ -12,8 +12,8 @@ export interface ChatPageOptions {
 }
 
 /**
- * The page of a chat, and the headers that say what it may do: load what the hub built, speak to the hub, and stand in frames of the origins that the
- * workspace allowed. By itself, in a tab of its own, it always opens.
+ * The chat page with its security headers. The page may load built files, call the hub, and be framed by the origins
+ * that the workspace allows. It always opens in its own tab.
  */
 export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOptions): {
   html: string;
@@ -26,9 +26,9 @@ export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOpt
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' blob: data:",
-    // Files of a conversation, as the page makes them out of what it was answered.
+    // The page shows files of a conversation through blob URLs.
     'media-src blob:',
-    // Older browsers do not count sockets to it.
+    // Older browsers do not include WebSockets in 'self'.
     `connect-src 'self' ${sockets}`,
     `frame-ancestors ${origins.length === 0 ? "'none'" : origins.join(' ')}`,
     "base-uri 'none'",
@@ -58,10 +58,10 @@ export function renderChatPage({ settings, baseUrl, script, style }: ChatPageOpt
     html,
     headers: {
       'Content-Security-Policy': policy,
-      // It knows no list of origins; the policy above says who may.
+      // This header cannot list origins. The policy above does.
       'X-Frame-Options': null,
       'X-Robots-Tag': 'noindex, nofollow',
-      // For hosts that are isolated and take only frames that are, too.
+      // Cross-origin isolated sites embed only frames that send this header.
       'Cross-Origin-Embedder-Policy': 'require-corp',
     },
   };

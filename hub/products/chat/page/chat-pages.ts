@@ -7,10 +7,10 @@ import type { Page, PageAnswer } from '../../../platform/http/pages/page.ts';
 import { completeSettings } from '../settings/index.ts';
 import { renderChatPage } from './chat-page.ts';
 
-/** Whoever embeds the widget, and nobody else, needs them without the headers that keep other sites from the hub. */
+/** Other sites embed these files, so they are sent without the headers that block cross-origin use. */
 const forOtherSites = { 'Cross-Origin-Resource-Policy': 'cross-origin' };
 
-/** The hosted page of a chat, the loader of the widget, and what the built pages load. */
+/** Serves the hosted chat page, the loader of the widget, and the built files. */
 export function chatPages(db: Database): Page[] {
   return [
     {
@@ -42,11 +42,11 @@ export function chatPages(db: Database): Page[] {
       path: '/widget/assets/:name',
       async answer({ params, headers }) {
         const file = builtFiles().assets.get(params['name'] ?? '');
-        if (file === undefined) throw new AppError('not_found', 'There is no such file.');
+        if (file === undefined) throw new AppError('not_found', 'This file does not exist.');
         return answerFile(
           file,
           { accepted: headers['accept-encoding'], known: headers['if-none-match'] },
-          // The name changes with what is in it.
+          // The file name contains a hash of the content.
           { ...forOtherSites, 'Cache-Control': 'public, max-age=31536000, immutable' },
         );
       },
@@ -54,7 +54,7 @@ export function chatPages(db: Database): Page[] {
   ];
 }
 
-/** How the workspace of a site key wants its chat; null for a key that there is not. */
+/** Reads the chat settings of a site key. Returns null for an unknown key. */
 async function readPageSettings(db: Database, siteKey: string): Promise<ChatSettings | null> {
   if (siteKey === '' || siteKey.length > 100 || siteKey.includes('\0')) return null;
   const [row] = await db.systemStatement<{ settings: Partial<ChatSettings> }>(

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** The conversations of a visitor: whoever is connected to one is to be told when the visitor's rights change. */
+/** Lists the conversations of a visitor. Publish a change of the visitor's access to each of them. */
 export async function findConversations(tx: Transaction, tenantId: string, visitorId: string): Promise<string[]> {
   const { rows } = await tx.query<{ id: string }>(
     'find_conversations_of_visitor',
@@ -10,7 +10,7 @@ export async function findConversations(tx: Transaction, tenantId: string, visit
   return rows.map(({ id }) => id);
 }
 
-/** Ends all links and sessions of a visitor, and answers their conversations. */
+/** Deletes all links and sessions of a visitor. Returns the ids of the visitor's conversations. */
 export async function endAccess(tx: Transaction, tenantId: string, visitorId: string): Promise<string[]> {
   const [conversations] = await Promise.all([
     findConversations(tx, tenantId, visitorId),

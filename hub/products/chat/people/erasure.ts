@@ -15,15 +15,16 @@ export interface ErasureDependencies extends RemovalDependencies {
   events: Events;
 }
 
-/** A batch that has more behind it, as `inBatches` counts. */
+/** Row count that makes `inBatches` run another batch. */
 const full = 1;
-const pauseMs = 20;
-/** How long a caller waits for all of it at most, in milliseconds; the sweep does the rest. */
-const patienceMs = 15_000;
+const batchPauseMs = 20;
+/** A request erases for at most this long. The sweep erases the rest. */
+const maxWaitMs = 15_000;
 
 /**
- * Erases visitors. The first transaction takes away who they are, ends their links and sessions and says that they be erased, so that whatever comes between,
- * the sweep goes on with it. Then their conversations go, and at last the visitor, with what was begun for them meanwhile.
+ * Erases visitors. The first transaction removes the personal data, ends links and sessions, and marks the visitor as
+ * erased.
+ * The sweep continues an interrupted erasure. The conversations are deleted next, the visitor last.
  */
 export class Erasure {
   readonly #deps: ErasureDependencies;
@@ -59,18 +60,18 @@ export class Erasure {
       return ended;
     });
     tellAccess(events, tenantId);
-    for (const conversation of conversations) changes.tell(tenantId, conversation, { kind: 'access' });
-    const deadline = performance.now() + patienceMs;
+    for (const conversation of conversations) changes.publish(tenantId, conversation, { kind: 'access' });
+    const deadline = performance.now() + maxWaitMs;
     try {
-      while ((await this.#eraseSome(tenantId, id)) && performance.now() < deadline) await sleep(pauseMs);
+      while ((await this.#eraseBatch(tenantId, id)) && performance.now() < deadline) await sleep(batchPauseMs);
     } catch (error) {
-      // It is as good as done: the sweep does what could not be done now.
+      // The visitor is marked as erased, so the sweep finishes the erasure.
       if (!(error instanceof DatabaseOutage)) throw error;
     }
     return { id, deleted: true };
   }
 
-  /** Goes on with what was begun, by a process that ended or for too many messages; part of the sweep. */
+  /** Continues unfinished erasures, of stopped processes and of visitors with many messages. Part of the sweep. */
   async sweep(stopping: AbortSignal): Promise<void> {
     const turn = newTurn(stopping);
     const visitors = await this.#deps.db.systemStatement<{ id: string; tenant_id: string }>(
@@ -80,16 +81,16 @@ export class Erasure {
     );
     for (const { id, tenant_id: tenantId } of visitors) {
       if (stopping.aborted || performance.now() > turn.deadline) return;
-      await inBatches(turn, full, async () => ((await this.#eraseSome(tenantId, id)) ? full : 0));
+      await inBatches(turn, full, async () => ((await this.#eraseBatch(tenantId, id)) ? full : 0));
     }
   }
 
-  /** Whether there is more to erase. */
-  async #eraseSome(tenantId: string, id: string): Promise<boolean> {
-    const doomed = { name: 'of_visitor', condition: 'visitor_id = $2', value: id, skipsBusy: false };
-    if (await removeConversations(this.#deps, tenantId, doomed, async () => undefined)) return true;
+  /** Erases one batch. Returns whether there is more to erase. */
+  async #eraseBatch(tenantId: string, id: string): Promise<boolean> {
+    const filter = { name: 'of_visitor', condition: 'visitor_id = $2', value: id, skipsBusy: false };
+    if (await removeConversations(this.#deps, tenantId, filter, async () => undefined)) return true;
     return this.#deps.db.workspace(tenantId, async (tx) => {
-      // Whoever begins a conversation for the visitor has done so now, or finds no visitor.
+      // After this lock, a concurrent transaction has either opened its conversation or finds no visitor.
       await tx.query('lock_erased_visitor', 'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = $2 FOR UPDATE', [
         tenantId,
         id,
@@ -100,13 +101,13 @@ export class Erasure {
            AND NOT EXISTS (SELECT FROM chat_conversations c WHERE c.visitor_id = v.id)`,
         [tenantId, id],
       );
-      // One that was begun meanwhile.
-      return rowCount === 0 && (await isThere(tx, tenantId, id));
+      // The visitor still exists if a conversation was opened meanwhile.
+      return rowCount === 0 && (await exists(tx, tenantId, id));
     });
   }
 }
 
-async function isThere(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
+async function exists(tx: Transaction, tenantId: string, id: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     'has_erased_visitor',
     'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = $2',

@@ -24,7 +24,7 @@ export const presentRating = (row: RatingRow) => ({
   updatedAt: row.updated_at.toISOString(),
 });
 
-/** How conversations were rated, newest first. @throws AppError `invalid_cursor`. */
+/** Lists ratings, newest first. @throws AppError `invalid_cursor`. */
 export function listRatings(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,

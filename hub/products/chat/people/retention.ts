@@ -1,21 +1,22 @@
 import { inBatches, newTurn } from '../../../platform/db/row-retention.ts';
 import { removeConversations } from './removal.ts';
-import type { Doomed, RemovalDependencies } from './removal.ts';
+import type { RemovalFilter, RemovalDependencies } from './removal.ts';
 
-/** A batch that has more behind it, as `inBatches` counts. */
+/** Row count that makes `inBatches` run another batch. */
 const full = 1;
-/** What a page begins has its source; where nobody wrote for a day, nobody meant to. */
+/** A page opened the conversation, but no message was written. Empty conversations are deleted after a day. */
 const isEmpty = `source = 'widget' AND last_position = 0`;
 const emptyDays = 1;
 
 /**
- * Erases resolved and closed conversations whose last message is older than their workspace keeps them, with their files, those that a page began and in which nobody wrote,
- * and anonymous visitors who had no other; part of the sweep.
+ * Deletes resolved and closed conversations whose last message is older than the retention time of the workspace, and
+ * empty conversations.
+ * Also deletes anonymous visitors who have no other conversation. Part of the sweep.
  */
 export async function removeAgedConversations(dependencies: RemovalDependencies, stopping: AbortSignal): Promise<void> {
   const turn = newTurn(stopping);
   const { db } = dependencies;
-  // The one that waits longest comes first, so that a large workspace keeps no other waiting for ever.
+  // The workspace with the oldest conversation comes first, so that a large workspace cannot starve the others.
   const workspaces = await db.systemStatement<{ tenant_id: string; days: number }>(
     'list_chat_retentions',
     `SELECT w.tenant_id, w.days FROM (SELECT tenant_id, (settings->>'retentionDays')::int AS days FROM chat_widgets WHERE settings->>'retentionDays' IS NOT NULL) w
@@ -24,7 +25,7 @@ export async function removeAgedConversations(dependencies: RemovalDependencies,
      ORDER BY oldest.moved_at`,
     [],
   );
-  const doomed: [string, Doomed][] = workspaces.map(({ tenant_id: tenantId, days }) => [
+  const filters: [string, RemovalFilter][] = workspaces.map(({ tenant_id: tenantId, days }) => [
     tenantId,
     {
       name: 'beyond_their_days',
@@ -39,7 +40,7 @@ export async function removeAgedConversations(dependencies: RemovalDependencies,
     [emptyDays],
   );
   for (const { tenant_id: tenantId } of withEmpty)
-    doomed.push([
+    filters.push([
       tenantId,
       {
         name: 'left_empty',
@@ -48,17 +49,21 @@ export async function removeAgedConversations(dependencies: RemovalDependencies,
         skipsBusy: true,
       },
     ]);
-  for (const [tenantId, which] of doomed) {
+  for (const [tenantId, filter] of filters) {
     if (stopping.aborted || performance.now() > turn.deadline) return;
-    await inBatches(turn, full, async () => ((await removeSome(dependencies, tenantId, which)) ? full : 0));
+    await inBatches(turn, full, async () => ((await removeBatch(dependencies, tenantId, filter)) ? full : 0));
   }
 }
 
-/** Removes some conversations, and of their visitors the anonymous ones who had no other. @returns whether there may be more. */
-const removeSome = (dependencies: RemovalDependencies, tenantId: string, doomed: Doomed): Promise<boolean> =>
-  removeConversations(dependencies, tenantId, doomed, async (tx, visitors) => {
+/**
+ * Deletes one batch of conversations, and their anonymous visitors who have no other.
+ * @returns whether there may be more.
+ */
+const removeBatch = (dependencies: RemovalDependencies, tenantId: string, filter: RemovalFilter): Promise<boolean> =>
+  removeConversations(dependencies, tenantId, filter, async (tx, visitors) => {
     if (visitors.length === 0) return;
-    // Whoever begins a conversation for one of them has done so once they are locked, and is seen by the next statement.
+    // The lock waits for transactions that open a conversation for these visitors. The next statement sees those
+    // conversations.
     await tx.query(
       'lock_left_visitors',
       'SELECT FROM chat_visitors WHERE tenant_id = $1 AND id = ANY($2::uuid[]) ORDER BY id FOR UPDATE',

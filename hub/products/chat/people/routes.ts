@@ -39,10 +39,10 @@ export const peopleRoutes = (services: PeopleServices) => {
         response.end();
         return undefined;
       }
-      // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+      // Without a listener, the time-out destroys the connection of a client that does not read.
       response.setTimeout(readerStallMs);
       await pipeline(Readable.from(lines), response, { signal: refused }).catch((error: unknown) => {
-        // Whoever went away needs no answer.
+        // A client that disconnected needs no error response.
         if (!response.destroyed) throw error;
       });
       return undefined;

@@ -10,7 +10,7 @@ import { findMessages, highlightsOf, termsOf } from '../search/index.ts';
 type Query = z.output<typeof resource.searchInbox.query>;
 type Hit = MessageRow & { conversation_name: string };
 
-/** Messages and notes that hold every word of a text, newest first, as agents see them. @throws AppError `invalid_cursor`. */
+/** Finds messages and notes that contain every word of `q`, newest first. @throws AppError `invalid_cursor`. */
 export async function searchMessages(
   { db, cursors }: { db: Database; cursors: Cursors },
   tenantId: string,
@@ -38,7 +38,7 @@ export async function searchMessages(
   };
 }
 
-/** As the workspace: what was found is shown only where it is its own. */
+/** Reads with the workspace's row-level security, so that only its own messages are returned. */
 async function readHits(db: Database, tenantId: string, ids: readonly string[]): Promise<Hit[]> {
   const { rows } = await db.read(tenantId, (tx) =>
     tx.query<Hit>(

@@ -10,15 +10,16 @@ import type { SuggestionRow } from '../suggestions/index.ts';
 import { presentRating, ratingColumns } from './ratings.ts';
 import type { RatingRow } from './ratings.ts';
 
-const conversationsAtOnce = 50;
-/** Messages may have 10,000 characters each: as many as are held in memory at once. */
-const messagesAtOnce = 100;
+const maxConversationsPerBatch = 50;
+/** Limits memory: a message may have 10,000 characters. */
+const maxMessagesPerBatch = 100;
 
-const line = (type: string, value: object) => `${JSON.stringify({ type, ...value })}\n`;
+const jsonLine = (type: string, value: object) => `${JSON.stringify({ type, ...value })}\n`;
 
 /**
- * All that is kept of a visitor, as lines of JSON: each read when the one before was taken, so that it needs little memory however much there is.
- * Private notes are none of it.
+ * Exports the data of a visitor as JSON Lines. Each batch is read after the client has read the previous one, so memory
+ * stays small.
+ * Private notes are not exported.
  * @throws AppError `not_found`, before the first line.
  */
 export async function exportVisitor(
@@ -49,29 +50,29 @@ export async function exportVisitor(
 }
 
 async function* linesOf(db: Database, tenantId: string, visitor: InboxVisitorRow): AsyncGenerator<string> {
-  yield line('visitor', presentInboxVisitor(visitor));
+  yield jsonLine('visitor', presentInboxVisitor(visitor));
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const conversations = await db.read(tenantId, async (tx) => {
       const { rows } = await tx.query<ConversationRow>(
         'export_conversations',
         `SELECT ${conversationColumns} FROM chat_conversations WHERE tenant_id = $1 AND visitor_id = $2 AND id > $3 ORDER BY id LIMIT $4`,
-        [tenantId, visitor.id, after, conversationsAtOnce],
+        [tenantId, visitor.id, after, maxConversationsPerBatch],
       );
       return rows;
     });
     for (const conversation of conversations) {
       after = conversation.id;
-      yield line('conversation', presentConversation(conversation));
+      yield jsonLine('conversation', presentConversation(conversation));
       yield* messagesOf(db, tenantId, conversation.id);
     }
-    if (conversations.length < conversationsAtOnce) return;
+    if (conversations.length < maxConversationsPerBatch) return;
   }
 }
 
-/** With what an answer of the AI stands on. */
-const lineOf = (row: PublicMessageRow) =>
-  line('message', { ...presentMessage(row), ...(row.sources === null ? {} : { sources: row.sources }) });
+/** A message, with the sources of an AI reply. */
+const messageLine = (row: PublicMessageRow) =>
+  jsonLine('message', { ...presentMessage(row), ...(row.sources === null ? {} : { sources: row.sources }) });
 
 async function* messagesOf(db: Database, tenantId: string, conversationId: string): AsyncGenerator<string> {
   let after = 0;
@@ -80,13 +81,13 @@ async function* messagesOf(db: Database, tenantId: string, conversationId: strin
       const { rows } = await tx.query<PublicMessageRow>(
         'export_messages',
         `SELECT ${messageColumns} FROM chat_messages WHERE tenant_id = $1 AND conversation_id = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-        [tenantId, conversationId, after, messagesAtOnce],
+        [tenantId, conversationId, after, maxMessagesPerBatch],
       );
       return rows;
     });
-    if (messages.length > 0) yield messages.map(lineOf).join('');
+    if (messages.length > 0) yield messages.map(messageLine).join('');
     after = messages.at(-1)?.seq ?? after;
-    if (messages.length < messagesAtOnce) break;
+    if (messages.length < maxMessagesPerBatch) break;
   }
   yield* suggestionsOf(db, tenantId, conversationId);
   const ratings = await db.read(tenantId, async (tx) => {
@@ -97,7 +98,7 @@ async function* messagesOf(db: Database, tenantId: string, conversationId: strin
     );
     return rows;
   });
-  if (ratings.length > 0) yield ratings.map((row) => line('rating', presentRating(row))).join('');
+  if (ratings.length > 0) yield ratings.map((row) => jsonLine('rating', presentRating(row))).join('');
 }
 
 async function* suggestionsOf(db: Database, tenantId: string, conversationId: string): AsyncGenerator<string> {
@@ -107,12 +108,12 @@ async function* suggestionsOf(db: Database, tenantId: string, conversationId: st
       const { rows } = await tx.query<SuggestionRow>(
         'export_ai_suggestions',
         `SELECT ${suggestionColumns} FROM chat_ai_suggestions WHERE tenant_id = $1 AND conversation_id = $2 AND id > $3 ORDER BY id LIMIT $4`,
-        [tenantId, conversationId, after, messagesAtOnce],
+        [tenantId, conversationId, after, maxMessagesPerBatch],
       );
       return rows;
     });
-    if (suggestions.length > 0) yield suggestions.map((row) => line('suggestion', presentSuggestion(row))).join('');
+    if (suggestions.length > 0) yield suggestions.map((row) => jsonLine('suggestion', presentSuggestion(row))).join('');
     after = suggestions.at(-1)?.id ?? after;
-    if (suggestions.length < messagesAtOnce) return;
+    if (suggestions.length < maxMessagesPerBatch) return;
   }
 }

@@ -30,12 +30,11 @@ export interface VisitorsDependencies {
   changes: ChatChanges;
 }
 
-/** Conversations that are shown with a visitor. */
-const shownConversations = 20;
-/** Conversations whose agents are told of a changed visitor: those that are likely looked at. */
-const toldConversations = 100;
+const maxShownConversations = 20;
+/** A changed visitor is published to this many active conversations, the most recent first. */
+const maxNotifiedConversations = 100;
 
-/** The people who write, as agents see them. */
+/** The visitor operations of the inbox. */
 export class Visitors {
   readonly #deps: VisitorsDependencies;
 
@@ -66,7 +65,7 @@ export class Visitors {
   /** A visitor with their newest conversations. @throws AppError `not_found`. */
   async show(tenantId: string, id: string) {
     const { visitor, conversations } = await this.#deps.db.read(tenantId, async (tx) => {
-      const [found, talks] = await Promise.all([
+      const [found, listed] = await Promise.all([
         tx.query<InboxVisitorRow>(
           'show_inbox_visitor',
           `SELECT ${inboxVisitorColumns} FROM chat_visitors WHERE tenant_id = $1 AND id = $2 AND erased_at IS NULL`,
@@ -76,19 +75,22 @@ export class Visitors {
           'list_conversations_of_visitor',
           `SELECT ${inboxColumns} FROM chat_conversations c ${inboxJoins}
            WHERE c.tenant_id = $1 AND c.visitor_id = $2 ORDER BY c.moved_at DESC, c.id DESC LIMIT $3`,
-          [tenantId, id, shownConversations],
+          [tenantId, id, maxShownConversations],
         ),
       ]);
-      return { visitor: found.rows[0], conversations: talks.rows };
+      return { visitor: found.rows[0], conversations: listed.rows };
     });
     if (visitor === undefined) throw notFound('visitor', id);
     return { ...presentInboxVisitor(visitor), conversations: conversations.map(presentInboxConversation) };
   }
 
-  /** Changes what is given; null takes it away. @throws AppError `not_found`, `validation_failed` for too many attributes. */
+  /**
+   * Changes the given fields; null deletes a field.
+   * @throws AppError `not_found`, `validation_failed` for too many attributes.
+   */
   async update(tenantId: string, id: string, patch: Patch, actor: string): Promise<InboxVisitor> {
     const { set, deleted } = splitAttributes(patch.attributes);
-    const { row, told } = await this.#deps.db.workspace(tenantId, async (tx) => {
+    const { row, notified } = await this.#deps.db.workspace(tenantId, async (tx) => {
       const [{ rows }, conversations] = await Promise.all([
         tx.query<InboxVisitorRow & AttributesSize>(
           'update_inbox_visitor',
@@ -114,22 +116,23 @@ export class Visitors {
           'find_open_conversations_of_visitor',
           `SELECT id FROM chat_conversations WHERE tenant_id = $1 AND visitor_id = $2 AND status IN ('open', 'pending')
            ORDER BY moved_at DESC LIMIT $3`,
-          [tenantId, id, toldConversations],
+          [tenantId, id, maxNotifiedConversations],
         ),
       ]);
       const [changed] = rows;
       if (changed === undefined) throw notFound('visitor', id);
       if (patch.attributes !== undefined) assertAttributesFit(changed, 'body.attributes');
       await this.#audit(tx, tenantId, id, actor, 'updated', { changed: Object.keys(patch) });
-      return { row: changed, told: conversations.rows };
+      return { row: changed, notified: conversations.rows };
     });
-    for (const conversation of told) this.#deps.changes.tell(tenantId, conversation.id, { kind: 'conversation' });
+    for (const conversation of notified)
+      this.#deps.changes.publish(tenantId, conversation.id, { kind: 'conversation' });
     return presentInboxVisitor(row);
   }
 
   /**
-   * Bars a visitor: their links and sessions open nothing while they are blocked, and none begins. They are kept, so that whoever comes by one is told why,
-   * and count again for the rest of their time once the visitor is unblocked. @throws AppError `not_found`.
+   * Blocks a visitor. Links and sessions are refused with `visitor_blocked`, and no new session starts.
+   * They are kept, and work again until their expiry once the visitor is unblocked. @throws AppError `not_found`.
    */
   async block(tenantId: string, id: string, actor: string): Promise<InboxVisitor> {
     const { row, conversations } = await this.#deps.db.workspace(tenantId, async (tx) => {
@@ -147,7 +150,7 @@ export class Visitors {
       ]);
       return { row: blocked, conversations: found };
     });
-    this.#tellAccess(tenantId, conversations);
+    this.#publishAccess(tenantId, conversations);
     return presentInboxVisitor(row);
   }
 
@@ -179,8 +182,8 @@ export class Visitors {
     return recordAudit(tx, { tenantId, actor, action: `visitor.${what}`, targetType: 'visitor', targetId, details });
   }
 
-  #tellAccess(tenantId: string, conversations: readonly string[]): void {
+  #publishAccess(tenantId: string, conversations: readonly string[]): void {
     tellAccess(this.#deps.events, tenantId);
-    for (const id of conversations) this.#deps.changes.tell(tenantId, id, { kind: 'access' });
+    for (const id of conversations) this.#deps.changes.publish(tenantId, id, { kind: 'access' });
   }
 }

@@ -5,14 +5,14 @@ export interface PictureSize {
   isAnimated: boolean;
 }
 
-/** Reads the size of a PNG, JPEG or WebP whose structure was checked before; null when it names none. */
+/** Reads the size of a PNG, JPEG or WebP whose structure was checked before; null if the file has no size. */
 export function pictureSize(contentType: string, file: Buffer): PictureSize | null {
   try {
     if (contentType === 'image/png') return pngSize(file);
     if (contentType === 'image/jpeg') return jpegSize(file);
     return contentType === 'image/webp' ? webpSize(file) : null;
   } catch (error) {
-    // A field of the size lies behind the end of the file.
+    // A size field lies beyond the end of the file.
     if (error instanceof RangeError) return null;
     throw error;
   }
@@ -44,7 +44,7 @@ function jpegSize(file: Buffer): PictureSize | null {
   return null;
 }
 
-/** The greatest size of all parts: a canvas and the picture on it each name one. */
+/** The largest size of all parts. The canvas and its picture each have a size. */
 function webpSize(file: Buffer): PictureSize | null {
   let width = 0;
   let height = 0;

@@ -19,7 +19,10 @@ export interface MemberPictureRoutesDependencies {
 const uploadLimit = { limit: 10, windowSeconds: 60 };
 /** A connection that takes no bytes for this long is closed, in milliseconds. */
 const readerStallMs = 60_000;
-/** Time for which browsers may show a picture without a request, in seconds. A deleted picture can stay visible for this long. */
+/**
+ * Time for which browsers may show a picture without a request, in seconds. A deleted picture can stay visible for this
+ * long.
+ */
 const cacheSeconds = 3_600;
 
 export function memberPictureRoutes({ pictures, incoming, rateLimiter }: MemberPictureRoutesDependencies) {
@@ -76,7 +79,7 @@ async function serve(picture: ServedPicture, { request, response }: RawExchange,
     response.end();
     return;
   }
-  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  // Without a listener, the time-out destroys the connection of a client that does not read.
   response.setTimeout(readerStallMs);
   await pipeline(content, response, { signal: refused }).catch((error: unknown) => {
     // A closed connection needs no answer.

@@ -15,7 +15,7 @@ export interface MemberPicturesDependencies {
   db: Database;
   blobs: Blobs;
   fileBlobs: FileBlobs;
-  judge: FileScanner;
+  scanner: FileScanner;
 }
 
 /** Whose picture is changed, and by whom. */
@@ -61,9 +61,9 @@ export class MemberPictures {
     given: Buffer,
     { signal, recheck }: { signal: AbortSignal; recheck: () => Promise<unknown> },
   ): Promise<StoredPicture> {
-    const { db, fileBlobs, judge } = this.#deps;
+    const { db, fileBlobs, scanner } = this.#deps;
     const { tenantId, userId, actor } = owner;
-    const { contentType, bytes } = await judge.judge(given, signal).catch((error: unknown) => {
+    const { contentType, bytes } = await scanner.scan(given, signal).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'unsupported_media_type')
         throw refused(reasonOfUnsupported(error.message));
       throw error;

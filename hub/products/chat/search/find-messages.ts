@@ -3,14 +3,16 @@ import { questionOf } from './words.ts';
 import type { Term } from './words.ts';
 
 /**
- * Finds messages by their words, newest first, with bounded work whether a word is rare or in every message.
+ * Finds messages by their words, newest first. The work is bounded for rare and for frequent words.
  *
- * `@@` is not leakproof, so PostgreSQL does not look into the index of words for a role that row-level security holds to its workspace: it would
- * read every message instead. So the ids are found as the system role. Each word in the index begins with its workspace and so does each one asked for,
- * `tenant_id` is asked for besides, and nothing but ids comes of it: whoever shows the messages reads them as the workspace.
+ * `@@` is not leakproof, so PostgreSQL does not use the word index under row-level security and would read every
+ * message.
+ * The ids are therefore found with the system role. Each indexed and each queried word has the workspace prefix, the
+ * statement also filters by `tenant_id`, and it returns only ids. The caller reads the messages with the workspace's
+ * role.
  */
 
-/** What is looked for: messages older than `before`, notes alone or none of them where `notes` says so. */
+/** A message search. `before` is an exclusive upper id. `notes` selects only notes or only messages. */
 export interface MessageQuestion {
   terms: readonly Term[];
   before: string | undefined;
@@ -18,29 +20,34 @@ export interface MessageQuestion {
 }
 
 const newestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-/** How many of the newest messages are looked through: at first, and where those held some but not enough. */
-const nearest = 5_000;
-const further = 50_000;
-/** From so many hits on, a word is common: then the newest are near, and reading them all to sort them is not worth it. */
-const commonFrom = 5_000;
-/** In an index, the beginning of a word is as dear as all the words that begin so; shorter ones are looked at in the messages that have the others. */
+/** Newest messages to scan: at first, and when the first scan found some hits but not enough. */
+const nearScanSize = 5_000;
+const wideScanSize = 50_000;
+/**
+ * A word with at least this many hits is frequent. Scanning the newest messages is then cheaper than sorting all hits.
+ */
+const frequentWordHits = 5_000;
+/**
+ * The cost of a prefix in the index grows with the words that match it. Shorter prefixes are checked only in the
+ * messages that match the other terms.
+ */
 const shortestIndexedBeginning = 3;
 
 const kindMatches = '($4::boolean IS NULL OR (seq IS NULL) = $4)';
 
-/** Looks through the newest messages of the hub, by primary key. */
-const through = (count: number) =>
+/** Scans the newest messages by primary key. */
+const scanNewest = (count: number) =>
   `SELECT id FROM (SELECT id, tenant_id, words, seq FROM chat_messages WHERE id < $3 ORDER BY id DESC LIMIT ${count}) newest
    WHERE tenant_id = $1 AND words @@ $2::tsquery AND ${kindMatches} LIMIT $5`;
 
 const byIndex = `SELECT id FROM (SELECT id, words, seq FROM chat_messages WHERE tenant_id = $1 AND words @@ $2::tsquery AND id < $3 OFFSET 0) found
    WHERE words @@ $5::tsquery AND ${kindMatches} LIMIT $6`;
 
-// The question is put in a form that no index answers: by primary key from the newest on, until there are enough.
+// This form of the condition cannot use the word index, so the scan runs by primary key until it has enough hits.
 const throughAll = `SELECT id FROM chat_messages
    WHERE tenant_id = $1 AND (words || ''::tsvector) @@ $2::tsquery AND id < $3 AND ${kindMatches} ORDER BY id DESC LIMIT $5`;
 
-/** The ids of at most `limit` messages that hold every term, newest first. */
+/** The ids of at most `limit` messages that contain every term, newest first. */
 export async function findMessages(
   db: Database,
   tenantId: string,
@@ -51,11 +58,14 @@ export async function findMessages(
   const question = questionOf(tenantId, terms, options);
   if (question === null) return [];
   const values = [tenantId, question, before, notes ?? null];
-  const near = await db.systemStatement<{ id: string }>('find_messages_near', through(nearest), [...values, limit]);
+  const near = await db.systemStatement<{ id: string }>('find_messages_near', scanNewest(nearScanSize), [
+    ...values,
+    limit,
+  ]);
   if (near.length === limit) return idsOf(near);
-  // Where it promises to be enough; a rare word is found sooner by the index.
-  if (near.length * (further / nearest) >= limit) {
-    const more = await db.systemStatement<{ id: string }>('find_messages_further', through(further), [
+  // A larger scan only pays off for a frequent word. The index finds a rare word faster.
+  if (near.length * (wideScanSize / nearScanSize) >= limit) {
+    const more = await db.systemStatement<{ id: string }>('find_messages_further', scanNewest(wideScanSize), [
       ...values,
       limit,
     ]);
@@ -76,14 +86,14 @@ export async function findMessages(
           before,
           notes ?? null,
           question,
-          commonFrom + 1,
+          frequentWordHits + 1,
         ]),
       ]);
       return answer.rows;
     },
     { readOnly: true },
   );
-  if (found.length <= commonFrom)
+  if (found.length <= frequentWordHits)
     return idsOf(found)
       .toSorted((left, right) => (left < right ? 1 : -1))
       .slice(0, limit);

@@ -30,7 +30,7 @@ test.each([
   expect(slices(text, query)).toEqual(expected);
 });
 
-test('places are in order, apart, and within the text, whatever it holds', () => {
+test('highlights are in order, do not overlap, and lie within any text', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary', maxLength: 60 }),
@@ -48,7 +48,7 @@ test('places are in order, apart, and within the text, whatever it holds', () =>
   );
 });
 
-test('a word is found where it stands among any others', () => {
+test('highlightsOf finds a word between arbitrary other words', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'grapheme', maxLength: 30 }),
@@ -63,7 +63,7 @@ test('a word is found where it stands among any others', () => {
   );
 });
 
-test('folding piece by piece is folding the whole', () => {
+test('folding a text in parts equals folding the whole text', () => {
   const whole = fc.string({ unit: 'binary', maxLength: 40 });
   fc.assert(
     fc.property(whole, (text) => {
@@ -75,6 +75,6 @@ test('folding piece by piece is folding the whole', () => {
   );
 });
 
-test('of a word that stands everywhere, the first places are told', () => {
+test('highlightsOf returns the first highlights of a frequent word', () => {
   expect(highlightsOf('a '.repeat(5_000), termsOf('a'))).toHaveLength(maxPlaces);
 });

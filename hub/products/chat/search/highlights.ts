@@ -1,21 +1,21 @@
 import { clipWord, foldText, partsOf } from '../../../platform/words.ts';
 import type { Term } from './words.ts';
 
-/** A place in a text, in UTF-16 units: from `start` up to but without `end`. */
+/** A range of a text in UTF-16 units. `end` is exclusive. */
 export interface Place {
   start: number;
   end: number;
 }
 
-/** More places of one text are left out. */
+/** Highlights of one text. More are left out. */
 export const maxPlaces = 100;
 
 const jamo = '\\u1100-\\u11ff\\u3131-\\u318e\\ua960-\\ua97f\\ud7b0-\\ud7ff\\uffa0-\\uffdc';
-/** Parts of a text that fold each by itself: no mark, and no letter that joins the one before, begins one. */
+/** Parts of a text that can be folded separately. No part starts with a combining mark or a joining letter. */
 const unfolded = new RegExp(`[^][\\p{M}${jamo}]*`, 'gu');
 const isPlain = /^[\0-\x7f]*$/;
 
-/** A folded text, with the place in the original of each of its UTF-16 units. */
+/** A folded text, with the original position of each of its UTF-16 units. */
 function foldWithPlaces(text: string): { folded: string; placeOf: (from: number, to: number) => Place } {
   if (isPlain.test(text)) return { folded: text.toLowerCase(), placeOf: (start, end) => ({ start, end }) };
   const known = new Map<string, string>();
@@ -40,7 +40,9 @@ function foldWithPlaces(text: string): { folded: string; placeOf: (from: number,
   };
 }
 
-/** Where the terms of a question stand in a text, in order and without overlap; whole words, where one asks for the beginning of them. */
+/**
+ * Finds the terms of a query in a text, in order and without overlap. A prefix term highlights the whole word.
+ */
 export function highlightsOf(text: string, terms: readonly Term[]): Place[] {
   const textsOf = (...kinds: Term['kind'][]) =>
     terms.filter(({ kind }) => kinds.includes(kind)).map((term) => term.text);

@@ -1,21 +1,21 @@
 import { clipWord, foldText, pairsOf, partsOf } from '../../../platform/words.ts';
 
 /**
- * The words by which a text is found. Each begins with the short name of its workspace: an index entry belongs to one workspace alone, so that
- * a search reads nothing of another. Scripts that are written without spaces are found by pairs of their characters.
+ * The words under which a text is indexed. Each word starts with a prefix for its workspace, so that a search reads
+ * only the index entries of one workspace. Scripts without spaces are indexed by pairs of characters.
  */
 
-/** More words than that of one text are left out. */
+/** Indexed words of one text. More are left out. */
 const maxWords = 2_000;
-/** More words of a question are left out. */
+/** Words of one query. More are left out. */
 const maxTerms = 50;
 
-/** What the words of a workspace begin with. */
+/** The prefix of a workspace's words. */
 const prefixOf = (tenantId: string) => `${tenantId.replaceAll('-', '').slice(-10)}:`;
-/** A word that every private note has; no text has it, because it is none of letters. */
+/** A word that marks private notes. It contains no letters, so no text produces it. */
 const noteWord = '!note';
 
-/** The words of a text, as they are kept with it. */
+/** The words of a text, as they are stored. */
 export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: boolean }): string[] {
   const prefix = prefixOf(tenantId);
   const words = new Set<string>(isNote ? [prefix + noteWord] : []);
@@ -29,13 +29,15 @@ export function wordsOf(tenantId: string, text: string, { isNote }: { isNote: bo
   return [...words];
 }
 
-/** What a text must hold to be found: a word, the beginning of one, or a character or pair of a script without spaces. */
+/**
+ * A search term: a word, a prefix of a word, or a character or pair of a script without spaces.
+ */
 export interface Term {
   text: string;
   kind: 'word' | 'beginning' | 'characters';
 }
 
-/** What a question asks for: every word, the last of which may be the beginning of one. */
+/** The terms of a query. All must match; the last word matches as a prefix. */
 export function termsOf(query: string): Term[] {
   const parts = [...partsOf(foldText(query))];
   const last = parts.at(-1);
@@ -53,7 +55,7 @@ export function termsOf(query: string): Term[] {
     .slice(0, maxTerms);
 }
 
-/** Terms as a `tsquery` over the words of a workspace; null where there is none. */
+/** Terms as a `tsquery` over the words of a workspace. Null if there are no terms. */
 export function questionOf(
   tenantId: string,
   terms: readonly Term[],

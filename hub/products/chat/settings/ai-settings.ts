@@ -6,7 +6,7 @@ import type { FieldAuthors } from '../../../platform/field-authors.ts';
 import { recordAudit } from '../../core/audit/index.ts';
 import { siteKeyOf } from './site-key.ts';
 
-/** How the AI agent answers in the chats of a workspace: what was set, and the rest as it comes. */
+/** The AI settings of a workspace: stored values, completed with defaults. */
 export interface AiSettingsNow {
   settings: ChatAiSettings;
   updatedAt: Date | null;
@@ -36,7 +36,9 @@ export async function readAiSettings(tx: Transaction, tenantId: string): Promise
   return present(rows[0]);
 }
 
-/** Who last changed the settings that shape what the AI agent asks for: its tools, the description of the business, and the tone. */
+/**
+ * The user who last changed each setting of the AI prompt: tools, business description and tone.
+ */
 export async function readAiSettingsAuthors(tx: Transaction, tenantId: string): Promise<string[]> {
   const { rows } = await tx.query<{ actor: string }>(
     'read_ai_settings_authors',
@@ -47,7 +49,7 @@ export async function readAiSettingsAuthors(tx: Transaction, tenantId: string): 
   return rows.map(({ actor }) => actor);
 }
 
-/** Changes what is given and leaves the rest as it is, whoever else changes something at the same moment. */
+/** Changes the given settings only, so that concurrent changes of other settings are kept. */
 export async function changeAiSettings(
   tx: Transaction,
   tenantId: string,

@@ -17,7 +17,7 @@ interface WidgetRow {
 
 const columns = 'site_key, settings, settings_changed_at';
 
-/** How workspaces want their chat. */
+/** The chat settings of workspaces. */
 export class ChatSettingsService {
   readonly #db: Database;
 
@@ -25,7 +25,7 @@ export class ChatSettingsService {
     this.#db = db;
   }
 
-  /** @param baseUrl where the widget's script is. */
+  /** @param baseUrl of the widget's script. */
   async show(tenantId: string, baseUrl: string): Promise<Answer> {
     const known = await this.#db.read(tenantId, (tx) => readWidget(tx, tenantId));
     if (known !== undefined) return present(known, baseUrl);
@@ -37,7 +37,7 @@ export class ChatSettingsService {
     return present(made, baseUrl);
   }
 
-  /** Changes what is given and leaves the rest as it is, whoever else changes something at the same moment. */
+  /** Changes the given settings only, so that concurrent changes of other settings are kept. */
   async change(tenantId: string, patch: Patch, actor: string, baseUrl: string): Promise<Answer> {
     const row = await this.#db.workspace(tenantId, async (tx) => {
       await siteKeyOf(tx, tenantId);

@@ -2,7 +2,7 @@ import { defaultChatSettings } from '../../../../shared/contract/chat/settings.t
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** How a workspace wants its chat: what it set, and the rest as it comes. */
+/** The chat settings of a workspace: stored values, completed with defaults. */
 export async function readSettings(tx: Transaction, tenantId: string): Promise<ChatSettings> {
   const { rows } = await tx.query<{ settings: Partial<ChatSettings> }>(
     'read_chat_settings',

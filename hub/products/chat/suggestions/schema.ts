@@ -4,7 +4,7 @@ import { index, integer, pgTable, text, uuid } from '../../../platform/db/orm.ts
 import { createdAt, instant, jsonb, policies, tenantId } from '../../../platform/db/tenancy.ts';
 import { chatConversations } from '../schema.ts';
 
-/** What the AI agent suggested to agents; it goes with its conversation. */
+/** Suggestions of the AI agent. They are deleted with their conversation. */
 export const chatAiSuggestions = pgTable(
   'chat_ai_suggestions',
   {
@@ -18,7 +18,7 @@ export const chatAiSuggestions = pgTable(
     reason: text('reason').notNull(),
     sources: jsonb('sources').$type<MessageSource[]>().notNull(),
     tools: jsonb('tools').$type<ToolUse[]>(),
-    /** The newest message that it knows. */
+    /** The newest message that the suggestion takes into account. */
     seq: integer('seq').notNull(),
     origin: text('origin').$type<AiSuggestion['origin']>().notNull(),
     acceptedAt: instant('accepted_at'),

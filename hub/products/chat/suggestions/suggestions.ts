@@ -45,7 +45,7 @@ export type NewSuggestion = Pick<
   'conversationId' | 'content' | 'action' | 'reason' | 'sources' | 'tools' | 'seq' | 'origin'
 >;
 
-/** What the AI agent suggests, for agents alone. */
+/** Replies that the AI agent suggests to agents. */
 export class Suggestions {
   readonly #db: Database;
   readonly #cursors: Cursors;
@@ -57,7 +57,7 @@ export class Suggestions {
     this.#changes = changes;
   }
 
-  /** Keeps one, in its caller's transaction; `committed` tells the agents. */
+  /** Stores a suggestion in the caller's transaction. `committed` publishes it to the agents. */
   async write(
     tx: Transaction,
     tenantId: string,
@@ -83,7 +83,7 @@ export class Suggestions {
     );
     return {
       suggestion: presentSuggestion(rows[0] as SuggestionRow),
-      committed: () => this.#changes.tell(tenantId, given.conversationId, { kind: 'suggestion', id }),
+      committed: () => this.#changes.publish(tenantId, given.conversationId, { kind: 'suggestion', id }),
     };
   }
 
@@ -105,12 +105,12 @@ export class Suggestions {
     return readPage(this.#cursors, `ai-suggestions:${tenantId}:${conversationId}`, query, read, presentSuggestion);
   }
 
-  /** Notes that a member took it over; again, it stays as it was. @throws AppError `not_found`. */
+  /** Records that a member accepted a suggestion. Repeating it changes nothing. @throws AppError `not_found`. */
   async accept(tenantId: string, conversationId: string, id: string, userId: string): Promise<AiSuggestion> {
     const row = await this.#db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<SuggestionRow & { is_new: boolean }>(
         'accept_ai_suggestion',
-        // The row as it was before tells whether this accepted it.
+        // The previous row shows whether this statement accepted the suggestion.
         `UPDATE chat_ai_suggestions s SET accepted_at = coalesce(s.accepted_at, now()), accepted_by = coalesce(s.accepted_by, $3)
          FROM (SELECT id AS old_id, accepted_at IS NULL AS is_new FROM chat_ai_suggestions WHERE id = $1 FOR UPDATE) old
          WHERE s.id = old.old_id AND s.conversation_id = $2 RETURNING ${suggestionColumns}, is_new`,

@@ -10,7 +10,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { Assignment } from '../assignment/index.ts';
 import {
   conversationColumns,
-  knowVisitor,
+  upsertVisitor,
   listConversations,
   messageColumns,
   pageOf,
@@ -58,7 +58,7 @@ export interface ConversationsDependencies {
   assignment: Assignment;
 }
 
-/** Conversations, their messages, and the people who write. */
+/** The conversation operations for API keys. */
 export class Conversations {
   readonly #deps: ConversationsDependencies;
 
@@ -66,13 +66,19 @@ export class Conversations {
     this.#deps = dependencies;
   }
 
-  /** Mints a link for a person: one transaction, in which whoever else mints for the same person waits. @throws AppError `validation_failed`, `visitor_blocked`. */
+  /**
+   * Creates a chat link for a visitor. Concurrent requests for the same visitor wait for each other.
+   * @throws AppError `validation_failed`, `visitor_blocked`.
+   */
   async mint(tenantId: string, body: MintBody, actor: TokenActor, baseUrl: string) {
     const token = `cvt_${randomBytes(32).toString('base64url')}`;
     const { answer, committed } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      const visitor = await knowVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
+      const visitor = await upsertVisitor(tx, tenantId, actor.environment, body, 'body.attributes');
       if (visitor.is_blocked)
-        throw new AppError('visitor_blocked', 'This visitor is blocked; an agent of the workspace can unblock them.');
+        throw new AppError(
+          'visitor_blocked',
+          'This visitor is blocked. An agent of the workspace can unblock the visitor.',
+        );
       const [found, siteKey] = await Promise.all([
         tx.query<ConversationRow>(
           'find_open_conversation',
@@ -132,7 +138,7 @@ export class Conversations {
     { status, source, ...page }: z.output<typeof resource.listChatConversations.query>,
   ) {
     const conditions = [
-      // Literal, so that the plan may use the partial index of test conversations.
+      // A literal, so that the plan can use the partial index of test conversations.
       { text: `c.environment = '${environment}'` },
       ...(status === undefined ? [] : [{ text: 'c.status = ?', value: status }]),
       ...(source === undefined ? [] : [{ text: 'c.source = ?', value: source }]),
@@ -147,14 +153,14 @@ export class Conversations {
       const visitor =
         known === undefined
           ? null
-          : await knowVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
+          : await upsertVisitor(tx, tenantId, actor.environment, known, 'body.visitor.attributes');
       return this.#open(tx, tenantId, { ...body, visitor }, actor);
     });
     committed();
     return presentConversation(conversation);
   }
 
-  /** Oldest first. @throws AppError `not_found`. */
+  /** Lists messages, oldest first. @throws AppError `not_found`. */
   async messages(
     tenantId: string,
     environment: Environment,
@@ -188,7 +194,7 @@ export class Conversations {
   }
 
   /**
-   * Writes a message; the same `clientId` of the same sender again is the message that there is.
+   * Writes a message. A repeated `clientId` of the same sender returns the existing message.
    * @throws AppError `not_found`, `conversation_closed`.
    */
   async send(tenantId: string, id: string, message: NewMessage, actor: ChatActor) {
@@ -228,7 +234,7 @@ export class Conversations {
     return readPage(cursors, `chat-visitors:${tenantId}:${environment}`, query, read, presentVisitor);
   }
 
-  /** Opens a conversation, and gives it to an agent where the workspace has that done. */
+  /** Opens a conversation, and assigns it if automatic assignment is on. */
   async #open(
     tx: Transaction,
     tenantId: string,

@@ -22,11 +22,11 @@ test.each([
   ['an hour that summer time leaves out', '2026-03-29T01:00:00Z', false],
   ['the hour before it', '2026-03-29T00:59:59Z', true],
   ['an hour that is there twice, the second time', '2026-10-25T01:30:00Z', true],
-])('by the clocks of the time zone: %s', (_name, at, open) => {
+])('isOpen applies the business hours in their time zone: %s', (_name, at, open) => {
   expect(isOpen(berlin, new Date(at))).toBe(open);
 });
 
-test('without any it is open around the clock, and with no period never', () => {
+test('isOpen is always true without business hours, and always false with an empty list of periods', () => {
   expect(isOpen(null, new Date())).toBe(true);
   expect(isOpen({ ...berlin, periods: [] }, new Date())).toBe(false);
 });

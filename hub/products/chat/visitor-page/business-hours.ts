@@ -1,7 +1,7 @@
 import { weekdays } from '../../../../shared/contract/chat/settings.ts';
 import type { ChatSettings } from '../../../../shared/contract/chat/settings.ts';
 
-/** Whether a moment lies in the business hours of a workspace, by the clocks of its time zone; always without any. */
+/** Whether a time is within the business hours, in their time zone. Always true if no hours are set. */
 export function isOpen(hours: ChatSettings['businessHours'], at: Date): boolean {
   if (hours === null) return true;
   const parts = new Intl.DateTimeFormat('en', {

@@ -12,17 +12,21 @@ export interface SignIn {
 export interface CarriedOver {
   /** All conversations that changed their visitor. */
   conversationIds: string[];
-  /** In which the visitor goes on; that of the link where the anonymous visitor's own is closed. */
+  /** The conversation in which the visitor continues. It is the link's conversation if the anonymous one is closed. */
   conversationId: string;
-  /** What the anonymous visitor said of themselves, and titles that agents gave; for a private note. Empty for nothing. */
+  /**
+   * Text for a private note: the details that the anonymous visitor entered, and titles from agents. May be empty.
+   */
   introduction: string;
 }
 
 /**
- * Gives the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both: the session token of the one, the link token
- * of the other. The anonymous visitor and their sessions end, so that a session carries over once. Messages keep their `seq`, conversations their ids and
- * their event sequence.
- * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of another environment.
+ * Moves the conversations of an anonymous visitor to the identified visitor of a link. The caller proves both
+ * identities by a session token and a link token. The anonymous visitor and its sessions are deleted, so that a session
+ * carries over once.
+ * Messages keep their `seq`; conversations keep their ids and event numbers.
+ * @returns null, and changes nothing, when the session is unknown, expired, of an identified or blocked visitor, or of
+ * another environment.
  */
 export async function carryOver(
   tx: Transaction,
@@ -41,7 +45,7 @@ export async function carryOver(
   );
   if (session === undefined) return null;
   const [anonymous, visitor] = [session.visitor_id, link.visitorId];
-  // In the order of all who lock them: conversations, then visitors, then what hangs on them.
+  // The lock order of all transactions: conversations, then visitors, then their dependent rows.
   const { rows: locked } = await tx.query<{ id: string; name: string; status: string; is_theirs: boolean }>(
     'lock_conversations_to_carry_over',
     `SELECT id, name, status, visitor_id = $2 AS is_theirs FROM chat_conversations
@@ -53,7 +57,7 @@ export async function carryOver(
     `SELECT id, display_name, email FROM chat_visitors WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND blocked_at IS NULL AND erased_at IS NULL ORDER BY id FOR UPDATE`,
     [tenantId, [anonymous, visitor]],
   );
-  // A sign-in, a block or an erasure at the same moment was first.
+  // A concurrent sign-in, block or erasure committed first.
   const before = visitors.find(({ id }) => id === anonymous);
   if (before === undefined || visitors.length !== 2) return null;
   const theirs = locked.filter(({ is_theirs: isTheirs }) => isTheirs);
@@ -63,7 +67,8 @@ export async function carryOver(
   await Promise.all([
     tx.query(
       'carry_over_conversations',
-      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a typed name: none is kept.
+      // The one in which they go on is their latest: that of a later link is found by it. A title of before may be a
+      // typed name: none is kept.
       `UPDATE chat_conversations c SET visitor_id = v.id, updated_at = clock_timestamp(),
          moved_at = CASE WHEN c.id = $4 THEN clock_timestamp() ELSE c.moved_at END,
          moved_by = CASE WHEN c.id = $4 THEN pg_current_xact_id() ELSE c.moved_by END,
@@ -87,7 +92,7 @@ export async function carryOver(
       'UPDATE chat_links SET conversation_id = $3 WHERE tenant_id = $1 AND id = $2',
       [tenantId, link.id, conversationId],
     ),
-    // Their sessions go with them.
+    // Deletes the sessions too.
     tx.query('remove_anonymous_visitor', 'DELETE FROM chat_visitors WHERE tenant_id = $1 AND id = $2', [
       tenantId,
       anonymous,

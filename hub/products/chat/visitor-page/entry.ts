@@ -23,10 +23,10 @@ import { presentPage, readVisitorView } from './view.ts';
 
 type OpenBody = z.output<typeof resource.openVisitorSession.body>;
 
-/** How long a session holds beside the one that it was renewed by, in seconds. */
+/** After a renewal, the old session stays valid for this long. */
 const overlapSeconds = 60;
 
-/** Anonymous visitors who can start a chat of one workspace in an hour, from one address and from all. */
+/** Anonymous visitors who may start a chat per workspace and hour: from one address, and in total. */
 export interface AnonymousVisitorLimits {
   perAddress: number;
   perWorkspace: number;
@@ -56,12 +56,12 @@ interface Link extends Site {
   visitor_id: string;
   conversation_id: string;
   site_key: string | null;
-  is_over: boolean;
+  is_expired: boolean;
   is_blocked: boolean;
 }
 
 /**
- * How visitors come in, stay and go.
+ * Opens, renews and ends the sessions of visitors.
  */
 export class VisitorEntry {
   readonly #deps: VisitorEntryDependencies;
@@ -75,14 +75,16 @@ export class VisitorEntry {
   /** @throws AppError `not_found`, `product_not_entitled`. */
   async page(siteKey: string) {
     const site = await this.#site(siteKey);
-    if (site === null) throw new AppError('not_found', 'There is no chat of this site key.');
+    if (site === null) throw new AppError('not_found', 'No chat has this site key.');
     assertEntitled(site);
     return presentPage(completeSettings(site.settings), new Date());
   }
 
   /**
-   * Begins a session: of the link whose token is given, or else, where the workspace allows that, of a new visitor of whom nothing is known.
-   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`, `unauthenticated`, `validation_failed`, `rate_limited`.
+   * Starts a session: of the visitor of a link token, or of a new anonymous visitor if the workspace allows anonymous
+   * visitors.
+   * @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`,
+   * `unauthenticated`, `validation_failed`, `rate_limited`.
    */
   async open(body: OpenBody, address: string) {
     const { openings } = this.#deps;
@@ -91,17 +93,17 @@ export class VisitorEntry {
     openings.assertOpen(address);
     if (body.token === undefined) {
       await openings.countAddress(address);
-      return this.#beginAsNobody(body, address);
+      return this.#openAnonymous(body, address);
     }
     const { token, anonymousSession } = body;
     return openings.countingRefusals(address, () => this.#openLink(body.siteKey, { token, anonymousSession }, address));
   }
 
-  /** Begins another session beside this one, which ends soon. @throws AppError `chat_token_invalid`. */
+  /** Starts a new session and shortens the old one to `overlapSeconds`. @throws AppError `chat_token_invalid`. */
   renew({ tenantId, sessionId, visitorId, conversationId }: VisitorIdentity) {
     return this.#deps.db.workspace(tenantId, async (tx) => {
       const [, { rowCount }] = await Promise.all([
-        holdConversation(tx, conversationId),
+        lockConversationKey(tx, conversationId),
         tx.query(
           'shorten_visitor_session',
           'UPDATE chat_sessions SET expires_at = least(expires_at, now() + make_interval(secs => $2)) WHERE id = $1',
@@ -117,29 +119,30 @@ export class VisitorEntry {
     await this.#deps.db.workspace(tenantId, (tx) =>
       tx.query('end_visitor_session', 'DELETE FROM chat_sessions WHERE id = $1', [sessionId]),
     );
-    this.#deps.changes.tell(tenantId, conversationId, { kind: 'access' });
+    this.#deps.changes.publish(tenantId, conversationId, { kind: 'access' });
     return { ended: true as const };
   }
 
-  /** A session in the visitor's open conversation, or in a new one, once theirs is closed. @throws AppError `conflict`, `chat_token_invalid`, `visitor_blocked`. */
+  /** Starts a session in the visitor's open conversation, or in a new one. The current conversation must be closed. @throws AppError `conflict`, `chat_token_invalid`, `visitor_blocked`.
+   */
   async begin({ tenantId, sessionId, visitorId, conversationId, environment }: VisitorIdentity) {
     const { db } = this.#deps;
     const { answer, committed } = await db.workspace(tenantId, async (tx) => {
       const [, locked, session, present, found] = await Promise.all([
-        holdConversation(tx, conversationId),
+        lockConversationKey(tx, conversationId),
         tx.query<VisitorRow & { is_blocked: boolean; is_erased: boolean }>(
           'lock_visitor',
           `SELECT ${visitorColumns}, blocked_at IS NOT NULL AS is_blocked, erased_at IS NOT NULL AS is_erased FROM chat_visitors WHERE id = $1 FOR NO KEY UPDATE`,
           [visitorId],
         ),
-        // Looked for once both are ours: whoever blocked the visitor or revoked the session at the same moment has committed by then.
+        // These statements run after the locks, so that they see a concurrent block, revocation or new conversation.
         tx.query('has_visitor_session', 'SELECT FROM chat_sessions WHERE id = $1', [sessionId]),
         tx.query<{ status: ConversationRow['status'] }>(
           'read_conversation_status',
           'SELECT status FROM chat_conversations WHERE id = $1',
           [conversationId],
         ),
-        // Looked for once the visitor is ours: whoever began one at the same moment has committed by then.
+        // Sees a conversation that a concurrent transaction opened for this visitor.
         tx.query<ConversationRow>(
           'find_open_conversation_of_session',
           `SELECT ${conversationColumns} FROM chat_conversations WHERE visitor_id = $1 AND status <> 'closed' AND environment = $2
@@ -151,9 +154,9 @@ export class VisitorEntry {
       if (visitor === undefined || visitor.is_erased || session.rowCount === 0) throw tokenInvalid();
       if (visitor.is_blocked) throw visitorBlocked();
       if (present.rows[0]?.status !== 'closed')
-        throw new AppError('conflict', 'This conversation is not closed; go on in it.');
+        throw new AppError('conflict', 'This conversation is not closed. Continue in it.');
       const [open] = found.rows;
-      const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? nobody;
+      const name = visitor.display_name ?? visitor.email ?? visitor.external_id ?? defaultVisitorName;
       const opened =
         open === undefined
           ? await this.#openConversation(tx, tenantId, { name, visitor }, environment)
@@ -175,7 +178,7 @@ export class VisitorEntry {
     const { db, changes, messageWriter } = this.#deps;
     const [link] = await db.systemStatement<Link>(
       'find_chat_link',
-      `SELECT l.id, l.tenant_id, l.visitor_id, l.conversation_id, w.site_key, coalesce(w.settings, '{}') AS settings, l.expires_at <= now() AS is_over,
+      `SELECT l.id, l.tenant_id, l.visitor_id, l.conversation_id, w.site_key, coalesce(w.settings, '{}') AS settings, l.expires_at <= now() AS is_expired,
          v.blocked_at IS NOT NULL AS is_blocked, t.entitlements
        FROM chat_links l JOIN chat_visitors v ON v.id = l.visitor_id JOIN tenants t ON t.id = l.tenant_id
          LEFT JOIN chat_widgets w ON w.tenant_id = l.tenant_id WHERE l.token_hash = $1`,
@@ -183,7 +186,7 @@ export class VisitorEntry {
     );
     if (link === undefined || link.site_key !== siteKey) throw tokenInvalid();
     if (link.is_blocked) throw visitorBlocked();
-    if (link.is_over) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
+    if (link.is_expired) throw new AppError('chat_token_expired', 'This chat link is over; ask for a new one.');
     assertEntitled(link);
     await this.#deps.openings.countVisitor(link.visitor_id);
     const { keepAddresses } = completeSettings(link.settings);
@@ -192,21 +195,21 @@ export class VisitorEntry {
       const signIn = { id: link.id, visitorId, conversationId };
       const moved =
         anonymousSession === undefined ? null : await carryOver(tx, tenantId, { anonymousSession, link: signIn });
-      // In this order whoever blocks or erases the visitor takes them, too.
+      // The same lock order as blocking and erasing a visitor.
       const [, seen, { rowCount }] = await Promise.all([
-        holdConversation(tx, conversationId),
+        lockConversationKey(tx, conversationId),
         tx.query<{ is_blocked: boolean }>(
-          'see_visitor',
+          'touch_visitor',
           `UPDATE chat_visitors SET last_seen_at = now(), last_address = coalesce($2, last_address) WHERE id = $1
            RETURNING blocked_at IS NOT NULL AND erased_at IS NULL AS is_blocked`,
           [visitorId, keepAddresses ? address : withoutLastPart(address)],
         ),
-        tx.query('hold_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
+        tx.query('lock_chat_link', 'SELECT FROM chat_links WHERE id = $1 FOR KEY SHARE', [link.id]),
       ]);
       if (seen.rows[0]?.is_blocked === true) throw visitorBlocked();
       if (rowCount === 0) throw tokenInvalid();
       const id = moved?.conversationId ?? conversationId;
-      // Their name and address were only typed: they do not become those of an identified visitor, and agents still see them.
+      // The name and email address of an anonymous visitor are unverified. They are kept in a note for agents only.
       const note =
         moved === null || moved.introduction === ''
           ? null
@@ -226,13 +229,13 @@ export class VisitorEntry {
     });
     committed();
     for (const id of carried) {
-      changes.tell(tenantId, id, { kind: 'access' });
-      changes.tell(tenantId, id, { kind: 'conversation' });
+      changes.publish(tenantId, id, { kind: 'access' });
+      changes.publish(tenantId, id, { kind: 'conversation' });
     }
     return answer;
   }
 
-  async #beginAsNobody({ siteKey, name, email }: OpenBody, address: string) {
+  async #openAnonymous({ siteKey, name, email }: OpenBody, address: string) {
     const { db } = this.#deps;
     const site = await this.#site(siteKey);
     if (site === null) throw tokenInvalid();
@@ -241,10 +244,10 @@ export class VisitorEntry {
     if (!allowAnonymous)
       throw new AppError('unauthenticated', 'This chat takes visitors with a link only; send its token.');
     const tenantId = site.tenant_id;
-    const given = { name: asked(preChat.name, name), email: asked(preChat.email, email) };
+    const given = { name: preChatValue(preChat.name, name), email: preChatValue(preChat.email, email) };
     for (const field of ['name', 'email'] as const)
       if (preChat[field] === 'required' && given[field] === null) throw invalidBody(field, 'is needed in this chat');
-    await this.#limitNobody(tenantId, address);
+    await this.#limitAnonymous(tenantId, address);
     const { answer, committed } = await db.workspace(tenantId, async (tx) => {
       const { rows } = await tx.query<VisitorRow>(
         'begin_anonymous_visitor',
@@ -253,7 +256,7 @@ export class VisitorEntry {
         [newId(), tenantId, given.name, given.email, keepAddresses ? address : withoutLastPart(address)],
       );
       const visitor = rows[0] as VisitorRow;
-      const title = given.name ?? given.email ?? nobody;
+      const title = given.name ?? given.email ?? defaultVisitorName;
       const opened = await this.#openConversation(tx, tenantId, { name: title, visitor }, 'live');
       return { answer: await this.#session(tx, tenantId, visitor.id, opened.id), committed: opened.committed };
     });
@@ -261,7 +264,7 @@ export class VisitorEntry {
     return answer;
   }
 
-  async #limitNobody(tenantId: string, address: string): Promise<void> {
+  async #limitAnonymous(tenantId: string, address: string): Promise<void> {
     const { rateLimiter, anonymousVisitorLimits, logger } = this.#deps;
     const anHour = (limit: number) => ({ limit, windowSeconds: 3_600 });
     const ofAddress = await rateLimiter.take(
@@ -275,7 +278,7 @@ export class VisitorEntry {
         'an address reached its limit of anonymous chat visitors an hour (ANONYMOUS_VISITORS_PER_ADDRESS_PER_HOUR); if the hub is behind a proxy, name the proxy in TRUSTED_PROXIES',
       );
     }
-    // Whoever is refused takes nothing from the others.
+    // A refused address does not count towards the workspace limit.
     const full = ofAddress.allowed
       ? await rateLimiter.take(`chat-nobody:${tenantId}`, anHour(anonymousVisitorLimits.perWorkspace))
       : ofAddress;
@@ -328,16 +331,16 @@ export class VisitorEntry {
   }
 }
 
-/** Whoever revokes the links and sessions of a conversation at this moment does so before, or waits and finds those too that are made now. */
-const holdConversation = (tx: Transaction, id: string) =>
-  tx.query('hold_conversation_open', 'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE', [id]);
+/** Locks a conversation so that a concurrent revocation of its links and sessions also finds the new session. */
+const lockConversationKey = (tx: Transaction, id: string) =>
+  tx.query('lock_conversation_key', 'SELECT FROM chat_conversations WHERE id = $1 FOR KEY SHARE', [id]);
 
-/** What a conversation of somebody is called of whom nothing is known. */
-const nobody = 'Visitor';
+/** Name of the conversation of a visitor without a name. */
+const defaultVisitorName = 'Visitor';
 
-/** What was given, where it was asked for. */
-const asked = (wish: 'off' | 'optional' | 'required', value: string | undefined): string | null =>
-  wish === 'off' || value === undefined || value.trim() === '' ? null : value;
+/** The value of a pre-chat field. Null if the field is off or empty. */
+const preChatValue = (setting: 'off' | 'optional' | 'required', value: string | undefined): string | null =>
+  setting === 'off' || value === undefined || value.trim() === '' ? null : value;
 
 function assertEntitled({ entitlements }: Site): void {
   if (!entitlements.conversations_suite)

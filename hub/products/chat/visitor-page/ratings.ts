@@ -10,8 +10,9 @@ import type { ChatEvents } from '../events/index.ts';
 import { readVisitorView } from './view.ts';
 
 /**
- * Writes how the last closing of a conversation was for its visitor, or changes that; `csat.submitted` is told when it is first given, once for
- * each closing. @throws AppError `not_found`, `rating_not_offered`.
+ * Adds or changes the rating for the last closing of a conversation. The first rating of a closing emits
+ * `csat.submitted`.
+ * @throws AppError `not_found`, `rating_not_offered`.
  */
 export async function rateConversation(
   tx: Transaction,
@@ -19,7 +20,7 @@ export async function rateConversation(
   { tenantId, visitorId, conversationId, environment }: VisitorIdentity,
   { score, comment }: { score: number; comment: string },
 ): Promise<{ rating: z.output<typeof rating>; committed: () => void }> {
-  // Whoever rates at the same moment waits, and sees that it is given.
+  // The lock makes a concurrent rating wait, so that only the first one emits the event.
   const { closings } = await conversationWriter.lock(tx, conversationId);
   const { conversation: before } = await readVisitorView(tx, conversationId);
   if (!before.ratingOffered)

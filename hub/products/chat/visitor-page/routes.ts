@@ -2,11 +2,11 @@ import { visitorPage as resource } from '../../../../shared/contract/chat/visito
 import { implement } from '../../../platform/http/routing/implement.ts';
 import type { Route } from '../../../platform/http/routing/implement.ts';
 import type { VisitorEntry } from './entry.ts';
-import { PageTurns } from './page-turns.ts';
+import { PageConcurrencyLimit } from './page-concurrency-limit.ts';
 import type { VisitorChat } from './visitor-chat.ts';
 
-/** What is answered is one visitor's: nothing on the way may keep it. */
-const notStored = (route: Route): Route => ({
+/** Responses contain data of one visitor, so caches must not store them. */
+const withNoStore = (route: Route): Route => ({
   ...route,
   handle(request) {
     request.raw.response.setHeader('Cache-Control', 'no-store');
@@ -15,7 +15,7 @@ const notStored = (route: Route): Route => ({
 });
 
 export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: VisitorChat }) {
-  const turns = new PageTurns();
+  const pageLimit = new PageConcurrencyLimit();
   return implement(resource, {
     getChatPage: ({ query }) => entry.page(query.siteKey),
     openVisitorSession: ({ body, address }) => entry.open(body, address),
@@ -24,7 +24,7 @@ export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: 
     getVisitorConversation: ({ principal }) => chat.conversation(principal),
     beginVisitorConversation: ({ principal }) => entry.begin(principal),
     async listVisitorMessages({ principal, query, signal }) {
-      await turns.take(principal.visitorId, signal);
+      await pageLimit.acquire(principal.visitorId, signal);
       return chat.messages(principal, query);
     },
     sendVisitorMessage: ({ principal, body }) => chat.send(principal, body),
@@ -32,5 +32,5 @@ export function visitorPageRoutes({ entry, chat }: { entry: VisitorEntry; chat: 
     showVisitorTyping: ({ principal, body }) => chat.type(principal, body.typing),
     askForPerson: ({ principal, query }) => chat.askForPerson(principal, query.locale),
     rateVisitorConversation: ({ principal, body }) => chat.rate(principal, body),
-  }).map(notStored);
+  }).map(withNoStore);
 }

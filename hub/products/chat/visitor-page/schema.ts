@@ -52,7 +52,7 @@ export const chatSessions = pgTable(
   ],
 );
 
-/** How a closing of a conversation was for its visitor. */
+/** A visitor's rating of a conversation, one per closing. */
 export const chatRatings = pgTable(
   'chat_ratings',
   {

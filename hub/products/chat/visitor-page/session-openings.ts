@@ -2,7 +2,7 @@ import { AppError } from '../../../../shared/errors.ts';
 import { addressBlock } from '../../../platform/rate-limiter/address-block.ts';
 import type { RateLimiter, RateLimitState } from '../../../platform/rate-limiter/rate-limiter.ts';
 
-/** Sessions that anonymous visitors and refused tokens of one address, or /64 of IPv6, can ask for. */
+/** Session requests of anonymous visitors and refused tokens, per address or IPv6 /64. */
 const ofAddress = { limit: 120, windowSeconds: 60 };
 /** Sessions of one visitor by links. A page that embeds the chat opens one for each page load. */
 const ofVisitor = { limit: 120, windowSeconds: 60 };
@@ -10,8 +10,8 @@ const ofVisitor = { limit: 120, windowSeconds: 60 };
 const keyOf = (address: string) => `chat-session:${addressBlock(address)}`;
 
 /**
- * Limits how often sessions of visitors are opened. A valid link counts for its visitor and not for the address, because all people of an
- * office can share one address.
+ * Limits how often sessions of visitors are opened. A valid link counts for its visitor and not for the address,
+ * because the visitors in one office can share an address.
  */
 export class SessionOpenings {
   readonly #rateLimiter: RateLimiter;
@@ -20,7 +20,10 @@ export class SessionOpenings {
     this.#rateLimiter = rateLimiter;
   }
 
-  /** Refuses an address that this process knows to be over its limit, before a token is looked up. @throws AppError `rate_limited`. */
+  /**
+   * Refuses an address that this process knows to be over its limit, before a token is looked up.
+   * @throws AppError `rate_limited`.
+   */
   assertOpen(address: string): void {
     const state = this.#rateLimiter.exceeded(keyOf(address), ofAddress);
     if (state !== null) throw tooMany(state, 'this address');
@@ -32,7 +35,7 @@ export class SessionOpenings {
     if (!state.allowed) throw tooMany(state, 'this address');
   }
 
-  /** Counts work that is refused for its address. @throws AppError `rate_limited`, or as the work. */
+  /** Counts refused requests for their address. @throws AppError `rate_limited`, or the error of the work. */
   async countingRefusals<Result>(address: string, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();

@@ -5,12 +5,12 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import type { VisitorIdentity } from '../../../platform/http/auth/principal.ts';
 import { newId } from '../../../platform/ids.ts';
 
-/** How long a session holds; a page renews it while its visitor is there, in minutes. */
+/** Lifetime of a session. A page renews its session while it is open. */
 export const sessionMinutes = 60;
-/** Sessions of one visitor that live at once: beyond, the oldest end. Every tab has its own, and each may be renewed. */
+/** Sessions of one visitor. Each tab has its own, and a renewal adds one. Beyond the limit, the oldest sessions end. */
 const maxSessions = 30;
 
-/** As what a token is kept. */
+/** The hash under which a token is stored. */
 export const hashOf = (token: string) => createHash('sha256').update(token).digest();
 
 /** The sessions of visitors, each of which opens one conversation. */
@@ -21,7 +21,8 @@ export class VisitorSessions {
     this.#db = db;
   }
 
-  /** Who presents a session token, in one round trip. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`. */
+  /** Resolves a session token to its visitor, in one round trip. @throws AppError `chat_token_invalid`, `chat_token_expired`, `visitor_blocked`, `product_not_entitled`.
+   */
   async authenticate(token: string): Promise<VisitorIdentity> {
     const [row] = await this.#db.systemStatement<{
       id: string;
@@ -30,12 +31,12 @@ export class VisitorSessions {
       conversation_id: string;
       environment: 'live' | 'test';
       expires_at: Date;
-      is_over: boolean;
+      is_expired: boolean;
       is_blocked: boolean;
       entitlements: Record<Entitlement, boolean>;
     }>(
       'find_visitor_session',
-      `SELECT s.id, s.tenant_id, s.visitor_id, s.conversation_id, c.environment, s.expires_at, s.expires_at <= now() AS is_over,
+      `SELECT s.id, s.tenant_id, s.visitor_id, s.conversation_id, c.environment, s.expires_at, s.expires_at <= now() AS is_expired,
          v.blocked_at IS NOT NULL AS is_blocked, t.entitlements
        FROM chat_sessions s JOIN chat_conversations c ON c.id = s.conversation_id JOIN chat_visitors v ON v.id = s.visitor_id
          JOIN tenants t ON t.id = s.tenant_id WHERE s.token_hash = $1`,
@@ -43,7 +44,7 @@ export class VisitorSessions {
     );
     if (row === undefined) throw tokenInvalid();
     if (row.is_blocked) throw visitorBlocked();
-    if (row.is_over) throw sessionOver();
+    if (row.is_expired) throw sessionExpired();
     if (!row.entitlements.conversations_suite) throw notEntitled();
     return {
       sessionId: row.id,
@@ -55,16 +56,16 @@ export class VisitorSessions {
     };
   }
 
-  /** Which sessions count no more, and why; in one round trip for many. */
+  /** Returns the given sessions that are no longer valid, each with its error. One round trip for all. */
   async refused(sessionIds: readonly string[]): Promise<Map<string, AppError>> {
     const rows = await this.#db.systemStatement<{
       id: string;
-      is_gone: boolean;
-      is_over: boolean;
+      is_missing: boolean;
+      is_expired: boolean;
       is_blocked: boolean;
     }>(
       'find_refused_visitor_sessions',
-      `SELECT asked.id, s.id IS NULL AS is_gone, s.expires_at <= now() AS is_over, v.blocked_at IS NOT NULL AS is_blocked
+      `SELECT asked.id, s.id IS NULL AS is_missing, s.expires_at <= now() AS is_expired, v.blocked_at IS NOT NULL AS is_blocked
        FROM unnest($1::uuid[]) AS asked (id) LEFT JOIN chat_sessions s ON s.id = asked.id LEFT JOIN chat_visitors v ON v.id = s.visitor_id
          LEFT JOIN tenants t ON t.id = s.tenant_id
        WHERE s.id IS NULL OR s.expires_at <= now() OR v.blocked_at IS NOT NULL OR NOT (t.entitlements->>'conversations_suite')::boolean`,
@@ -73,12 +74,18 @@ export class VisitorSessions {
     return new Map(
       rows.map((row) => [
         row.id,
-        row.is_gone ? tokenInvalid() : row.is_blocked ? visitorBlocked() : row.is_over ? sessionOver() : notEntitled(),
+        row.is_missing
+          ? tokenInvalid()
+          : row.is_blocked
+            ? visitorBlocked()
+            : row.is_expired
+              ? sessionExpired()
+              : notEntitled(),
       ]),
     );
   }
 
-  /** Begins a session of a visitor in a conversation; its token is shown this once. */
+  /** Starts a session of a visitor in a conversation. The token is returned only here. */
   async begin(
     tx: Transaction,
     tenantId: string,
@@ -108,6 +115,6 @@ export class VisitorSessions {
 export const tokenInvalid = () =>
   new AppError('chat_token_invalid', 'This chat link or session counts no more; ask for a new link.');
 export const visitorBlocked = () => new AppError('visitor_blocked', 'This chat is closed to you.');
-const sessionOver = () => new AppError('chat_token_expired', 'This visitor session is over; open the chat again.');
+const sessionExpired = () => new AppError('chat_token_expired', 'This visitor session is over; open the chat again.');
 const notEntitled = () =>
   new AppError('product_not_entitled', 'This workspace is not entitled to conversations_suite.');

@@ -8,7 +8,7 @@ import { someAgentIsOnline } from '../conversations/index.ts';
 import { completeSettings } from '../settings/index.ts';
 import { isOpen } from './business-hours.ts';
 
-/** A row as `visitorViewColumns` bring it. */
+/** A row of `visitorViewColumns`. */
 export interface VisitorViewRow {
   id: string;
   status: VisitorConversation['status'];
@@ -20,7 +20,7 @@ export interface VisitorViewRow {
   agent_name: string | null;
   agent_picture: string | null;
   agent_online: boolean;
-  /** Null where nobody has it. */
+  /** Null if the conversation has no owner. */
   has_assistant: boolean | null;
   disclosure: string | null;
   score: number | null;
@@ -31,7 +31,10 @@ export interface VisitorViewRow {
   settings: Partial<ChatSettings> | null;
 }
 
-/** Of a conversation `c`, with what `visitorViewJoins` bring. A visitor sees the display name of a member, and nothing of their email address. */
+/**
+ * Columns of a conversation `c` with `visitorViewJoins`. Visitors see the display name of a member, never the email
+ * address.
+ */
 export const visitorViewColumns = `c.id, c.status, c.last_seq, c.visitor_read_seq, c.agent_read_seq, c.closed_at,
        (SELECT u.display_name FROM users u WHERE u.id = c.assigned_user_id AND u.tenant_id = c.tenant_id) AS agent_name,
        (SELECT p.id FROM member_pictures p WHERE p.user_id = c.assigned_user_id AND p.tenant_id = c.tenant_id) AS agent_picture,
@@ -70,7 +73,10 @@ export const presentVisitorConversation = (row: VisitorViewRow): VisitorConversa
   ratingOffered: completeSettings(row.settings ?? {}).ratings && row.can_be_rated,
 });
 
-/** A conversation as its visitor sees it, and how its workspace wants its chat, in one round trip. @throws AppError `not_found`. */
+/**
+ * Reads a conversation as its visitor sees it and the chat settings, in one round trip.
+ * @throws AppError `not_found`.
+ */
 export async function readVisitorView(
   tx: Transaction,
   id: string,
@@ -85,7 +91,7 @@ export async function readVisitorView(
   return { settings: completeSettings(row.settings ?? {}), conversation: presentVisitorConversation(row) };
 }
 
-/** What the page shows of its workspace at a moment. */
+/** The settings that the page shows at a given time. */
 export function presentPage(settings: ChatSettings, now: Date): ChatPageSettings {
   const open = isOpen(settings.businessHours, now);
   const { title, greeting, colour, locale, allowAnonymous, preChat, ratings } = settings;

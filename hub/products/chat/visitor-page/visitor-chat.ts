@@ -18,7 +18,7 @@ import { readVisitorView } from './view.ts';
 
 type Message = z.output<typeof resource.sendVisitorMessage.body>;
 
-/** Messages of one visitor, over all processes. */
+/** Message limit of one visitor, over all processes. */
 const sendLimit = { limit: 20, windowSeconds: 10 };
 
 export interface VisitorChatDependencies {
@@ -32,10 +32,10 @@ export interface VisitorChatDependencies {
   handOver: HandOver;
 }
 
-/** What a visitor does in the conversation of their session. Notes are never among what they see: a note has no `seq`. */
+/** The operations of a visitor in the conversation of the session. Visitors never see notes: a note has no `seq`. */
 export class VisitorChat {
   readonly #deps: VisitorChatDependencies;
-  /** Messages on their way, so that one which a page sends again meanwhile counts once. */
+  /** Messages that are being written. A repeated request shares the result and counts once. */
   readonly #sending = new Map<string, Promise<ChatMessage>>();
 
   constructor(dependencies: VisitorChatDependencies) {
@@ -48,7 +48,7 @@ export class VisitorChat {
     return conversation;
   }
 
-  /** Oldest first, in the direction that is asked for. */
+  /** Lists messages after or before a `seq`, oldest first. */
   async messages(
     { tenantId, conversationId }: VisitorIdentity,
     { limit, after, before }: { limit: number; after?: string | undefined; before?: string | undefined },
@@ -78,7 +78,7 @@ export class VisitorChat {
   }
 
   /**
-   * Writes a message; the same `clientId` again is the message that there is, and counts no further.
+   * Writes a message. A repeated `clientId` returns the existing message.
    * @throws AppError `conversation_closed`, `rate_limited`, `validation_failed`, `not_found`.
    */
   send(visitor: VisitorIdentity, message: Message): Promise<ChatMessage> {
@@ -100,13 +100,14 @@ export class VisitorChat {
         [conversationId],
       ),
     }));
-    if (moved !== null) this.#deps.changes.tell(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
+    if (moved !== null)
+      this.#deps.changes.publish(tenantId, conversationId, { kind: 'read', who: 'visitor', seq: moved });
     return { seq: now.rows[0]?.seq ?? 0 };
   }
 
-  /** Tells whoever looks on; nothing is kept of it. */
+  /** Publishes the typing state. It is not stored. */
   async type({ tenantId, conversationId }: VisitorIdentity, typing: boolean) {
-    this.#deps.changes.tell(tenantId, conversationId, {
+    this.#deps.changes.publish(tenantId, conversationId, {
       kind: 'typing',
       who: 'visitor',
       userId: null,
@@ -123,7 +124,7 @@ export class VisitorChat {
       rateConversation(tx, this.#deps, visitor, given),
     );
     committed();
-    this.#deps.changes.tell(tenantId, conversationId, { kind: 'conversation' });
+    this.#deps.changes.publish(tenantId, conversationId, { kind: 'conversation' });
     return rating;
   }
 
@@ -140,7 +141,10 @@ export class VisitorChat {
     const { conversation, committed } = await db.workspace(tenantId, async (tx) => {
       const now = await conversationWriter.lock(tx, conversationId);
       if (now.status === 'closed')
-        throw new AppError('conversation_closed', `The conversation ${conversationId} is closed; begin a new one.`);
+        throw new AppError(
+          'conversation_closed',
+          `The conversation ${conversationId} is closed. Start a new conversation.`,
+        );
       const told =
         now.owner === 'ai'
           ? await handOver.write(
