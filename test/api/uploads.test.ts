@@ -377,8 +377,8 @@ test('a piece under way ends with its command, which it keeps alive until then',
   const uploads = new ArtifactUploads({
     db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactQuota(quotaMib * 1024 * 1024),
-    lookEveryMs: 0,
+    quota: new ArtifactQuota(quotaMib * 1024 * 1024),
+    checkIntervalMs: 0,
   });
   const left = async () =>
     (
@@ -413,8 +413,8 @@ test('a whole result under way ends with its command, too, and keeps it alive un
   const uploads = new ArtifactUploads({
     db: hub.app.db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactQuota(quotaMib * 1024 * 1024),
-    lookEveryMs: 0,
+    quota: new ArtifactQuota(quotaMib * 1024 * 1024),
+    checkIntervalMs: 0,
   });
   await setCommandLease(database, commandId, { seconds: 10 });
   const passed: number[] = [];
@@ -434,7 +434,7 @@ test('a whole result under way ends with its command, too, and keeps it alive un
     }
   };
   const read = async () => {
-    for await (const _piece of uploads.passWhole(
+    for await (const _piece of uploads.passMultipart(
       { tenantId: workspace.tenantId, nodeId: device.nodeId },
       commandId,
       body(),
@@ -484,7 +484,7 @@ test('what nobody goes on with is swept, and so are the bytes that a killed proc
   const uploads = new ArtifactUploads({
     db: hub.app.db,
     blobs: await createFileBlobs(folder),
-    room: new ArtifactQuota(1),
+    quota: new ArtifactQuota(1),
   });
   await uploads.sweep();
   expect(await partials()).not.toContain(orphan);

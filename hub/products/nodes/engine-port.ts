@@ -5,7 +5,7 @@ import type { NodeCommands } from './commands/index.ts';
 import { textOfOutput } from './results/index.ts';
 import { assertNodeUsable, findNodeByName, requireUsableNode } from './store.ts';
 
-/** How the run engine reaches nodes. */
+/** The interface through which the run engine uses nodes. */
 export const nodePort = (commands: NodeCommands): NodePort => ({
   findByName: findNodeByName,
   assertUsable: assertNodeUsable,

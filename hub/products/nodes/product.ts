@@ -24,11 +24,11 @@ export interface NodesSettings {
 export interface NodesDependencies {
   limits: WorkspaceLimits;
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Null where nothing is run. */
+  /** Null in a process that executes no runs. */
   intake: RunIntake | null;
 }
 
-/** Companion nodes: pairing, their commands and what they bring. */
+/** Companion nodes: pairing, commands, results and artefacts. */
 export interface NodesProduct extends Product {
   nodes: Nodes;
   commands: NodeCommands;
@@ -48,10 +48,10 @@ export function createNodes(
   const devices = new Devices({ db, rateLimiter, commands, pairingKey, pollSeconds, heartbeatSeconds });
   const deviceSecrets = new DeviceSecrets(db);
   const polls = new DevicePolls({ events, commands, secrets: deviceSecrets });
-  const room = new ArtifactQuota(settings.artifacts.maxWorkspaceBytes);
+  const quota = new ArtifactQuota(settings.artifacts.maxWorkspaceBytes);
   const resumption = (tenantId: string) => intake?.resumption(tenantId) ?? new Resumption(null, dispatch);
-  const results = new CommandResults({ db, blobs, room, commands, dispatch, resumption });
-  const uploads = new ArtifactUploads({ db, blobs, room });
+  const results = new CommandResults({ db, blobs, quota, commands, dispatch, resumption });
+  const uploads = new ArtifactUploads({ db, blobs, quota });
   const artifacts = new Artifacts({ db, blobs });
   return {
     nodes,
@@ -66,7 +66,7 @@ export function createNodes(
         history: new NodeHistory(db, cursors),
         results,
         uploads,
-        room,
+        quota,
         partials: blobs.partials,
       }),
       ...artifactRoutes(artifacts),
@@ -78,10 +78,10 @@ export function createNodes(
       { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },
       { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
-      { name: 'room of artefacts', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
+      { name: 'artefact usage', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },
       {
-        name: 'bytes without an artefact',
+        name: 'orphaned artefact bytes',
         everyMs: 21_600_000,
         run: (stopping) => removeOrphanBlobs({ db, blobs, logger }, stopping),
       },

@@ -25,11 +25,11 @@ export interface NodeServices {
   history: NodeHistory;
   results: CommandResults;
   uploads: ArtifactUploads;
-  room: ArtifactQuota;
+  quota: ArtifactQuota;
   partials: PartialBlobs;
 }
 
-export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, room, partials }: NodeServices) =>
+export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, quota, partials }: NodeServices) =>
   implement(
     nodesResource,
     {
@@ -48,10 +48,10 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
       listAutomationNodeFacts: ({ principal, params, query }) => history.facts(principal.tenantId, params.id, query),
       heartbeatAutomationNode: ({ principal, body }) => devices.heartbeat(principal, body),
       async pollAutomationNodeCommands({ principal, query, signal, raw: { request, response } }) {
-        // An answer without a body hands nothing out.
-        const asked = request.method === 'HEAD' ? { ...query, max: 0 } : query;
-        const handedOut = await polls.poll(principal, asked, signal);
-        if (handedOut.leases.length > 0) unlessSent(response, () => void polls.putBack(principal, handedOut));
+        // A HEAD response has no body, so the hub must not lease commands for it.
+        const effectiveQuery = request.method === 'HEAD' ? { ...query, max: 0 } : query;
+        const handedOut = await polls.poll(principal, effectiveQuery, signal);
+        if (handedOut.leases.length > 0) onSendFailure(response, () => void polls.putBack(principal, handedOut));
         return handedOut.answer;
       },
       async completeAutomationNodeCommand({
@@ -67,20 +67,20 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
         const { request } = raw;
         const confirmed = confirm();
         if (mediaType(request) !== 'multipart/form-data') {
-          // What it brings is written before the result is.
+          // The artefacts are written before the result, so the device must be authenticated first.
           if ((body.artifacts ?? []).length > 0 || (body.uploads ?? []).length > 0) await confirmed;
           return results.complete(principal, params.commandId, body, [], confirmed);
         }
         await confirmed;
-        const ended = await results.ended(principal, params.commandId);
+        const ended = await results.finalStatus(principal, params.commandId);
         if (ended !== null) return { id: params.commandId, status: ended, recorded: false };
-        const announced = Number(request.headers['content-length'] ?? maxMultipartBytes);
-        if (announced > maxMultipartBytes)
+        const declaredBytes = Number(request.headers['content-length'] ?? maxMultipartBytes);
+        if (declaredBytes > maxMultipartBytes)
           throw new AppError('payload_too_large', `The body has more than ${maxMultipartBytes} bytes.`);
-        using _held = room.hold(principal.tenantId, announced);
+        using _reservation = quota.reserve(principal.tenantId, declaredBytes);
         await using upload = await readMultipartResult(
           request.headers,
-          uploads.passWhole(principal, params.commandId, readPieces(request, signal)),
+          uploads.passMultipart(principal, params.commandId, readPieces(request, signal)),
           partials,
           { incoming: incomingMemory, parsed: bodyMemory },
         );
@@ -93,7 +93,7 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, r
     { confirming: ['heartbeatAutomationNode', 'completeAutomationNodeCommand'] },
   );
 
-/** The long poll as most devices ask for it. */
+/** The long-poll endpoint that devices without a channel use. */
 export const pollRoute = (polls: DevicePolls) => {
   const ends = {
     answered({ to, request: { device } }: WaitingPoll<WaitingRequest>, handedOut: HandOut) {
@@ -112,8 +112,8 @@ export const pollRoute = (polls: DevicePolls) => {
   });
 };
 
-/** Calls `undo` once it is certain that an answer with its success did not leave the hub whole. */
-function unlessSent(response: RawExchange['response'], undo: () => void): void {
+/** Calls `undo` when the hub did not send the complete 200 response. */
+function onSendFailure(response: RawExchange['response'], undo: () => void): void {
   if (response.destroyed) {
     undo();
     return;
@@ -123,7 +123,11 @@ function unlessSent(response: RawExchange['response'], undo: () => void): void {
   });
 }
 
-/** The one byte range that a request asks for of a file of `bytes` bytes; null for all of it, also where several or none that makes sense are asked for. @throws AppError `range_not_satisfiable`. */
+/**
+ * Returns the byte range that a request selects in a file of `bytes` bytes.
+ * Returns null (the whole file) for several ranges or an invalid `Range` header.
+ * @throws AppError `range_not_satisfiable`.
+ */
 function rangeOf(request: RawExchange['request'], bytes: number): { start: number; end: number } | null {
   const ranges = request.range(bytes);
   if (ranges === -1)
@@ -148,7 +152,7 @@ async function sendArtifact(
   refused: AbortSignal,
 ): Promise<undefined> {
   const range = rangeOf(request, artifact.bytes);
-  // What a device sent is not to be run as a page of this hub.
+  // A browser must not run an artefact as a page of this hub.
   response.attachment(artifact.name);
   response.set({
     'Content-Type': artifact.contentType,
@@ -164,10 +168,10 @@ async function sendArtifact(
     response.end();
     return undefined;
   }
-  // Without a listener, the time-out destroys the connection of a reader that takes nothing.
+  // Without a `timeout` listener, Node.js destroys the connection of a client that stops reading.
   response.setTimeout(readerStallMs);
   await pipeline(await artifact.open(range ?? undefined), response, { signal: refused }).catch((error: unknown) => {
-    // Whoever went away needs no answer.
+    // The client disconnected, so there is no error to report.
     if (!response.destroyed) throw error;
   });
   return undefined;

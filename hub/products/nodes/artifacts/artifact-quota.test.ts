@@ -30,14 +30,14 @@ const addArtifacts = (tx: Transaction, tenantId: string, runId: string, sizes: n
     [tenantId, runId, sizes],
   );
 
-/** What the workspaces have, counted by the rows themselves, and what the room says that they have. */
+/** Bytes of each workspace: the sum over its artefacts and uploads, and the usage recorded in `artifact_room`. */
 const countAll = () =>
   database.query<{ id: string; rows: number; room: number }>(
     `SELECT t.id, (SELECT coalesce(sum(bytes), 0) FROM artifacts a WHERE a.tenant_id = t.id)::int + (SELECT coalesce(sum(bytes), 0) FROM artifact_uploads u WHERE u.tenant_id = t.id)::int AS rows,
        (SELECT coalesce(sum(bytes), 0) FROM artifact_room r WHERE r.tenant_id = t.id)::int AS room FROM tenants t ORDER BY t.id`,
   );
 
-test('the room of each workspace is what its artefacts and uploads have, whatever comes, goes, breaks off and is folded at once', async () => {
+test('recorded usage equals the stored bytes of each workspace while rows are added, deleted, rolled back and folded concurrently', async () => {
   const tenants = [await workspace(), await workspace(), await workspace()];
   const [nodeId, runId] = [newId(), newId()];
   await database.query(
@@ -62,7 +62,7 @@ test('the room of each workspace is what its artefacts and uploads have, whateve
         [newId(), tenantId, nodeId, commandId],
       );
     });
-    // With its command goes what was on its way.
+    // Deleting a command deletes its uploads.
     if (n % 2 === 0)
       await db.workspace(tenantId, (tx) =>
         tx.query('drop_command', 'DELETE FROM node_commands WHERE id = $1', [commandId]),
@@ -75,11 +75,11 @@ test('the room of each workspace is what its artefacts and uploads have, whateve
   const work = async (n: number) => {
     const tenantId = tenants[n % 3] as string;
     await db.workspace(tenantId, (tx) => addArtifacts(tx, tenantId, newId(), [n, 10 * n]));
-    const breaksOff = db.workspace(tenantId, async (tx) => {
+    const rolledBack = db.workspace(tenantId, async (tx) => {
       await addArtifacts(tx, tenantId, newId(), [1_000]);
       throw new Error('broke off');
     });
-    await expect(breaksOff).rejects.toThrow('broke off');
+    await expect(rolledBack).rejects.toThrow('broke off');
     await upload(tenantId, n);
     if (n % 4 === 0) await foldArtifactUsage(db);
     if (n % 5 === 0)
@@ -104,7 +104,7 @@ test('the room of each workspace is what its artefacts and uploads have, whateve
   expect(await countAll()).toEqual(counted.filter(({ id }) => id !== tenants[2]));
 });
 
-test('what an upload asks of the room is read from a few rows, however many artefacts there are', async () => {
+test('checking the quota reads a few usage rows, regardless of the number of artefacts', async () => {
   const tenantId = await workspace();
   await db.workspace(tenantId, (tx) =>
     addArtifacts(
@@ -114,17 +114,17 @@ test('what an upload asks of the room is read from a few rows, however many arte
       Array.from({ length: 3_000 }, () => 1),
     ),
   );
-  const room = new ArtifactQuota(3_000);
-  await expect(db.workspace(tenantId, (tx) => room.assertFree(tx, tenantId, 1))).rejects.toMatchObject({
+  const quota = new ArtifactQuota(3_000);
+  await expect(db.workspace(tenantId, (tx) => quota.assertFree(tx, tenantId, 1))).rejects.toMatchObject({
     code: 'storage_full',
   });
-  await db.workspace(tenantId, (tx) => room.assertFree(tx, tenantId, 0));
+  await db.workspace(tenantId, (tx) => quota.assertFree(tx, tenantId, 0));
   expect(await database.query('SELECT count(*)::int AS n FROM artifact_room WHERE tenant_id = $1', [tenantId])).toEqual(
     [{ n: 1 }],
   );
 });
 
-test('nobody but the triggers and the sweep changes what the room is counted by', async () => {
+test('a workspace transaction cannot change the recorded usage directly', async () => {
   const tenantId = await workspace();
   for (const change of [
     'INSERT INTO artifact_room (tenant_id, bytes) VALUES ($1, -1000)',

@@ -2,28 +2,34 @@ import { AppError } from '../../../../shared/errors.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { foldSums } from '../../../platform/db/fold-sums.ts';
 
-/** Artefacts of one command together, at most, in bytes. */
+/** Maximum total size of the artefacts of one command, in bytes. */
 export const maxCommandBytes = 1024 * 1024 * 1024;
-/** Bytes of one workspace that are on their way into this process in whole results, at most. */
-const maxHeldBytes = 2 * 1024 * 1024 * 1024;
+/** Maximum size of the multipart bodies that this process receives for one workspace at a time, in bytes. */
+const maxIncomingBytes = 2 * 1024 * 1024 * 1024;
 
-/** The room that the artefacts of each workspace may take, those on their way included. */
+/** The storage quota for the artefacts of each workspace, including uploads in progress. */
 export class ArtifactQuota {
   readonly #maxBytes: number;
-  readonly #held = new Map<string, number>();
+  readonly #incomingBytes = new Map<string, number>();
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Lets one transaction at a time take of the room of a workspace: two at once must not both take the last of it. After any lock on a command. */
+  /**
+   * Serializes the transactions that use the quota of a workspace, so that two of them cannot exceed it together.
+   * To avoid deadlocks, take this lock after any lock on a command.
+   */
   async lock(tx: Transaction, tenantId: string): Promise<void> {
     await tx.query('lock_artifact_room', `SELECT pg_advisory_xact_lock(hashtextextended('artifact room ' || $1, 0))`, [
       tenantId,
     ]);
   }
 
-  /** Makes sure that a workspace may keep so much more, for a transaction that has the lock and writes it. @throws AppError `storage_full`. */
+  /**
+   * Checks that `bytes` more fit into the quota. The caller must hold the lock and write the bytes in the same transaction.
+   * @throws AppError `storage_full`.
+   */
   async assertFree(tx: Transaction, tenantId: string, bytes: number): Promise<void> {
     const { rows } = await tx.query<{ used: string }>(
       'artifact_room',
@@ -38,26 +44,29 @@ export class ArtifactQuota {
     );
   }
 
-  /** Takes room for a body that is about to be read. @throws AppError `upload_limit_reached` while too much is on its way already. */
-  hold(tenantId: string, bytes: number): Disposable {
-    const held = this.#held.get(tenantId) ?? 0;
-    if (held > 0 && held + bytes > maxHeldBytes)
+  /**
+   * Reserves capacity for a request body until the returned object is disposed.
+   * @throws AppError `upload_limit_reached` when the bodies in progress already use the capacity.
+   */
+  reserve(tenantId: string, bytes: number): Disposable {
+    const incoming = this.#incomingBytes.get(tenantId) ?? 0;
+    if (incoming > 0 && incoming + bytes > maxIncomingBytes)
       throw new AppError(
         'upload_limit_reached',
-        'Too many artefacts of this workspace are being sent at once; try again shortly.',
+        'Too many artefacts of this workspace are being uploaded at the same time; try again shortly.',
         { retryAfterSeconds: 5 },
       );
-    this.#held.set(tenantId, held + bytes);
+    this.#incomingBytes.set(tenantId, incoming + bytes);
     return {
       [Symbol.dispose]: () => {
-        const left = (this.#held.get(tenantId) ?? 0) - bytes;
-        if (left > 0) this.#held.set(tenantId, left);
-        else this.#held.delete(tenantId);
+        const left = (this.#incomingBytes.get(tenantId) ?? 0) - bytes;
+        if (left > 0) this.#incomingBytes.set(tenantId, left);
+        else this.#incomingBytes.delete(tenantId);
       },
     };
   }
 }
 
-/** Folds what changed of the room of workspaces; part of the sweep. */
+/** Folds the usage changes of each workspace into one row. The maintenance sweep calls it. */
 export const foldArtifactUsage = (db: Database, stopping?: AbortSignal): Promise<void> =>
   foldSums(db, { table: 'artifact_room', keys: ['tenant_id'], sums: ['bytes'] }, stopping);

@@ -6,7 +6,7 @@ import { and, eq, sql } from '../../../platform/db/orm.ts';
 import { artifacts, nodeCommands } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 
-/** A part of an artefact: bytes `start` to `end`, both included. */
+/** A byte range of an artefact. `start` and `end` are both inclusive. */
 export interface ByteRange {
   start: number;
   end: number;
@@ -20,7 +20,7 @@ export interface ArtifactContent {
   open(range?: ByteRange): Promise<Readable>;
 }
 
-/** What nodes sent: screenshots, recordings, files. */
+/** Reads the artefacts that nodes sent: screenshots, recordings and files. */
 export class Artifacts {
   readonly #deps: { db: Database; blobs: Blobs };
 
@@ -40,7 +40,10 @@ export class Artifacts {
     return this.#contentOf(row);
   }
 
-  /** The artefact that an open command of a device names in its input, if it is of the same run. @throws AppError `not_found`. */
+  /**
+   * Finds an artefact that the input of a leased command refers to. The artefact must belong to the same run.
+   * @throws AppError `not_found`.
+   */
   async findForCommand({ tenantId, nodeId }: DeviceIdentity, commandId: string, id: string): Promise<ArtifactContent> {
     const [found] = await this.#deps.db.read(tenantId, (tx) =>
       tx

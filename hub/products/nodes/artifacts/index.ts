@@ -2,5 +2,5 @@ export { ArtifactQuota, foldArtifactUsage, maxCommandBytes } from './artifact-qu
 export { Artifacts } from './artifacts.ts';
 export type { ArtifactContent } from './artifacts.ts';
 export { removeOrphanBlobs } from './orphan-blobs.ts';
-export { findVerified, forgetUpload, releaseUploads } from './upload-rows.ts';
+export { findVerified, deleteUpload, releaseUploads } from './upload-rows.ts';
 export { ArtifactUploads } from './uploads.ts';

@@ -2,13 +2,14 @@ import type { Blobs } from '../../../platform/blobs/blobs.ts';
 import type { Database } from '../../../platform/db/database.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 
-/** Bytes younger than this may belong to a result that is being recorded, in milliseconds. */
-const leastAgeMs = 24 * 60 * 60 * 1000;
+/** Minimum age of a blob before it is removed, in milliseconds. A younger blob may belong to an uncommitted result. */
+const minAgeMs = 24 * 60 * 60 * 1000;
 const batchSize = 500;
 
 /**
- * Removes stored bytes that no artefact names: a crash between writing the file and committing its row leaves them, and one
- * between removing the row and the file. Those of workspaces that this database does not have are another installation's. Part of the sweep; answers how many.
+ * Removes blobs without an artefact and returns their number. The maintenance sweep calls it.
+ * A crash leaves orphans when a blob is written but its row is not committed, or when its row is deleted first.
+ * Blobs of unknown workspaces are kept, because they belong to another installation.
  */
 export async function removeOrphanBlobs(
   { db, blobs, logger, now = Date.now }: { db: Database; blobs: Blobs; logger: Logger; now?: () => number },
@@ -30,7 +31,7 @@ export async function removeOrphanBlobs(
   };
   for await (const { key, writtenAt } of blobs.list()) {
     if (stopping?.aborted === true) break;
-    if (now() - writtenAt.getTime() < leastAgeMs) continue;
+    if (now() - writtenAt.getTime() < minAgeMs) continue;
     batch.push(key);
     if (batch.length >= batchSize) await flush();
   }

@@ -6,7 +6,7 @@ import { artifactUploads } from '../schema.ts';
 
 type UploadRow = typeof artifactUploads.$inferSelect;
 
-/** What is known of an upload while its bytes come. */
+/** The fields of an upload that are needed while its bytes arrive. */
 export type ReservedUpload = Pick<UploadRow, 'id' | 'name' | 'bytes' | 'sha256' | 'verifiedAt'>;
 
 export async function findUpload(tx: Transaction, commandId: string, name: string): Promise<UploadRow | null> {
@@ -17,8 +17,8 @@ export async function findUpload(tx: Transaction, commandId: string, name: strin
   return row ?? null;
 }
 
-/** Has an upload live on, if it is of an artefact with just these facts; null when there is none. */
-export async function touchSame(
+/** Renews an upload that has exactly this metadata. Returns null when there is none. */
+export async function touchMatching(
   tx: Transaction,
   commandId: string,
   name: string,
@@ -34,17 +34,17 @@ export async function touchSame(
   return row === undefined ? null : { id: row.id, name, bytes, sha256, verifiedAt: row.verified_at };
 }
 
-/** Has an upload live on. */
+/** Renews an upload, so that the sweep does not remove it as abandoned. */
 export async function touchUpload(tx: Transaction, id: string): Promise<void> {
   await tx.query('touch_upload', 'UPDATE artifact_uploads SET updated_at = now() WHERE id = $1', [id]);
 }
 
-/** Notes that all bytes of an upload are here and have its checksum. */
+/** Records that an upload is complete and that its checksum matches. */
 export async function markVerified(tx: Transaction, id: string): Promise<void> {
   await tx.query('mark_upload_verified', 'UPDATE artifact_uploads SET verified_at = now() WHERE id = $1', [id]);
 }
 
-/** Uploads that a result names, whole and with the right checksum. @throws AppError `validation_failed` for one that is not. */
+/** Returns the verified uploads that a result names. @throws AppError `validation_failed` for an unverified upload. */
 export async function findVerified(tx: Transaction, commandId: string, names: string[]): Promise<UploadRow[]> {
   if (names.length === 0) return [];
   const rows = await tx
@@ -55,13 +55,13 @@ export async function findVerified(tx: Transaction, commandId: string, names: st
     const row = rows.find((candidate) => candidate.name === name && candidate.verifiedAt !== null);
     if (row !== undefined) return row;
     const path = `body.uploads[${index}]`;
-    throw new AppError('validation_failed', `${path} names ${name}, which was not uploaded whole.`, {
-      details: [{ path, message: 'was not uploaded whole' }],
+    throw new AppError('validation_failed', `${path} names ${name}, which was not uploaded completely.`, {
+      details: [{ path, message: 'was not uploaded completely' }],
     });
   });
 }
 
-/** Ends every upload of a command; answers which bytes are to be deleted after the commit. */
+/** Deletes all upload rows of a command. Returns the ids of the blobs to delete after the commit. */
 export async function releaseUploads(tx: Transaction, commandId: string): Promise<string[]> {
   const released = await tx
     .delete(artifactUploads)
@@ -70,7 +70,7 @@ export async function releaseUploads(tx: Transaction, commandId: string): Promis
   return released.map(({ id }) => id);
 }
 
-/** Ends one upload, so that its artefact can be uploaded anew. */
-export async function forgetUpload(tx: Transaction, uploadId: string): Promise<void> {
+/** Deletes one upload row, so that the device can upload the artefact again. */
+export async function deleteUpload(tx: Transaction, uploadId: string): Promise<void> {
   await tx.delete(artifactUploads).where(eq(artifactUploads.id, uploadId));
 }

@@ -22,7 +22,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-test('an upload is said to be whole only once its bytes are on the disk', async () => {
+test('an upload is marked as verified only after its bytes are synced to disk', async () => {
   const [tenantId, nodeId, runId, commandId] = [newId(), newId(), newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'uploads', '{}')`, [tenantId]);
   await database.query(
@@ -48,7 +48,7 @@ test('an upload is said to be whole only once its bytes are on the disk', async 
   const seen: unknown[] = [];
   const { sync } = blobs.partials;
   const partials = { ...blobs.partials, sync: async (id: string) => void seen.push(await sync(id), await verified()) };
-  const uploads = new ArtifactUploads({ db, blobs: { ...blobs, partials }, room: new ArtifactQuota(1_000) });
+  const uploads = new ArtifactUploads({ db, blobs: { ...blobs, partials }, quota: new ArtifactQuota(1_000) });
   const content = Buffer.from('all of it');
   async function* body() {
     yield content;

@@ -13,34 +13,35 @@ import { artifactUploads } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 import { maxCommandBytes } from './artifact-quota.ts';
 import type { ArtifactQuota } from './artifact-quota.ts';
-import { findUpload, markVerified, touchSame, touchUpload } from './upload-rows.ts';
+import { findUpload, markVerified, touchMatching, touchUpload } from './upload-rows.ts';
 import type { ReservedUpload } from './upload-rows.ts';
 
 export interface ArtifactUploadsDependencies {
   db: Database;
   blobs: Blobs;
-  room: ArtifactQuota;
-  /** How often it is asked whether bytes under way are wanted still, in milliseconds. */
-  lookEveryMs?: number;
+  quota: ArtifactQuota;
+  /** Interval between checks that the command of an upload in progress is still open, in milliseconds. */
+  checkIntervalMs?: number;
 }
 
 type Answer = z.input<typeof resource.uploadAutomationNodeArtifact.response>;
-/** Uploads of one workspace that have not become artefacts yet, at most. */
+/** Maximum number of uploads per workspace that no result has claimed yet. */
 const maxOpenUploads = 1_000;
-/** Requests of one device that write at the same time, to one process. */
+/** Maximum number of concurrent upload requests per device and process. */
 const maxWriters = 16;
-const defaultLookEveryMs = 15_000;
-/** How long a command is kept for the next piece of an artefact, in seconds. */
-const pieceSeconds = 300;
-/** An upload lives so long after its last piece, in hours; the second once its command is over. */
+const defaultCheckIntervalMs = 15_000;
+/** Minimum time that a command stays open after each piece of an artefact, in seconds. */
+const commandExtensionSeconds = 300;
+/** Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended. */
 const abandonedAfterHours = 24;
 const endedAfterHours = 1;
-/** Bytes without an upload that are older belong to a process that died, in milliseconds. */
+/** Minimum age of bytes without an upload row before they are removed, in milliseconds. */
 const orphanedAfterMs = (abandonedAfterHours + 1) * 60 * 60 * 1000;
 
 /**
- * Artefacts that come in pieces, ahead of the result that names them. The row says whose they are and what they will be, and takes
- * the workspace's room before the first byte; the size of the file says how far they are, so that whatever breaks off goes on there.
+ * Receives artefacts in pieces before the result that refers to them.
+ * The upload row stores the owner and the metadata, and reserves the quota before the first byte.
+ * The size of the file is the progress, so that an interrupted upload resumes there.
  */
 export class ArtifactUploads {
   readonly #deps: ArtifactUploadsDependencies;
@@ -50,7 +51,7 @@ export class ArtifactUploads {
     this.#deps = dependencies;
   }
 
-  /** How much of an artefact is here. @throws AppError `not_found`, `command_ended`. */
+  /** Returns how many bytes of an artefact the hub has received. @throws AppError `not_found`, `command_ended`. */
   async state(device: DeviceIdentity, commandId: string, name: string): Promise<Answer> {
     const row = await this.#deps.db.read(device.tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
@@ -62,8 +63,8 @@ export class ArtifactUploads {
   }
 
   /**
-   * Takes a piece; what came of it stays when it breaks off. Nothing is written for a command that is not this device's, or over,
-   * or without room in the workspace.
+   * Receives a piece. The bytes received before an interruption are kept.
+   * Writes nothing if the command belongs to another device or has ended, or if the quota is used up.
    * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`, `payload_too_large`, `checksum_mismatch`.
    */
   async receive(
@@ -80,26 +81,34 @@ export class ArtifactUploads {
     if (row.verifiedAt !== null) return present(row, bytes);
     const before = await blobs.partials.size(id);
     if (facts.offset > before)
-      throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; go on from there.`);
-    // Until it is whole its room is its own.
+      throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; continue from there.`);
+    // The upload keeps its quota reservation until it is complete.
     const keep = (tx: Transaction) => touchUpload(tx, id);
-    const received = await blobs.partials.write(id, facts.offset, this.#whileWanted(device, commandId, body, keep), {
-      maxBytes: bytes,
-    });
+    const received = await blobs.partials.write(
+      id,
+      facts.offset,
+      this.#whileCommandOpen(device, commandId, body, keep),
+      {
+        maxBytes: bytes,
+      },
+    );
     if (received < bytes) return present(row, received);
     const hash = createHash('sha256');
     for await (const chunk of blobs.partials.read(id) as AsyncIterable<Buffer>) hash.update(chunk);
     if (hash.digest('hex') !== row.sha256) {
       await blobs.partials.delete(id);
-      throw new AppError('checksum_mismatch', `What arrived of ${name} has another checksum; send all of it again.`);
+      throw new AppError('checksum_mismatch', `The checksum of ${name} does not match; upload all of it again.`);
     }
-    // What is said to be whole is never asked for again, so it must be there also after the machine went down.
+    // A device never sends a verified upload again, so its bytes must survive a crash of the machine.
     await blobs.partials.sync(id);
     await db.workspace(device.tenantId, (tx) => markVerified(tx, id));
     return { ...present(row, bytes), complete: true };
   }
 
-  /** Ends uploads that nobody went on with, or whose command is over, and bytes that no upload has; part of the sweep. */
+  /**
+   * Removes abandoned uploads, uploads of ended commands, and bytes without an upload row.
+   * Returns the number of removed items. The maintenance sweep calls it.
+   */
   async sweep(): Promise<number> {
     const { db, blobs } = this.#deps;
     const { rows } = await db.system((tx) =>
@@ -112,7 +121,7 @@ export class ArtifactUploads {
       ),
     );
     for (const { id } of rows) await blobs.partials.delete(id);
-    // An upload that is asked for again and again lives on, although nobody writes to it.
+    // A repeated upload request renews the row without writing to the file, so the age of the file is not enough.
     const findOwned = async (ids: string[]) =>
       new Set(
         (
@@ -126,7 +135,7 @@ export class ArtifactUploads {
     return rows.length + (await blobs.partials.sweep(orphanedAfterMs, findOwned));
   }
 
-  /** The room for an upload, taken once; with other facts than before it begins anew. */
+  /** Reserves the quota for an upload, once. An upload with changed metadata starts again. */
   async #reserve(
     device: DeviceIdentity,
     commandId: string,
@@ -134,55 +143,58 @@ export class ArtifactUploads {
     facts: UploadMetadata,
   ): Promise<ReservedUpload> {
     const { bytes, sha256, contentType } = facts;
-    const { db, blobs, room } = this.#deps;
+    const { db, blobs, quota } = this.#deps;
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
       await keepAlive(tx, commandId);
-      const known = await touchSame(tx, commandId, name, facts);
+      const known = await touchMatching(tx, commandId, name, facts);
       if (known !== null) return { row: known, replaced: null };
-      await room.lock(tx, tenantId);
-      const meanwhile = await touchSame(tx, commandId, name, facts);
+      await quota.lock(tx, tenantId);
+      const meanwhile = await touchMatching(tx, commandId, name, facts);
       if (meanwhile !== null) return { row: meanwhile, replaced: null };
       const [old] = await tx
         .delete(artifactUploads)
         .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)))
         .returning({ id: artifactUploads.id });
       await assertBounds(tx, tenantId, commandId, bytes);
-      await room.assertFree(tx, tenantId, bytes);
-      const [made] = await tx
+      await quota.assertFree(tx, tenantId, bytes);
+      const [inserted] = await tx
         .insert(artifactUploads)
         .values({ id: newId(), tenantId, nodeId, commandId, name, contentType, bytes, sha256 })
         .returning();
-      return { row: made as ReservedUpload, replaced: old?.id ?? null };
+      return { row: inserted as ReservedUpload, replaced: old?.id ?? null };
     });
     if (replaced !== null) await blobs.partials.delete(replaced);
     return row;
   }
 
-  /** Passes the bytes of a whole result on while it is wanted. @throws AppError `command_ended` once it is not. */
-  passWhole(device: DeviceIdentity, commandId: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    return this.#whileWanted(device, commandId, body, async () => undefined);
+  /** Passes the bytes of a multipart result on while its command is open. @throws AppError `command_ended`. */
+  passMultipart(device: DeviceIdentity, commandId: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    return this.#whileCommandOpen(device, commandId, body, async () => undefined);
   }
 
-  /** Passes bytes on until the command is over, as it is once its device is revoked: they may take as long as they like to come. */
-  async *#whileWanted(
+  /**
+   * Passes bytes on until the command ends. Revoking the device also ends the command.
+   * The transfer itself has no time limit.
+   */
+  async *#whileCommandOpen(
     device: DeviceIdentity,
     commandId: string,
     body: AsyncIterable<Buffer>,
     keep: (tx: Transaction) => Promise<unknown>,
   ): AsyncGenerator<Buffer> {
-    const { db, lookEveryMs = defaultLookEveryMs } = this.#deps;
-    let lookedAt = performance.now();
+    const { db, checkIntervalMs = defaultCheckIntervalMs } = this.#deps;
+    let checkedAt = performance.now();
     for await (const chunk of body) {
       yield chunk;
-      if (performance.now() - lookedAt < lookEveryMs) continue;
+      if (performance.now() - checkedAt < checkIntervalMs) continue;
       await db.workspace(device.tenantId, async (tx) => {
         await assertOpen(tx, device, commandId);
         await keepAlive(tx, commandId);
         await keep(tx);
       });
-      lookedAt = performance.now();
+      checkedAt = performance.now();
     }
   }
 
@@ -191,7 +203,7 @@ export class ArtifactUploads {
     if (writers >= maxWriters)
       throw new AppError(
         'upload_limit_reached',
-        `${maxWriters} uploads of this device are under way; go on when one of them is done.`,
+        `${maxWriters} uploads of this device are in progress; continue when one of them has finished.`,
         { retryAfterSeconds: 5, limit: maxWriters },
       );
     this.#writers.set(nodeId, writers + 1);
@@ -210,18 +222,18 @@ async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: st
   if (command.ended !== null)
     throw new AppError(
       'command_ended',
-      `The command ${commandId} is over (${command.ended}); nobody wants its artefacts any more.`,
+      `The command ${commandId} has ended (${command.ended}); its artefacts are no longer accepted.`,
     );
 }
 
-/** A command whose artefacts arrive is being handed over: it does not run out before the next piece. */
+/** Extends the lease of a command whose artefacts arrive, so that it does not expire before the next piece. */
 async function keepAlive(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
     'keep_command_alive',
     `UPDATE node_commands SET lease_expires_at = greatest(lease_expires_at, now() + make_interval(secs => $2)),
        expires_at = greatest(expires_at, least(now() + make_interval(secs => $2), coalesce(deadline_at, 'infinity')))
      WHERE id = $1 AND status = 'leased'`,
-    [commandId, pieceSeconds],
+    [commandId, commandExtensionSeconds],
   );
 }
 
@@ -243,7 +255,7 @@ async function assertBounds(tx: Transaction, tenantId: string, commandId: string
   if (open >= maxOpenUploads)
     throw new AppError(
       'upload_limit_reached',
-      `${maxOpenUploads} uploads of this workspace wait for their results; try again later.`,
+      `${maxOpenUploads} uploads of this workspace are waiting for their results; try again later.`,
       { retryAfterSeconds: 60, limit: maxOpenUploads },
     );
 }

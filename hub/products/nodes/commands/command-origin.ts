@@ -3,9 +3,11 @@ import { maxOriginName } from '../../../../shared/commands/origin.ts';
 const bounded = (text: string) => `left(${text}, ${maxOriginName})`;
 
 /**
- * The origin of a command as SQL: a `CommandOrigin` of what its run, workflow and workspace say, and of what the step knows. Reads rows by
- * primary key only, because every command has one.
- * @param tenantId parameters of the statement: the workspace, the run, and `origin` of the request as JSON.
+ * Returns SQL that builds the `CommandOrigin` of a command from its workspace, workflow, run and step.
+ * The SQL reads rows by primary key only, because it runs for every command.
+ * @param tenantId statement parameter of the workspace id.
+ * @param runId statement parameter of the run id.
+ * @param ofStep statement parameter of `CommandRequest.origin` as JSON.
  */
 export const originOf = (tenantId: string, runId: string, ofStep: string): string => `(
   SELECT jsonb_strip_nulls(jsonb_build_object(

@@ -8,7 +8,7 @@ import { nodeCommands } from '../schema.ts';
 
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
 
-/** Open commands that a transaction is about to change, in the order in which everybody locks them: after their runs. */
+/** Locks open commands in id order. To avoid deadlocks, every transaction locks runs before commands. */
 export function lockOpen(tx: Transaction, which: SQL | undefined) {
   return tx
     .select({ id: nodeCommands.id })
@@ -18,7 +18,7 @@ export function lockOpen(tx: Transaction, which: SQL | undefined) {
     .for('update');
 }
 
-/** A command whose result is recorded. */
+/** A locked command whose result is about to be recorded. */
 export interface LockedCommand extends Pick<
   NodeCommandRow,
   | 'id'
@@ -37,13 +37,13 @@ export interface LockedCommand extends Pick<
   | 'createdAt'
   | 'handedOutAt'
 > {
-  /** Whether its step succeeds with any exit code of its program; only `system.run` knows this. */
+  /** Whether the step succeeds with any exit code. Only `system.run` supports this. */
   acceptsExitCode: boolean;
-  /** Since it was handed out, in milliseconds. */
+  /** Time since the command was leased to its device, in milliseconds. */
   elapsedMs: number;
-  /** Whether artefacts of it were uploaded ahead of its result. */
+  /** Whether the device uploaded artefacts before the result. */
   hasUploads: boolean;
-  /** Whether its run waits without a worker. */
+  /** Whether its run is waiting and no worker has a lease on it. */
   runWaits: boolean;
 }
 
@@ -68,9 +68,9 @@ interface LockedRow {
   has_uploads: boolean;
 }
 
-/** Locks a command of a node, and before it its run, to record its result; null when there is none. */
+/** Locks the run of a command, then the command, to record its result. Returns null when the node has no such command. */
 export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
-  // One behind the other without waiting.
+  // Both statements are pipelined: the second one does not wait for the result of the first one.
   const [{ rows: runs }, { rows }] = await Promise.all([
     tx.query<{ waits: boolean }>(
       'lock_run_of_command',
@@ -112,7 +112,7 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
   };
 }
 
-/** Ends a command and wakes its run, which is locked; nothing when it had ended before. */
+/** Ends a command and wakes its run. The caller holds the lock of the run. Does nothing when the command has already ended. */
 export async function endCommand(
   tx: Transaction,
   commandId: string,
@@ -126,8 +126,8 @@ export async function endCommand(
 }
 
 /**
- * Ends a command that is locked and open, and has its run go on; one behind the other without waiting, and with the commit behind where nothing else
- * is to be written. Answers how it now stands.
+ * Ends a locked open command, resumes its run and returns the outcome. The statements are pipelined.
+ * @param isLast whether the transaction writes nothing else. COMMIT is then sent in the same flush.
  */
 export async function endLocked(
   tx: Transaction,
@@ -138,7 +138,7 @@ export async function endLocked(
   const writes = [
     markEnded(tx, command.id, status, outcome),
     resumption.within(tx, { id: command.runId, waits: command.runWaits }),
-    // What a command read can be read again should the machine lose it; what one did can not.
+    // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be durable.
     command.acts ? commitDurably(tx) : undefined,
   ] as const;
   if (isLast) commitBehind(tx);
@@ -149,10 +149,10 @@ export async function endLocked(
   return { status, output, error, type, nodeId, createdAt, handedOutAt, finishedAt };
 }
 
-/** Codes of a failed command that began on its node, or may have. */
+/** Error codes of commands that started on their node, or may have started. */
 const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
 
-/** The newest command of a step, over all attempts of its flow, that ended without success after it began or may have begun. */
+/** Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node. */
 export async function findEarlier(
   tx: Transaction,
   { runId, stepIndex, type }: { runId: string; stepIndex: number; type: string },
@@ -172,7 +172,7 @@ export async function findEarlier(
 
 interface EndedRow {
   run_id: string;
-  /** As it is stored. */
+  /** The output as stored. */
   output: NodeCommandRow['output'];
   error: NodeCommandRow['error'];
   finished_at: Date;
@@ -184,7 +184,10 @@ interface Outcome {
   overdue?: boolean;
 }
 
-/** Ends a command whose run is locked; undefined when the command had ended before. The caller wakes the run. */
+/**
+ * Ends a command. Returns undefined when it has already ended.
+ * The caller holds the lock of the run, and wakes the run.
+ */
 export async function markEnded(
   tx: Transaction,
   commandId: string,
@@ -206,7 +209,7 @@ export async function markEnded(
   return rows[0];
 }
 
-/** The error of commands whose node was revoked before they ended. */
+/** The error of a command whose node is revoked before the command ends. */
 export const nodeRevoked = { code: 'node_revoked', message: 'The node was revoked.' };
 
 /** Ends every open command of a node. */

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 test.each([3_600_000, -3_600_000])(
-  'a device gets the time that a command has left by the clock of the database, although the process is off by %i ms',
+  'the remaining time of a command follows the clock of the database when the clock of the process differs by %i ms',
   async (offsetMs) => {
     const [tenantId, nodeId, runId, id] = [newId(), newId(), newId(), newId()];
     await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
@@ -66,7 +66,7 @@ test.each([3_600_000, -3_600_000])(
   },
 );
 
-test('a command that was switched off at the hub is refused, and never taken for one that reached its device, although the hub dies in between', async () => {
+test('a command that its node does not allow fails with denied_by_policy, and is not marked as leased when the hub crashes in between', async () => {
   const [tenantId, nodeId, workflowId, runId] = [newId(), newId(), newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, 'commands', '{}')`, [tenantId]);
   await database.query(

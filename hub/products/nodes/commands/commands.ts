@@ -21,30 +21,33 @@ import { WaitingPolls } from './waiting-polls.ts';
 
 export type { HandOut };
 
-/** Topic that wakes the long poll of a node. */
+/** The event topic that wakes the long polls of a node. */
 export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
 
 export interface DispatchRequest {
-  /** Its id, unless this try of the call sent one before. */
+  /** The id of the new command. Ignored when this attempt of the call has already written a command. */
   id: string;
   tenantId: string;
   nodeId: string;
   runId: string;
   stepIndex: number;
   attempt: number;
-  /** Which call of an agent's tools it is; 0 for the step itself. */
+  /** The number of the tool call of an AI agent, or 0 for the step itself. */
   call: number;
   command: CommandDefinition;
   input: JsonObject;
-  /** How long to wait for the node to take it, in milliseconds. */
+  /** Maximum time until a device must lease the command, in milliseconds. */
   waitMs: number;
-  /** The time that the step has left; null without a limit. The command's deadline adds the time of the owner's prompt and of the result's transfer. */
+  /**
+   * The remaining time of the step in seconds; null without a limit.
+   * The deadline of the command adds the time for the prompt to the owner and for the transfer of the result.
+   */
   deadlineInSeconds: number | null;
   approval: NodeCommandRow['approval'];
   origin: CommandRequest['origin'];
 }
 
-/** For how long, and how much of, how commands ended is kept in memory. A run reads a larger outcome from the database, once it has memory for it. */
+/** Limits of the outcome cache: milliseconds, total bytes and bytes per outcome. Larger outcomes are read from the database. */
 const rememberMs = 10_000;
 const maxRememberedBytes = 8 * 1024 * 1024;
 const maxRememberedOutcomeBytes = 32 * 1024;
@@ -55,12 +58,15 @@ export interface NodeCommandsDependencies {
   dispatch: (jobs: PromisedJob[]) => void;
 }
 
-/** Commands on their way: written with the step that waits for them, handed out under a lease, ended exactly once. */
+/**
+ * The commands of nodes. A command is written in the transaction of the step that waits for it, leased to its device,
+ * and ended exactly once.
+ */
 export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
-  /** The polls that wait here. */
+  /** The polls that wait in this process. */
   readonly parked = new WaitingPolls();
-  /** Commands that ended here lately: their runs are most likely woken here. What is ended in time stays so. */
+  /** Outcomes recorded by this process, which usually also resumes the runs. An outcome recorded in time never changes. */
   readonly #ended = new LRUCache<string, CommandOutcome>({
     max: 1_000,
     maxSize: maxRememberedBytes,
@@ -74,8 +80,9 @@ export class NodeCommands {
   }
 
   /**
-   * Writes a command, once for each try of a step: leased to its device already, where that waits here. Call `committed` after the commit.
-   * @param asserted SQL that is looked at for the row which there is then.
+   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits in this process.
+   * Call `committed` after the commit.
+   * @param asserted SQL expression that is evaluated on the written row, to assert its state.
    */
   async dispatch(
     tx: Transaction,
@@ -83,7 +90,7 @@ export class NodeCommands {
     asserted = 'true',
   ): Promise<{ commandId: string; committed: () => void }> {
     const { command, input, nodeId, approval } = request;
-    // One that acts is looked at once more as it is handed out: its node's owner may have switched it off meanwhile.
+    // An action is never leased here: its lease checks the permissions of the node again, which may have changed.
     const poll = command.acts ? null : this.parked.keep(request);
     const { rows } = await tx.query<{
       id: string;
@@ -148,19 +155,19 @@ export class NodeCommands {
     };
   }
 
-  /** Wakes the poll of a node; after the commit of what it should see. */
+  /** Wakes the polls of a node. Call it after the commit of the change. */
   announce(nodeId: string): void {
     void this.#deps.events.publish(nodeTopic(nodeId), {});
   }
 
-  /** Keeps for a moment how a command ended, for its run, which the same transaction woke. */
+  /** Caches the outcome of a command for its run, which the same transaction resumed. */
   remember(tenantId: string, commandId: string, outcome: CommandOutcome): void {
     this.#ended.set(`${tenantId} ${commandId}`, outcome);
   }
 
   /**
-   * How a command of a run stands: in one round trip at most, for a run that was just woken by it. An output of more than `maxOutputBytes`
-   * as JSON is left out.
+   * Reads the outcome of a command from the cache, or from the database with one statement.
+   * An output of more than `maxOutputBytes` as JSON is omitted.
    */
   async readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null> {
     const known = this.#ended.get(`${tenantId} ${commandId}`);
@@ -176,8 +183,8 @@ export class NodeCommands {
   }
 
   /**
-   * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
-   * Nothing is leased once `signal` says that nobody listens.
+   * Leases up to `max` commands to a device and returns the commands in `running` that it must stop.
+   * Returns null when the node is revoked. Leases nothing once `signal` is aborted.
    */
   handOut(
     device: DeviceIdentity,
@@ -187,18 +194,18 @@ export class NodeCommands {
     return handOut(this.#deps, device, request, signal);
   }
 
-  /** Puts commands back whose answer never left the hub, for the next poll of their node. */
+  /** Returns commands to `pending` when their response was not sent, and wakes the polls of their node. */
   async putBack(device: DeviceIdentity, leases: Lease[]): Promise<void> {
     await putBack(this.#deps.db, device, leases);
     this.announce(device.nodeId);
   }
 
-  /** Extends the leases of commands that a device holds; answers those that it should stop. */
+  /** Extends the leases of the commands that a device runs. Returns the commands that it must stop. */
   extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
     return extendLeases(tx, nodeId, running);
   }
 
-  /** Takes back what runs wait for; answers what to tell after the commit. */
+  /** Withdraws the open commands of runs. Call the returned function after the commit to notify the devices. */
   async withdraw(tx: Transaction, runIds: readonly string[]): Promise<() => void> {
     const withdrawn = await tx
       .update(nodeCommands)
@@ -209,8 +216,9 @@ export class NodeCommands {
   }
 
   /**
-   * Ends commands whose time is over, in batches, until none is left or the turn is over. One that only reads, and whose device fell silent or late, is given to the
-   * node again; one that acts has failed, and nobody knows how far it came. While no device could reach this hub nothing ends.
+   * Ends expired commands in batches until none is left or the time slice ends.
+   * A read-only command with an expired lease becomes pending again. An action fails with an unknown outcome.
+   * While devices cannot reach this hub, no command expires.
    */
   sweep(stopping?: AbortSignal): Promise<number> {
     return inBatches(newTurn(stopping), 1, () => this.#sweepBatch());
@@ -231,7 +239,7 @@ export class NodeCommands {
         .where(isDue)
         .orderBy(nodeCommands.id)
         .limit(100);
-      // One whose run somebody else has now comes with the next sweep.
+      // A command whose run is locked by another transaction is left to the next sweep.
       const runIds = await lockRuns(
         tx,
         found.map(({ runId }) => runId),
@@ -264,7 +272,7 @@ export class NodeCommands {
             .where(eq(nodeCommands.id, row.id));
           continue;
         }
-        // Remains only if the hub crashed between the two transactions of a revocation.
+        // Open commands of a revoked node exist only if the hub crashed between the two transactions of the revocation.
         const error = isRevoked ? nodeRevoked : overdueError(row, isLate);
         const failed = await markEnded(tx, row.id, 'failed', { error, overdue: !isRevoked });
         if (failed !== undefined) ended.push(failed.run_id);
@@ -278,23 +286,26 @@ export class NodeCommands {
   }
 }
 
-/** @param isLate whether the time of the step is over, whatever the node reports. */
+/** @param isLate whether the time limit of the step has passed. */
 function overdueError(row: NodeCommandRow, isLate: boolean): { code: string; message: string } {
   if (row.status === 'pending')
-    return { code: 'node_offline', message: 'The node did not take the command in time; is its companion running?' };
+    return {
+      code: 'node_offline',
+      message: 'The node did not fetch the command in time; check that its companion is running.',
+    };
   if (isLate) {
     const message = 'The command took longer than the timeoutSeconds of its step';
     return row.acts
       ? {
           code: 'outcome_unknown',
-          message: `${message}, and the node has not reported its end; look at the machine before you retry.`,
+          message: `${message}, and the node sent no result; check the machine before you retry.`,
         }
       : { code: 'timeout', message: `${message}.` };
   }
   if (row.acts)
     return {
       code: 'outcome_unknown',
-      message: 'The node took the command and was not heard of again; look at the machine before you retry.',
+      message: 'The node fetched the command and sent no result; check the machine before you retry.',
     };
   return { code: 'timeout', message: 'The node did not answer in time.' };
 }

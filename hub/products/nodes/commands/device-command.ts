@@ -3,13 +3,13 @@ import type { Transaction } from '../../../platform/db/database.ts';
 import type { DeviceIdentity } from '../store.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 
-/** A command as the device that has it may see it. */
+/** A command as its device sees it. */
 export interface DeviceCommand {
-  /** How it ended; null while its result is wanted, which it is, too, after the hub ended it for want of one. */
+  /** The final status; null while a result is accepted. A command that expired without a result still accepts one. */
   ended: NodeCommandRow['status'] | null;
 }
 
-/** What a device is told of a command that it does not have; by `details` it knows that the hub speaks of the command. */
+/** The error for an unknown command. `details` lets a device distinguish it from an unknown path. */
 export function unknownCommand(commandId: string): AppError {
   return new AppError('not_found', `There is no command ${commandId} for this node.`, {
     details: [{ path: 'params.commandId', message: 'is no command of this node' }],
@@ -22,7 +22,7 @@ interface FoundCommand {
   handed_out_at: Date | null;
 }
 
-/** A command that was handed out to a device. @throws AppError `not_found` for any other. */
+/** Reads a command that was leased to this device. @throws AppError `not_found` for any other command. */
 export async function readDeviceCommand(
   tx: Transaction,
   { nodeId }: DeviceIdentity,
@@ -41,6 +41,9 @@ export async function readDeviceCommand(
 const isWanted = ({ status, overdue }: Pick<NodeCommandRow, 'status' | 'overdue'>) =>
   status === 'pending' || status === 'leased' || overdue;
 
-/** Whether a device may have the result of a command: that one which reads was handed out is forgotten when the database crashes. */
+/**
+ * Whether a device may report a result of a command. `handedOutAt` alone is not enough: a crash of the database
+ * can lose the lease of a read-only command.
+ */
 export const isResultOf = (command: Pick<NodeCommandRow, 'status' | 'overdue' | 'handedOutAt'>) =>
   command.handedOutAt !== null || isWanted(command);

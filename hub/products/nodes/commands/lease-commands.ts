@@ -19,25 +19,25 @@ import { handOverSeconds, leaseSeconds, rereadSeconds, retakeSeconds } from './l
 
 type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
-/** Added to a command's own time for the way there and back, in milliseconds. */
+/** Time added to the time limit of a command for the network transfer both ways, in milliseconds. */
 export const graceMs = 15_000;
 
-/** What a device asks for in one look of its poll. */
+/** The parameters of one lease request of a device. */
 export interface HandOutRequest {
   max: number;
-  /** What the device holds. */
+  /** The commands that the device runs or has a result for. */
   running: string[];
-  /** Whether whatever else is leased to the device never came there. */
+  /** Whether any other command leased to the device did not reach it. */
   isRunningComplete: boolean;
 }
 
-/** One lease, as long as nobody took it anew. */
+/** One lease. A new lease of the same command has another `handedOutAt`. */
 export interface Lease {
   commandId: string;
   handedOutAt: string;
 }
 
-/** What one look of a poll brings, and the leases that it rests on. */
+/** The response of a poll, and the leases of the commands in it. */
 export interface HandOut {
   answer: PollAnswer;
   leases: Lease[];
@@ -48,19 +48,20 @@ interface HandOutDependencies {
   dispatch: (jobs: PromisedJob[]) => void;
 }
 
-/** A command that its node's owner switched off at the hub. */
+/** A command that the settings of its node do not allow. */
 interface Refusal {
   id: string;
   runId: string;
   message: string;
 }
 
-/** Undoes a look of a device that is not paired any more. */
+/** Rolls back the lease request of a revoked device. */
 class Revoked extends Error {}
 
 /**
- * Leases up to `max` commands to a device and tells which of `running` it should stop; null when the node is revoked.
- * What its owner switched off at the hub meanwhile fails instead. Nothing is leased once `signal` says that nobody listens.
+ * Leases up to `max` commands to a device and returns the commands in `running` that it must stop.
+ * Returns null when the node is revoked. Commands that the node does not allow fail.
+ * Leases nothing once `signal` is aborted.
  */
 export async function handOut(
   deps: HandOutDependencies,
@@ -70,8 +71,8 @@ export async function handOut(
 ): Promise<HandOut | null> {
   const { tenantId, nodeId } = device;
   const look = async (tx: Transaction): Promise<HandOut & { refused: Refusal[] }> => {
-    // One behind the other without waiting. Leases are extended before more are given: that waits for nobody, so that no two transactions wait
-    // for each other.
+    // The statements are pipelined. Leases are extended before commands are leased with SKIP LOCKED, which never waits,
+    // so that two transactions cannot deadlock.
     const [{ rows: seen }, withdrawn, , leased] = await Promise.all([
       tx.query<{ allow_system: boolean; allow_browser: boolean; was_online: boolean }>(
         'poll_node',
@@ -101,14 +102,14 @@ export async function handOut(
       if (problem === null) allowed.push(row);
       else refused.push({ id: row.id, runId: row.run_id, message: problem });
     }
-    // They never leave the hub; until they have failed they wait as before, whatever becomes of this process.
+    // A refused command is not sent. It stays pending until it fails in its own transaction, also if this process crashes.
     if (refused.length > 0)
       await tx.query(
         'keep_refused',
         `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
         [refused.map(({ id }) => id)],
       );
-    // That a command which acts was handed out must outlive the machine; the rest comes again by itself.
+    // The lease of an action must survive a crash of the database. A read-only command can be leased again.
     if (allowed.some((row) => row.acts)) await commitDurably(tx);
     const commands = allowed.map((row) =>
       presentCommand({ ...row, expiresAt: row.expires_at, endsInMs: row.ends_in_ms }),
@@ -127,14 +128,14 @@ export async function handOut(
   const { refused, ...handedOut } = seen;
   if (refused.length > 0) {
     await refuse(deps, tenantId, refused).catch((error: unknown) => {
-      // What is leased must reach its device; the next look refuses the others.
+      // The leased commands must reach the device. The next poll refuses the others.
       if (handedOut.leases.length === 0) throw error;
     });
   }
   return handedOut;
 }
 
-/** A command as its device gets it. */
+/** Returns a command in the form of the API. */
 export const presentCommand = ({
   id,
   type,
@@ -154,7 +155,7 @@ export const presentCommand = ({
   ...(origin === null ? {} : { origin }),
 });
 
-/** The input of a command as its device gets it: with the time that is left, unless an approval binds the whole input. */
+/** Returns the input for the device. Its timeout is limited to the remaining time, unless an approval covers the input. */
 function inputFor(
   command: CommandDefinition,
   input: JsonObject,
@@ -164,7 +165,7 @@ function inputFor(
   return approval === null ? limitTimeout(command, own, endsInMs) : own;
 }
 
-/** Puts commands back whose answer never left the hub, those that act as well, for the next poll of their node. */
+/** Returns commands, including actions, to `pending` when their response was not sent. */
 export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
   await db.workspace(tenantId, (tx) =>
     tx.query(
@@ -181,7 +182,7 @@ export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity
   );
 }
 
-/** Puts a command back that only reads, and that was leased to a poll as it was written. */
+/** Returns a read-only command to `pending` that was leased in the statement that wrote it. */
 export async function takeBack(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
     'take_command_back',
@@ -193,8 +194,9 @@ export async function takeBack(tx: Transaction, commandId: string): Promise<void
 }
 
 /**
- * Extends the leases of commands that a device holds, running or waiting to be handed over; answers those that it should stop.
- * One that waits to be handed out again is its own again, and one that ended only for want of its word may end in truth, unless the time of its step is over.
+ * Extends the leases of the commands that a device runs or has a result for. Returns the commands that it must stop.
+ * A command that became pending again is leased to the device again.
+ * The device may finish a command that expired without a result, unless the time limit of the step has passed.
  */
 export async function extendLeases(tx: Transaction, nodeId: string, running: string[]): Promise<string[]> {
   if (running.length === 0) return [];
@@ -217,7 +219,7 @@ export async function extendLeases(tx: Transaction, nodeId: string, running: str
   return running.filter((id) => !kept.has(id));
 }
 
-/** Makes commands that only read, and never came to their device, wait to be handed out again. */
+/** Returns read-only commands that did not reach their device to `pending`. */
 async function giveAgain(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
   await tx.query(
     'give_commands_again',
@@ -259,21 +261,21 @@ interface LeasedRow {
   acts: boolean;
   input: JsonObject;
   expires_at: Date;
-  /** By the clock of the database, which also set `expires_at`. */
+  /** Computed with the clock of the database, which also sets `expires_at`. */
   ends_in_ms: number;
   handed_out_at: string;
   approval: NodeCommandRow['approval'];
   origin: NodeCommandRow['origin'];
 }
 
-/** Milliseconds until a device must end a command, as SQL: the deadline of the hub is later, so that the result arrives before it. */
+/** SQL for the milliseconds until a device must end a command: `graceMs` before the deadline of the hub. */
 export const endsInMs = `extract(epoch from least(expires_at, deadline_at - make_interval(secs => ${graceMs / 1000})) - clock_timestamp())::float8 * 1000`;
 
 async function lease(tx: Transaction, nodeId: string, max: number): Promise<LeasedRow[]> {
   if (max === 0) return [];
   const { rows } = await tx.query<LeasedRow>(
     'lease_commands',
-    // Materialized, because a plan may run a subquery once for each row, and take as many anew each time.
+    // MATERIALIZED, because a plan could otherwise run the subquery once per row and lock more commands each time.
     `WITH taken AS MATERIALIZED (
        SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
      ), leased AS (

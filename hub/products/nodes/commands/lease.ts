@@ -1,14 +1,14 @@
-/** How long a device may be silent about a command that it holds, in seconds. */
+/** Lease time of a command, in seconds. Polls and heartbeats of the device renew the lease. */
 export const leaseSeconds = 45;
 
-/** Longest pause of a device between two attempts to reach its hub, in seconds; its companion keeps to it. */
+/** Maximum back-off of the companion between two connection attempts, in seconds. */
 export const devicesReturnSeconds = 30;
 
-/** How long a device may take to hand its result over once it is done, in seconds: a large artefact on a slow line. */
+/** Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection. */
 export const handOverSeconds = 3_600;
 
-/** A command that only reads is handed out again until so long after it was made, in seconds. */
+/** Maximum age of a read-only command that may be leased again, in seconds. */
 export const rereadSeconds = 300;
 
-/** How long a node has to take a command that is handed out again, in seconds. */
+/** Time that a node has to fetch a command that became pending again, in seconds. */
 export const retakeSeconds = 60;

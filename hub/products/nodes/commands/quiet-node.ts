@@ -1,11 +1,11 @@
-/** For how long a look at the database holds, in milliseconds. */
+/** How long the result of an empty poll is valid, in milliseconds. */
 const holdsMs = 3_000;
 
 const nothing: string[] = [];
 
 /**
- * What a device's channel knows of the node since the last look at the database: as long as nobody told of a change, and the device holds just
- * what was handed to it, the next poll would find nothing, and need not look.
+ * Caches that the last poll of a node found nothing. While no change event arrives, and the device runs exactly the
+ * commands that it was sent, the next poll skips the database.
  */
 export class QuietNode {
   #handedOut = nothing;
@@ -13,22 +13,22 @@ export class QuietNode {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #changesThen = -1;
 
-  /** Somebody told of a change, or may have. */
+  /** Records that a change event arrived, or may have been missed. */
   changed(): void {
     this.#changes += 1;
   }
 
-  /** Nobody tells of changes any more. */
+  /** Disables the cache, because this object receives no more change events. */
   retire(): void {
     this.#changes = Number.NaN;
   }
 
-  /** How often it has changed so far; a look is `looked` with that of its beginning. */
+  /** Number of changes so far. Read it before a poll, and pass it to `looked` after the poll. */
   get changes(): number {
     return this.#changes;
   }
 
-  /** Notes what the device holds after a look that found nothing else for it. */
+  /** Records the commands of the device after a poll that found no others. */
   looked(changes: number, at: number, held: string[]): void {
     this.#changesThen = changes;
     this.#lookedAt = at;
@@ -43,7 +43,7 @@ export class QuietNode {
     if (this.#handedOut.includes(commandId)) this.#handedOut = this.#handedOut.filter((id) => id !== commandId);
   }
 
-  /** Whether a poll of a device that holds these, and nothing else, would find nothing. */
+  /** Whether a poll of a device that runs exactly these commands would find nothing. */
   isQuiet(held: readonly string[]): boolean {
     return (
       performance.now() - this.#lookedAt < holdsMs &&

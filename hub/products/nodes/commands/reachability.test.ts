@@ -9,7 +9,7 @@ test.each([
   [1, false],
   [5, true],
 ])(
-  'after %i s in which no device could reach the hub, a command that waits for its device has the time that one needs to come back: %s',
+  'after %i s without a reachable hub, the expiry of a pending command is extended by the reconnect time of devices: %s',
   async (awaySeconds, isGiven) => {
     const database = await acquireDatabase();
     const db = new Database({

@@ -3,20 +3,19 @@ import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import { devicesReturnSeconds, leaseSeconds } from './lease.ts';
 
-/** Whoever serves devices says so this often, in milliseconds. */
+/** Interval at which each process that serves devices records a beat, in milliseconds. */
 const beatMs = 1_000;
 /**
- * After so long without a word nobody served devices, in seconds. Short beside the 30 s that a command waits for its device: a device pauses
- * after an outage for about as long again, and what was left of the wait would not do.
+ * A gap of more than this many seconds between two beats counts as an outage.
+ * It is short compared with the 30 s that a command waits for its device, because a device backs off after an outage.
  */
 const silentSeconds = 4;
 const key = 'devices_served';
 
 /**
- * Whether devices can reach this hub, and since when. Every process that serves them writes that it does; a gap between two such
- * words is time in which no device could report, whatever the reason: no process, no database, a machine that slept. What ran out in
- * it did so through no fault of the device, so the process that speaks first afterwards gives every open command the time that
- * devices need to come back and to be heard.
+ * Records that devices can reach this hub. Every process that serves devices writes a beat to the database.
+ * During a gap between two beats no device can report: no process runs, the database is down, or the machine sleeps.
+ * The first process after a gap extends every open command by the time that devices need to reconnect and report.
  */
 export class Reachability implements AsyncDisposable {
   readonly #db: Database;
@@ -30,7 +29,7 @@ export class Reachability implements AsyncDisposable {
     this.#timer = setInterval(() => this.#beat(), beatMs);
   }
 
-  /** Begins to say that this process serves devices, until it is disposed. */
+  /** Starts the beats of this process. They stop when the returned object is disposed. */
   static async announce(db: Database, logger: Logger): Promise<Reachability> {
     const reachability = new Reachability(db, logger);
     reachability.#beat();
@@ -44,19 +43,16 @@ export class Reachability implements AsyncDisposable {
   }
 
   #beat(): void {
-    const part = 'word that devices are served';
+    const part = 'device reachability beat';
     this.#underWay ??= sayReachable(this.#db)
       .then(
         (commands) => {
           logRecovery(this.#logger, part);
           if (commands > 0)
-            this.#logger.info(
-              { commands },
-              'gave commands more time, because no device could reach this hub for a while',
-            );
+            this.#logger.info({ commands }, 'extended open commands because devices could not reach this hub');
         },
         (error: unknown) =>
-          this.#logger.warn({ err: error, part }, 'could not write that devices are served; it comes again'),
+          this.#logger.warn({ err: error, part }, 'could not record that devices can reach this hub; retrying'),
       )
       .finally(() => {
         this.#underWay = undefined;
@@ -64,11 +60,11 @@ export class Reachability implements AsyncDisposable {
   }
 }
 
-/** Writes that devices are served; after a gap, gives open commands more time. Answers how many. */
+/** Writes a beat. After a gap, extends the open commands and returns their number. */
 export async function sayReachable(db: Database): Promise<number> {
   return db.system(
     async (tx) => {
-      // The lock lets only one of several processes see the gap.
+      // The row lock lets only one process detect the gap.
       const { rows } = await tx.query<{ was_silent: boolean }>(
         'say_reachable',
         `WITH before AS (SELECT updated_at FROM hub_settings WHERE key = $1 FOR UPDATE),
@@ -77,7 +73,7 @@ export async function sayReachable(db: Database): Promise<number> {
         [key, silentSeconds],
       );
       if (rows[0]?.was_silent === false) return 0;
-      // Of a command that waits to be taken, the end of its step's own time stays the end; one on a device may have an end to report.
+      // A pending command still ends at its deadline. A leased command may exceed it, because its device may have a result.
       const { rowCount } = await tx.query(
         'extend_open_commands',
         `UPDATE node_commands c SET
@@ -93,7 +89,7 @@ export async function sayReachable(db: Database): Promise<number> {
   );
 }
 
-/** Whether a process that serves devices said so lately. While none did, no command may end for want of a word from its device. */
+/** Whether devices can reach this hub now. While they cannot, no command may expire. */
 export async function isReachable(tx: Transaction): Promise<boolean> {
   const { rows } = await tx.query<{ reachable: boolean }>(
     'is_reachable',

@@ -2,45 +2,45 @@ import type { DeviceIdentity } from '../store.ts';
 import type { HandOut } from './lease-commands.ts';
 import type { QuietNode } from './quiet-node.ts';
 
-/** What becomes of polls: the same for all of a kind, so that one that waits needs no function of its own. */
+/** Callbacks of polls. All polls of a kind share one object, so that a waiting poll needs no closure. */
 export interface PollEnds<To> {
-  /** What it answers was leased to the device; empty where there was nothing. */
+  /** The commands in the response are leased to the device. The response is empty when there are none. */
   answered(poll: WaitingPoll<To>, handedOut: HandOut): void;
   failed(poll: WaitingPoll<To>, error: unknown): void;
 }
 
-/** What a poll asks for, and of whom. */
+/** The parameters of a poll and its device. */
 export interface PollRequest {
   device: DeviceIdentity;
-  /** By which the device is confirmed again, as base64; null where only its node is known. */
+  /** Base64 hash of the secret with which the device is authenticated again; null when only the node is known. */
   secretHash: string | null;
-  /** Whether the device has been let in already. */
+  /** Whether the device is already authenticated. */
   isConfirmed: boolean;
   max: number;
   running: string[];
-  /** Whether its device waits in no other. */
+  /** Whether the device has no other poll. */
   isOnlyOne: boolean;
-  /** By the clock of `performance`. */
+  /** On the clock of `performance`. */
   deadline: number;
-  /** What is known of its node from before. */
+  /** Cached idle state of its node; null without a channel. */
   quiet: QuietNode | null;
 }
 
-/** A poll until it is answered. While it waits this is all that there is of it. */
+/** A poll until its response. A waiting poll uses no other memory. */
 export class WaitingPoll<To = unknown> {
   readonly request: PollRequest;
   readonly ends: PollEnds<To>;
-  /** For whom it was begun. */
+  /** The recipient of the response. */
   readonly to: To;
-  /** Whether it waits, and does not look. */
+  /** Whether it waits and does not query the database. */
   isParked = false;
-  /** Whether it is kept for a command that is being written. */
+  /** Whether it is reserved for a command that is being written. */
   isKept = false;
-  /** Whether its node was told of since it began to look. */
+  /** Whether an event of its node arrived while it queried the database. */
   isWoken = false;
-  /** Whether nothing more is to be leased to it: nobody listens, or the hub stops. */
+  /** Whether no more commands may be leased to it: the client disconnected, or the hub stops. */
   aborted = false;
-  /** Whether it is to end with the look that is under way. */
+  /** Whether it ends with the query in progress. */
   isEnding = false;
   isOver = false;
 

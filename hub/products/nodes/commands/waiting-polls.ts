@@ -2,28 +2,28 @@ import type { DeviceIdentity } from '../store.ts';
 import type { HandOut } from './lease-commands.ts';
 import type { WaitingPoll } from './waiting-poll.ts';
 
-/** For how long a poll is kept for a command that is being written, in milliseconds: longer than any such transaction takes that is of use. */
+/** Maximum time that a poll is reserved for a command that is being written, in milliseconds. */
 const keptMs = 2_000;
 
-/** A poll that is kept for one command. */
+/** A poll that is reserved for one command. */
 export interface KeptPoll {
-  /** Hands the command over once it is committed; false when the poll is gone. */
+  /** Delivers the committed command. Returns false when the poll has ended. */
   deliver(handedOut: HandOut): boolean;
 }
 
-/** Who moves polls on. */
+/** Ends and wakes the polls. */
 export interface PollMover {
-  /** Ends a poll with a command that was leased to it; false when it has ended, or looks for itself. */
+  /** Ends a poll with a command that is leased to it. Returns false when the poll does not wait any more. */
   take(poll: WaitingPoll, handedOut: HandOut): boolean;
-  /** Has it look for itself. */
+  /** Makes a poll query the database. */
   wake(poll: WaitingPoll): void;
 }
 
 const none: readonly WaitingPoll[] = [];
 
-/** The polls of devices at this process, so that a command can be leased as it is written, and handed over without a look at the database. */
+/** The polls of devices in this process. A new command is leased to a waiting poll in the statement that writes it. */
 export class WaitingPolls {
-  /** The oldest first; lists are replaced and not changed, so that whoever goes through one may end its polls. */
+  /** Oldest first. Lists are replaced, never changed, so that polls can end while a caller iterates over a list. */
   readonly #byNode = new Map<string, WaitingPoll[]>();
   mover: PollMover | undefined;
 
@@ -45,7 +45,7 @@ export class WaitingPolls {
     else this.#byNode.set(nodeId, polls.toSpliced(index, 1));
   }
 
-  /** Keeps a poll of a node for one command; null when none waits here. Nobody keeps a poll of another workspace by naming its node. */
+  /** Reserves a poll of a node for one command. Returns null when none waits here, or the workspace does not match. */
   keep({ tenantId, nodeId }: DeviceIdentity): KeptPoll | null {
     const { mover } = this;
     const poll = this.of(nodeId).find(
@@ -60,7 +60,7 @@ export class WaitingPolls {
       clearTimeout(late);
       return wasKept;
     };
-    // Whatever became of the command: the poll finds out by itself.
+    // If the transaction takes too long or fails, the poll queries the database.
     const late = setTimeout(() => end() && mover.wake(poll), keptMs);
     return { deliver: (handedOut) => end() && mover.take(poll, handedOut) };
   }

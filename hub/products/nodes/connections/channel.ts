@@ -4,19 +4,19 @@ import type { OpenedSocket, WebSocket } from '../../../platform/http/live/socket
 import { newId } from '../../../platform/ids.ts';
 import type { QuietNode, WaitingPoll } from '../commands/index.ts';
 
-/** Topic that tells of a new channel of a node, or that it was revoked. */
+/** The event topic for new channels of a node and for its revocation. */
 export const channelTopic = (nodeId: string) => `channel:${nodeId}`;
 
-/** Requests of a device that are worked on at once; the connection is not read on until there are fewer. */
+/** Concurrent requests of a device. Reading pauses while the limit is reached. */
 const maxAtOnce = 16;
-/** What one read of the connection may bring beyond that. */
+/** Pending requests at which the channel closes. One read of the connection may exceed the limit above. */
 const maxRequests = 256;
-/** What a device may send in a second before its connection is not read on until that is over: more than any companion has to say. */
+/** Limits per device and second. Reading pauses until the second ends. A companion stays far below them. */
 const mostOfDevice = { frames: 500, bytes: 1024 * 1024 };
-/** And all devices of a workspace together, so that nobody else waits while their frames are looked into. */
+/** Limits per workspace and second, so that one workspace cannot delay the frames of others. */
 export const mostOfWorkspace = { frames: 5_000, bytes: 4 * 1024 * 1024 };
 
-/** What came in the second that is now. */
+/** Counts the frames and bytes of the current second. */
 export class Second {
   readonly #most: { frames: number; bytes: number };
   #endsAt = 0;
@@ -27,7 +27,7 @@ export class Second {
     this.#most = most;
   }
 
-  /** Counts a frame; answers how long no further one is to be read, in milliseconds. */
+  /** Counts a frame. Returns how long reading must pause, in milliseconds. */
   add(bytes: number, now: number): number {
     if (now >= this.#endsAt) [this.#endsAt, this.#frames, this.#bytes] = [now + 1_000, 0, 0];
     this.#frames += 1;
@@ -38,27 +38,27 @@ export class Second {
 
 export type OpenedChannel = OpenedSocket<typeof nodeChannel.connectAutomationNode>;
 
-/** A request of a device through its channel, to be answered by its number. */
+/** A request that arrived through a channel. The response carries its `id`. */
 export interface AskedThrough {
   channel: Channel;
   id: number;
 }
 
-/** The channel of a device that is open here. */
+/** An open channel of a device in this process. */
 export class Channel {
-  /** Later ones are greater, at whichever process they were opened. */
+  /** Ids increase over time across all processes. */
   readonly id = newId();
   readonly opened: OpenedChannel;
   readonly quiet: QuietNode;
-  /** Its polls that wait. */
+  /** The polls of this channel that wait. */
   polls: WaitingPoll<AskedThrough>[] = [];
-  /** Whether nothing more is to be handed out through it. */
+  /** Whether no more commands may be sent through it. */
   isEnded = false;
   readonly #endPolls: (channel: Channel) => void;
   #underWay = 0;
-  /** Why it is to close as soon as nothing is under way. */
+  /** The close code and reason to use once no request is in progress. */
   #closing: { code: number; reason: string } | undefined;
-  /** While it runs nothing more is read. */
+  /** Timer that resumes reading after a rate limit. */
   #resting: NodeJS.Timeout | undefined;
   readonly #own = new Second(mostOfDevice);
   readonly #shared: Second;
@@ -74,7 +74,7 @@ export class Channel {
     return this.opened.socket;
   }
 
-  /** Counts a frame before anybody looks into it. */
+  /** Counts a frame before it is parsed. */
   arrived(bytes: number): void {
     const now = performance.now();
     const waitMs = Math.max(this.#own.add(bytes, now), this.#shared.add(bytes, now));
@@ -98,27 +98,27 @@ export class Channel {
     this.#readOn();
   }
 
-  /** Ends polls empty, and closes as soon as what is under way was answered. */
+  /** Ends polls with empty responses, and closes once all requests are answered. */
   stop(): void {
     this.endPolls();
     this.endWhenIdle(1001, 'the hub stops');
   }
 
-  /** Closes as soon as what is under way was answered. */
+  /** Closes once all requests are answered. */
   endWhenIdle(code: number, reason: string): void {
     this.#closing ??= { code, reason };
     this.#closeIfIdle();
   }
 
-  /** Closes at once; what still comes through it is thrown away. */
+  /** Closes immediately. Frames that still arrive are discarded. */
   end(code: number, reason: string): void {
     this.socket.close(code, reason);
     this.endPolls();
-    // The other side's word that it closes, too, could not be read else.
+    // A paused socket could not read the close frame of the device.
     this.socket.resume();
   }
 
-  /** Ends its polls, and has no more of them wait. */
+  /** Ends the polls of this channel. Later polls get an empty response. */
   endPolls(): void {
     this.isEnded = true;
     this.#endPolls(this);

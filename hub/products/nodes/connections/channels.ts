@@ -34,20 +34,20 @@ export interface NodeChannelsDependencies {
 const channelOf = Symbol('channel');
 type ChannelSocket = WebSocket & { [channelOf]?: Channel };
 
-const revokedReason = 'this device is not paired any more';
+const revokedReason = 'this device is no longer paired';
 const maxWorkspaces = 10_000;
-/** After events were missed all devices are looked at again, spread over so long for each of them, in milliseconds. */
+/** After missed events all devices are authenticated again, spread over this many milliseconds per device. */
 const lookAgainMs = 2.5;
 
-/** The open channels of devices: each request of theirs is carried out as the operation that it stands for. */
+/** The open channels of devices. Each request in a channel runs the matching API operation. */
 export class NodeChannels {
   readonly #deps: NodeChannelsDependencies;
   readonly #open = new Set<Channel>();
-  /** What the devices of each workspace send. */
+  /** Rate window of each workspace. */
   readonly #seconds = new LRUCache<string, Second>({ max: maxWorkspaces });
   readonly #newest = new Map<string, Channel>();
   #stopping: AbortSignal | undefined;
-  // The same for all sockets: listeners of its own would be a good part of what a device that waits takes up.
+  // All sockets share these listeners, because separate closures would use much of the memory of an idle device.
   readonly #onClose: (this: WebSocket) => void;
   readonly #onMessage: (this: WebSocket, data: unknown, isBinary: boolean) => void;
   readonly #pollEnds: PollEnds<AskedThrough> = {
@@ -76,11 +76,11 @@ export class NodeChannels {
     };
     events.subscribeFamily(channelTopic(''), (nodeId, { channel: newer, revoked }) => {
       const channel = this.#newest.get(nodeId);
-      // What is under way finds out by itself, and is answered so.
+      // Requests in progress authenticate the device themselves and get an error response.
       if (revoked === true) channel?.endWhenIdle(channelCloseCodes.revoked, revokedReason);
       else if (channel !== undefined && typeof newer === 'string' && newer > channel.id) replace(channel);
     });
-    // Word of a revocation may have been missed, and a device that asks for nothing is not found out else.
+    // A revocation event may have been missed, and a device without requests is not authenticated otherwise.
     events.onReconnect(() => this.#lookAgain());
   }
 
@@ -127,7 +127,7 @@ export class NodeChannels {
       return;
     }
     if (request === 'of another type') {
-      // It is a request all the same, and whoever makes too many is sent away.
+      // An unknown request also counts towards the rate limit.
       void opened.limit().catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'rate_limited')
           channel.end(channelCloseCodes.tooMany, 'too many requests');
@@ -146,7 +146,7 @@ export class NodeChannels {
     return second;
   }
 
-  /** Looks whether the devices of all channels are still paired, spread over a while. */
+  /** Authenticates the devices of all channels again, spread over time. */
   #lookAgain(): void {
     const withinMs = this.#open.size * lookAgainMs;
     for (const channel of this.#open) {
@@ -161,7 +161,7 @@ export class NodeChannels {
     }
   }
 
-  /** A device has one companion, and a connection that it gave up may not know it yet, here or at another process. */
+  /** Closes older channels of a device, here and in other processes. A broken connection may still be open there. */
   #replaceOlder(nodeId: string, channel: Channel): void {
     const older = this.#newest.get(nodeId);
     if (older !== undefined) replace(older);
@@ -169,7 +169,7 @@ export class NodeChannels {
     void this.#deps.events.publish(channelTopic(nodeId), { channel: channel.id });
   }
 
-  /** Carries a request out, or begins to wait for its end. Never rejects. */
+  /** Executes a request, or starts its poll. Never rejects. */
   async #serveRequest(channel: Channel, request: DeviceRequest | UnreadableRequest): Promise<void> {
     const asked: AskedThrough = { channel, id: request.id };
     try {
@@ -199,7 +199,7 @@ export class NodeChannels {
     const { principal } = channel.opened;
     if (type === 'heartbeat')
       return devices.heartbeat(principal, parsePart('body', resource.heartbeatAutomationNode.body, body));
-    // The other two are refused by what they look at; what a revoked device did changes nothing any more.
+    // Polls and heartbeats authenticate in their own statements. The result of a revoked device is not recorded.
     const confirmed = channel.opened.authenticate();
     confirmed.catch(() => undefined);
     const params = parsePart('params', resource.completeAutomationNodeCommand.params, {
@@ -212,7 +212,7 @@ export class NodeChannels {
     return recorded;
   }
 
-  /** Sends an answer; `onLost` is called once it is certain that it did not leave the hub whole. */
+  /** Sends a response. `onLost` is called when the hub did not send it completely. */
   #answer({ channel, id }: AskedThrough, frame: Omit<HubAnswerFrame, 'id' | 'type'>, onLost?: () => void): void {
     send(channel.socket, { id, type: 'answer', ...frame }, onLost);
     channel.finished();
@@ -227,16 +227,16 @@ export class NodeChannels {
   }
 }
 
-/** Forgets a poll that has ended. */
+/** Removes an ended poll from its channel. */
 function leave(poll: WaitingPoll<AskedThrough>): void {
   const { channel } = poll.to;
   channel.polls = channel.polls.filter((one) => one !== poll);
 }
 
 const replace = (older: Channel): void =>
-  older.end(channelCloseCodes.replaced, 'another channel of this device took its place');
+  older.end(channelCloseCodes.replaced, 'replaced by a newer channel of this device');
 
-/** A request of which only its number can be used. */
+/** An invalid request with a readable `id`. */
 interface UnreadableRequest {
   id: number;
   problem: string;
@@ -248,7 +248,7 @@ function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not und
   try {
     frame = parseJsonText(text);
   } catch (error) {
-    // Sent again it would be the same: who asked is told so.
+    // A retry would fail in the same way, so the sender gets an error response.
     const id = /^\s*\{\s*"id"\s*:\s*(\d{1,15})\s*,/.exec(text)?.[1];
     return id === undefined ? 'not understood' : { id: Number(id), problem: (error as Error).message };
   }
@@ -261,7 +261,7 @@ function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not und
 const isFrame = (value: unknown): value is { type: string } =>
   typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 
-/** Sends a frame; `onLost` is called once it is certain that it did not leave the hub whole. */
+/** Sends a frame. `onLost` is called when the hub did not send it completely. */
 function send(socket: WebSocket, frame: HubAnswerFrame, onLost: (() => void) | undefined): void {
   if (socket.readyState !== socket.OPEN) {
     onLost?.();

@@ -81,7 +81,7 @@ test('of two results that come at once, the one without room in the workspace le
     commands: forgetful,
     db,
     blobs: { ...blobs, put },
-    room: new ArtifactQuota(1_000),
+    quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
     resumption,
   });
@@ -118,7 +118,7 @@ test('the bytes of an artefact stay when the connection breaks between the commi
     commands: forgetful,
     db: breaking,
     blobs,
-    room: new ArtifactQuota(1_000),
+    quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
     resumption,
   });
@@ -146,7 +146,7 @@ test('the bytes of an artefact stay once its result is recorded, although what w
     commands: forgetful,
     db,
     blobs,
-    room: new ArtifactQuota(1_000),
+    quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
     resumption,
   });
@@ -180,7 +180,7 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
       commands: forgetful,
       db,
       blobs,
-      room: new ArtifactQuota(1_000),
+      quota: new ArtifactQuota(1_000),
       dispatch: () => undefined,
       resumption,
     });
@@ -250,13 +250,13 @@ async function waitFor(isHeld: boolean) {
 test('a run that waits for a result is held by the process that records it, where that has room, and needs no wake-up', async () => {
   const { runId, runNow, commandId, ...device } = await waitFor(false);
   const { begun, woken, resumption: withRoom } = roomForOne();
-  const room = new ArtifactQuota(1_000);
+  const quota = new ArtifactQuota(1_000);
   const { blobs } = keepBytes();
   const results = new CommandResults({
     commands: forgetful,
     db,
     blobs,
-    room,
+    quota,
     dispatch: () => undefined,
     resumption: withRoom,
   });
@@ -279,7 +279,7 @@ test('a run that somebody holds as its result comes is woken, so that whoever le
     commands: forgetful,
     db,
     blobs,
-    room: new ArtifactQuota(1_000),
+    quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
     resumption: withRoom,
   });
@@ -298,7 +298,7 @@ test('a result that can not be recorded leaves its run waiting, and the room kep
     commands: forgetful,
     db,
     blobs,
-    room: new ArtifactQuota(1_000),
+    quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
     resumption: withRoom,
   });

@@ -19,7 +19,7 @@ import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { commitDurably } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ArtifactQuota } from '../artifacts/index.ts';
-import { findVerified, forgetUpload, releaseUploads } from '../artifacts/index.ts';
+import { findVerified, deleteUpload, releaseUploads } from '../artifacts/index.ts';
 import { endLocked, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
 import type { LockedCommand, NodeCommandRow, NodeCommands } from '../commands/index.ts';
 import { artifacts } from '../schema.ts';
@@ -48,7 +48,7 @@ interface IncomingArtifact {
 export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
-  room: ArtifactQuota;
+  quota: ArtifactQuota;
   commands: Pick<NodeCommands, 'remember'>;
   dispatch: (jobs: PromisedJob[]) => void;
   /** Prepares for a run of a workspace to go on. */
@@ -118,7 +118,7 @@ export class CommandResults {
    * How a command of this device ended, or null while its result is wanted: to be asked before a large result is read.
    * @throws AppError `not_found`.
    */
-  async ended(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
+  async finalStatus(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
     return (await this.#deps.db.read(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
   }
 
@@ -175,7 +175,7 @@ export class CommandResults {
     if (all.length > maxArtifacts) throw refuse(`are more than ${maxArtifacts} with those uploaded`);
     if (new Set(all.map(({ name }) => name)).size !== all.length) throw refuse('must have different names');
     const newBytes = all.reduce((sum, artifact) => sum + artifact.newBytes, 0);
-    if (newBytes > 0) await this.#deps.room.assertFree(tx, tenantId, newBytes);
+    if (newBytes > 0) await this.#deps.quota.assertFree(tx, tenantId, newBytes);
     return all;
   }
 
@@ -192,7 +192,7 @@ export class CommandResults {
 
   /** Lets the device begin anew with an artefact of which something else is here than what it uploaded. */
   async #uploadLost(tenantId: string, uploadId: string, name: string): Promise<AppError> {
-    await this.#deps.db.workspace(tenantId, (tx) => forgetUpload(tx, uploadId));
+    await this.#deps.db.workspace(tenantId, (tx) => deleteUpload(tx, uploadId));
     await this.#deps.blobs.partials.delete(uploadId);
     return new AppError('checksum_mismatch', `What was uploaded of ${name} is not here any more; upload it again.`);
   }
@@ -220,8 +220,8 @@ export class CommandResults {
       if (stored.length > 0) {
         if (newBytes > 0) {
           // Others may have taken the room while the bytes were written.
-          await this.#deps.room.lock(tx, tenantId);
-          await this.#deps.room.assertFree(tx, tenantId, newBytes);
+          await this.#deps.quota.lock(tx, tenantId);
+          await this.#deps.quota.assertFree(tx, tenantId, newBytes);
         }
         await tx
           .insert(artifacts)
