@@ -1,4 +1,4 @@
--- Roles belong to the whole cluster, and several databases may share one: make them once, whoever comes first.
+-- Roles belong to the whole cluster, which several databases may share: each role is created once, by the first database.
 DO $$
 DECLARE
   role_name text;
@@ -15,5 +15,14 @@ BEGIN
       NULL;
     END;
   END LOOP;
+END
+$$;
+--> statement-breakpoint
+-- The operator's SIP server signs in as a member of this role. When the hub may not create roles, the operator creates it.
+DO $$
+BEGIN
+  CREATE ROLE outrigger_sip NOLOGIN NOINHERIT;
+EXCEPTION WHEN duplicate_object OR unique_violation OR insufficient_privilege THEN
+  NULL;
 END
 $$;

@@ -5,7 +5,6 @@ import { concurrentSteps } from './concurrent-indexes.ts';
 import type { IndexStep } from './concurrent-indexes.ts';
 import { readMigrationFiles } from './orm.ts';
 import type { MigrationMeta } from './orm.ts';
-import { takeBackBound } from './take-back.ts';
 
 /** Where the migrations of this product lie. */
 export const migrationsFolder = fileURLToPath(new URL('../../../migrations', import.meta.url));
@@ -17,6 +16,12 @@ const migrationLock = 0x6f757472;
 const passingCodes = new Set(['55P03', '40P01', '40001']);
 
 const raisedWarning = '01000';
+
+/**
+ * The last migration of the baseline (0000 to 0003), by its time in the journal. The baseline replaced the migrations of the development versions and has
+ * the times of their last four, so that a database with all of those is up to date.
+ */
+const baselineMillis = 1_795_737_298_533;
 
 export interface MigrateOptions {
   folder?: string;
@@ -41,8 +46,8 @@ export interface MigrateOptions {
  * `CREATE INDEX CONCURRENTLY` runs statement by statement, and may be repeated after a crash half-way. Which ones were run
  * stands in Drizzle's own table.
  * @param url postgres:// URL of the user that owns the tables.
- * @throws when the database is out of reach or a migration fails: then nothing of it stays, but for indexes that it had built; of those before it, what can't
- * stand alone is taken back, or the error says until when it may stand.
+ * @throws when the database cannot be reached, when a development version before the baseline created it, or when a migration fails. A failed
+ * migration leaves nothing behind, except indexes that it had built.
  */
 export async function migrateDatabase(url: string, options: MigrateOptions = {}): Promise<void> {
   const {
@@ -99,11 +104,6 @@ export async function migrateDatabase(url: string, options: MigrateOptions = {})
       );
       await sleep(Math.min(backoffMs * 2 ** (attempt - 1), 10_000) * (0.5 + Math.random() / 2), undefined, { signal });
     }
-  } catch (error) {
-    const left = await takeBackBound(client, { migrationLock, lockTimeoutMs }).catch(() => null);
-    if (left === null) throw error;
-    const { message, code } = error as DatabaseError;
-    throw Object.assign(new Error(`${message}; ${left}`, { cause: error }), { code });
   } finally {
     await client.end();
   }
@@ -130,6 +130,11 @@ async function pendingOf<Migration extends MigrationMeta>(
   );
   const { rows } = await client.query<{ created_at: string }>('SELECT created_at FROM drizzle.__drizzle_migrations');
   const done = new Set(rows.map((row) => Number(row.created_at)));
+  const known = new Set(migrations.map((migration) => migration.folderMillis));
+  if (!done.has(baselineMillis) && [...done].some((millis) => !known.has(millis)))
+    throw new Error(
+      'A development version of Outrigger created this database, and its tables cannot be upgraded. Use a new database (DATABASE_URL), or a new data folder (OUTRIGGER_HOME) for the embedded one.',
+    );
   return migrations.filter((migration) => !done.has(migration.folderMillis));
 }
 

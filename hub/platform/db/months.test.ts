@@ -2,11 +2,9 @@ import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { startHub } from '../../../test/fixtures/hub.ts';
-import { migrateAnew } from '../../../test/fixtures/migrate-anew.ts';
 import { acquireDatabase } from '../../../test/fixtures/postgres.ts';
 import type { TestDatabase } from '../../../test/fixtures/postgres.ts';
 import { idBefore, newId } from '../ids.ts';
-import { migrateDatabase } from './migrate.ts';
 import { Months, monthStart } from './months.ts';
 import { retentionTasks } from './row-retention.ts';
 
@@ -264,31 +262,4 @@ test('neither a table nor a part by its name shows the rows of another workspace
       0, 0,
     ]);
   }
-});
-
-test('an old database keeps every row, where it lies, also one that a clock far ahead wrote; steps still go with their run', async () => {
-  await migrateAnew(database, 36);
-  const runs = [await makeRun(newId()), await makeRun(idOf(-100)), await makeRun(idOf(0))];
-  const filesOf = (table: string) =>
-    database.query(
-      `select relfilenode from pg_class where oid = $1::regclass or oid in (select indexrelid from pg_index where indrelid = $1::regclass) order by 1`,
-      [table],
-    );
-  const files = [await filesOf('run_steps'), await filesOf('run_logs')];
-  await migrateDatabase(database.url);
-  expect([await filesOf('run_steps_first'), await filesOf('run_logs_first')]).toEqual(files);
-  expect(await Promise.all(runs.map(placesOf))).toEqual([
-    ['run_steps_first', 'run_logs_first'],
-    ['run_steps_first', 'run_logs_first'],
-    ['run_steps_default', 'run_logs_default'],
-  ]);
-  const [first] = await months.partsBefore('run_logs', 'ffffffff');
-  expect(first?.until).toBe(idBefore(monthStart(new Date(Date.now() + 7 * 86_400_000), 1)));
-  const events = await database.query(`select 1 from workspace_events where type = 'step'`);
-  await database.query(
-    `update run_steps set status = 'failed'; insert into run_steps (run_id, index, tenant_id, status, attempts) select run_id, 1, tenant_id, 'running', 1 from run_steps`,
-  );
-  expect(await database.query(`select 1 from workspace_events where type = 'step'`)).toHaveLength(events.length + 6);
-  await database.query('delete from runs');
-  expect(await Promise.all(runs.map(placesOf))).toEqual([[], [], []]);
 });

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "artifacts_room" ON "artifacts" USING btree ("tenant_id","bytes");

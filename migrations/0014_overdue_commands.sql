@@ -1,1 +1,0 @@
-ALTER TABLE "node_commands" ADD COLUMN "overdue" boolean DEFAULT false NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "runs_version" ON "runs" USING btree ("workflow_id","workflow_version");

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "workflows_schedule" ON "workflows" USING btree ("tenant_id","id") WHERE deleted_at is null and trigger->>'type' = 'schedule';

@@ -1,1 +1,0 @@
-ALTER TABLE "approvals" ADD COLUMN "mail_due_at" timestamp (3) with time zone DEFAULT now();

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "outbox_age" ON "outbox" USING btree ("created_at","id");

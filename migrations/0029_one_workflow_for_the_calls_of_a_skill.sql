@@ -1,2 +1,0 @@
-CREATE UNIQUE INDEX CONCURRENTLY "workflows_made_once" ON "workflows" USING btree ("tenant_id",(origin->>'kind'),(origin->>'id')) WHERE deleted_at is null and origin->>'kind' in ('sequence', 'agent', 'skill');--> statement-breakpoint
-DROP INDEX "workflows_derived";

@@ -1,2 +1,0 @@
-ALTER TABLE "chat_visitors" ADD COLUMN "erased_at" timestamp (3) with time zone;--> statement-breakpoint
-CREATE INDEX "chat_visitors_erased" ON "chat_visitors" USING btree ("id") WHERE "chat_visitors"."erased_at" IS NOT NULL;

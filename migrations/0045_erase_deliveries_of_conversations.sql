@@ -1,1 +1,0 @@
-CREATE INDEX "webhook_deliveries_conversation" ON "webhook_deliveries" USING btree ("tenant_id","conversation_id") WHERE "webhook_deliveries"."body" <> '';

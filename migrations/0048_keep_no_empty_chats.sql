@@ -1,3 +1,0 @@
-DROP INDEX "chat_conversations_closed";--> statement-breakpoint
-CREATE INDEX "chat_conversations_done" ON "chat_conversations" USING btree ("tenant_id","moved_at") WHERE "chat_conversations"."status" IN ('resolved', 'closed');--> statement-breakpoint
-CREATE INDEX "chat_conversations_empty" ON "chat_conversations" USING btree ("tenant_id","moved_at") WHERE "chat_conversations"."source" = 'widget' AND "chat_conversations"."last_position" = 0;

@@ -1,2 +1,0 @@
-CREATE INDEX CONCURRENTLY "flows_subject" ON "flows" USING btree ("subject_id") WHERE subject_id is not null;--> statement-breakpoint
-CREATE INDEX CONCURRENTLY "session_messages_run" ON "session_messages" USING btree ("run_id") WHERE run_id is not null;

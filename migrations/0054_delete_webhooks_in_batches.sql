@@ -1,2 +1,0 @@
-ALTER TABLE "webhooks" ADD COLUMN "deleted_at" timestamp (3) with time zone;--> statement-breakpoint
-CREATE INDEX "webhooks_deleted" ON "webhooks" USING btree ("deleted_at") WHERE "webhooks"."deleted_at" IS NOT NULL;

@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "chat_files_sender" ON "chat_files" USING btree ("tenant_id","sent_by","bytes");

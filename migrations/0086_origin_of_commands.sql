@@ -1,1 +1,0 @@
-ALTER TABLE "node_commands" ADD COLUMN "origin" jsonb;

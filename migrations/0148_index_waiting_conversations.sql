@@ -1,2 +1,0 @@
-CREATE INDEX CONCURRENTLY "chat_conversations_waiting" ON "chat_conversations" USING btree ("tenant_id","moved_at","id") WHERE "chat_conversations"."status" = 'open' AND "chat_conversations"."assigned_user_id" IS NULL AND "chat_conversations"."snoozed_until" IS NULL AND "chat_conversations"."owner" IS DISTINCT FROM 'ai' AND "chat_conversations"."has_begun";--> statement-breakpoint
-DROP INDEX "chat_conversations_to_give";

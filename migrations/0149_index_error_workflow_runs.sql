@@ -1,1 +1,0 @@
-CREATE INDEX CONCURRENTLY "runs_of_errors" ON "runs" USING btree ("tenant_id","id") WHERE trigger->>'type' = 'error';
