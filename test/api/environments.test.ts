@@ -184,6 +184,18 @@ describe('a test key changes nothing that is live', () => {
     await tester.call('retryAutomationRun', { params: { id: tested } });
   });
 
+  test('it routes no live messages to an agent, publishes no pack and allows no commands on a machine', async () => {
+    const agent = { name: 'answers', systemPrompt: 'x', routeKeys: ['webhook'] };
+    await expect(tester.call('createAutomationAgent', { body: agent })).rejects.toMatchObject(refused);
+    await tester.call('createAutomationAgent', { body: { ...agent, routeKeys: [] } });
+    for (const powers of [{ allowSystem: true }, { allowBrowser: true }])
+      await expect(tester.call('createAutomationNode', { body: powers })).rejects.toMatchObject(refused);
+    await tester.call('createAutomationNode', { body: {} });
+    const pack = { manifest: {}, publish: true };
+    await expect(tester.call('postAutomationSkillSdk', { body: pack })).rejects.toMatchObject(refused);
+    await tester.call('postAutomationSkillSdk', { body: { manifest: {} } });
+  });
+
   test('neither the knowledge of the AI nor a connection of a carrier', async () => {
     const { tenantId } = workspace;
     const { id } = await workspace.session.call('createCallConnection', {

@@ -362,6 +362,22 @@ describe('an approval of system.run', () => {
     });
   });
 
+  test('keeps its approvers when keys write the policy at the same time as an admin', async () => {
+    const own = await hub.workspace();
+    const put = (as: typeof own.api, body: Record<string, unknown>) =>
+      as.call('putAutomationPolicy', { body: body as never });
+    for (let round = 0; round < 10; round += 1) {
+      const writesOfKeys = Array.from({ length: 4 }, () => put(own.api, {}));
+      const [admin] = await Promise.all([
+        put(own.session, { stepApprovalsNeedPerson: true }),
+        ...writesOfKeys.map((write) => write.catch((error: unknown) => error)),
+      ]);
+      expect(admin).toMatchObject({ stepApprovalsNeedPerson: true });
+      expect(await own.api.call('getAutomationPolicy', {})).toMatchObject({ stepApprovalsNeedPerson: true });
+      await put(own.session, {});
+    }
+  });
+
   test('names the approvers that the policy demands, and is decided by them alone', async () => {
     const approver = await addMember('agent');
     const other = await addMember('agent');

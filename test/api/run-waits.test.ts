@@ -220,3 +220,17 @@ test('a page of runs is one statement, whatever they wait for, and shows nothing
   expect(own.map(({ text }) => text)).toHaveLength(1);
   expect((await other.api.call('listAutomationRuns', {})).data).toEqual([]);
 });
+
+test('a key that is revoked while it waits for a run gets 401 and not the run', async () => {
+  const workspace = await hub.workspace();
+  const { id: tokenId, key } = await workspace.createKey();
+  const { nodeId } = await pair(workspace);
+  const runId = await begin(workspace, [{ type: 'skill', skillId: 'node.ping', input: { nodeId } }]);
+  const waiting = hub.client(key).call('getAutomationRun', { params: { id: runId }, query: { waitSeconds: 25 } });
+  waiting.catch(() => undefined);
+  // The wait must have begun, and lasts longer than a response that is sent without another check.
+  await new Promise((done) => setTimeout(done, 500));
+  await workspace.session.call('deleteApiToken', { params: { tenantId: workspace.tenantId, id: tokenId } });
+  await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
+  await expect(waiting).rejects.toMatchObject({ status: 401, code: 'token_revoked' });
+});

@@ -3,7 +3,7 @@ import { artifacts as artifactsResource } from '../../../shared/contract/nodes/a
 import { nodes as nodesResource } from '../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../shared/errors.ts';
 import type { PartialBlobs } from '../../platform/blobs/partial-blobs.ts';
-import { actorOf } from '../../platform/http/auth/principal.ts';
+import { actorOf, runCallerOf } from '../../platform/http/auth/principal.ts';
 import { readerStallMs } from '../../platform/http/live/event-stream.ts';
 import { implementLongPoll } from '../../platform/http/live/long-polls.ts';
 import type { WaitingRequest } from '../../platform/http/live/long-polls.ts';
@@ -34,8 +34,15 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
     nodesResource,
     {
       listAutomationNodes: ({ principal, query }) => nodes.list(principal.tenantId, query),
-      createAutomationNode: ({ principal, body, baseUrl }) =>
-        nodes.createPairing(principal.tenantId, body, baseUrl, actorOf(principal)),
+      async createAutomationNode({ principal, body, baseUrl }) {
+        const { actor, environment } = runCallerOf(principal);
+        if (environment === 'test' && (body.allowSystem || body.allowBrowser))
+          throw new AppError(
+            'test_key_not_allowed',
+            "A key of environment test can't allow commands on a machine. Leave out allowSystem and allowBrowser, use a live key, or sign in.",
+          );
+        return nodes.createPairing(principal.tenantId, body, baseUrl, actor);
+      },
       claimAutomationNode: ({ body, address }) => devices.claim(body, address),
       proveAutomationHub: ({ params, body, baseUrl }) => devices.proveHub(params.id, body, baseUrl),
       getAutomationNode: ({ principal, params }) => nodes.get(principal.tenantId, params.id),

@@ -78,7 +78,7 @@ export const agents = defineResource({
     summary: 'Create an agent',
     body: createAgentBody,
     response: agent,
-    errors: ['workspace_limit_reached'],
+    errors: ['workspace_limit_reached', 'test_key_not_allowed'],
   },
   getAutomationAgent: {
     ...agentTag,

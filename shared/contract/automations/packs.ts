@@ -254,7 +254,7 @@ export const packs = defineResource({
         .nullable()
         .describe('The published version; null when nothing was published'),
     }),
-    errors: ['pack_invalid', 'conflict', 'workspace_limit_reached'],
+    errors: ['pack_invalid', 'conflict', 'workspace_limit_reached', 'test_key_not_allowed'],
   },
   listHubPacks: {
     ...operator,

@@ -56,7 +56,7 @@ export const nodes = defineResource({
       pairingUri: z.string().describe('URI with the code, which the companion app opens'),
       expiresAt: timestamp,
     }),
-    errors: ['workspace_limit_reached', 'node_name_taken'],
+    errors: ['workspace_limit_reached', 'node_name_taken', 'test_key_not_allowed'],
   },
   claimAutomationNode: {
     tag,

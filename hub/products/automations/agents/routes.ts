@@ -1,13 +1,19 @@
 import { agents as resource, toolProfiles } from '../../../../shared/contract/automations/agents.ts';
-import { actorOf } from '../../../platform/http/auth/principal.ts';
+import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { Agents } from './agents.ts';
 import type { ToolProfiles } from './tool-profiles.ts';
 
 export const agentRoutes = (agents: Agents, profiles: ToolProfiles) => [
   ...implement(resource, {
     listAutomationAgents: ({ principal, query }) => agents.list(principal.tenantId, query),
-    createAutomationAgent: ({ principal, body }) => agents.create(principal.tenantId, body, actorOf(principal)),
+    async createAutomationAgent({ principal, body }) {
+      const { actor, environment } = runCallerOf(principal);
+      if (environment === 'test' && body.routeKeys.length > 0)
+        throw testKeyNotAllowed('which agent answers live messages, so it cannot set routeKeys');
+      return agents.create(principal.tenantId, body, actor);
+    },
     getAutomationAgent: ({ principal, params }) => agents.get(principal.tenantId, params.id),
     updateAutomationAgent: ({ principal, params, body }) =>
       agents.update(principal.tenantId, params.id, body, actorOf(principal)),

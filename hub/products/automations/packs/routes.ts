@@ -1,6 +1,7 @@
 import { packs as resource } from '../../../../shared/contract/automations/packs.ts';
 import { actorOf, runCallerOf } from '../../../platform/http/auth/principal.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
+import { testKeyNotAllowed } from '../test-keys/index.ts';
 import type { HubPacks } from './hub-packs.ts';
 import type { Packs } from './service.ts';
 
@@ -11,7 +12,11 @@ export const packRoutes = (packs: Packs, hubPacks: HubPacks) =>
     createAutomationSkillWorkflow: ({ principal, params, body }) =>
       packs.createWorkflow(principal.tenantId, params.packId, body, runCallerOf(principal)),
     getAutomationSkillSdk: async () => packs.sdk(),
-    postAutomationSkillSdk: ({ principal, body }) => packs.check(principal.tenantId, body, actorOf(principal)),
+    async postAutomationSkillSdk({ principal, body }) {
+      const { actor, environment } = runCallerOf(principal);
+      if (environment === 'test' && body.publish) throw testKeyNotAllowed('published packs');
+      return packs.check(principal.tenantId, body, actor);
+    },
     listHubPacks: ({ query }) => hubPacks.list(query),
     publishHubPack: ({ body }) => hubPacks.publish(body.manifest),
     withdrawHubPack: ({ params }) => hubPacks.withdraw(params.packId, params.version),

@@ -77,7 +77,9 @@ export class Policies {
    */
   async put(tenantId: string, body: PutBody, { actor, isUser }: { actor: string; isUser: boolean }): Promise<Policy> {
     const { policy, jobs } = await this.#deps.db.workspace(tenantId, async (tx) => {
-      await (isUser ? assertMembers(tx, tenantId, body.defaultApprovers) : assertSameDeciders(tx, tenantId, body));
+      const before = await lockPolicy(tx, tenantId);
+      if (isUser) await assertMembers(tx, tenantId, body.defaultApprovers);
+      else assertSameDeciders(before ?? putPolicyBody.parse({}), body);
       const unknown = body.approvalsRequiredFor.findIndex((pattern) => !this.#deps.isKnownSkill(pattern));
       if (unknown !== -1) throw invalidBody(`approvalsRequiredFor[${unknown}]`, 'matches no skill of this hub');
       if (body.errorWorkflowId !== null) {
@@ -89,18 +91,13 @@ export class Policies {
           );
         if (row === undefined) throw invalidBody('errorWorkflowId', 'is not a workflow of this workspace');
       }
-      const [before] = await tx
-        .select()
-        .from(automationPolicies)
-        .where(eq(automationPolicies.tenantId, tenantId))
-        .for('no key update');
       const { errorWorkflowId, standingOrders } = body;
-      const earlier = before === undefined ? null : { values: before, authors: before.authors };
+      const earlier = before === null ? null : { values: before, authors: before.authors };
       const values = { ...body, authors: authorsAfter(earlier, { errorWorkflowId, standingOrders }, actor) };
       await tx
-        .insert(automationPolicies)
-        .values({ tenantId, ...values })
-        .onConflictDoUpdate({ target: automationPolicies.tenantId, set: { ...values, updatedAt: sql`now()` } });
+        .update(automationPolicies)
+        .set({ ...values, updatedAt: sql`now()` })
+        .where(eq(automationPolicies.tenantId, tenantId));
       await recordAudit(tx, {
         tenantId,
         actor,
@@ -115,6 +112,25 @@ export class Policies {
     this.#deps.dispatch(jobs);
     return policy;
   }
+}
+
+/**
+ * Locks the stored policy of a workspace until the end of the transaction, so that what a change is checked against is
+ * what it replaces. Stores the defaults first when there is no policy, and returns null then.
+ */
+async function lockPolicy(tx: Transaction, tenantId: string): Promise<typeof automationPolicies.$inferSelect | null> {
+  const stored = await tx
+    .insert(automationPolicies)
+    .values({ tenantId, ...putPolicyBody.parse({}) })
+    .onConflictDoNothing()
+    .returning({ tenantId: automationPolicies.tenantId });
+  if (stored.length > 0) return null;
+  const [row] = await tx
+    .select()
+    .from(automationPolicies)
+    .where(eq(automationPolicies.tenantId, tenantId))
+    .for('no key update');
+  return row ?? null;
 }
 
 /** Fields that determine who may decide approvals. A key that could change them could approve its own commands. */
@@ -151,8 +167,7 @@ export async function readErrorWorkflowAuthor(tx: Transaction, tenantId: string)
 }
 
 /** @throws AppError `approval_needs_person` when an API key would change who may decide. */
-async function assertSameDeciders(tx: Transaction, tenantId: string, body: PutBody): Promise<void> {
-  const present = await readPolicy(tx, tenantId);
+function assertSameDeciders(present: Pick<PutBody, (typeof deciderFields)[number]>, body: PutBody): void {
   const changed = deciderFields.find((field) => JSON.stringify(present[field]) !== JSON.stringify(body[field]));
   if (changed !== undefined)
     throw new AppError(

@@ -12,17 +12,28 @@ import type { Runs } from './service.ts';
 /** Id of the event that closes the stream of an ended run. */
 const endedId = 'ended';
 
+/** A response that took longer is sent only to a caller whose credential is still valid, in milliseconds. */
+const recheckAfterMs = 250;
+
 export const runRoutes = (runs: Runs) =>
   implement(runsResource, {
     listAutomationRuns: ({ principal, query }) => runs.list(principal.tenantId, query),
     cancelAutomationRuns: ({ principal, body }) => runs.cancelMany(principal.tenantId, body, runCallerOf(principal)),
     retryAutomationRuns: ({ principal, body }) => runs.retryMany(principal.tenantId, body, runCallerOf(principal)),
-    getAutomationRun({ principal, params, query, signal, raw: { response } }) {
+    async getAutomationRun({ principal, params, query, signal, recheck, raw: { response } }) {
       const memory = runs.reader.openMemory(principal.tenantId);
       response.once('close', () => memory[Symbol.dispose]());
       // The client may have disconnected earlier.
       if (response.destroyed) memory[Symbol.dispose]();
-      return runs.reader.get(principal.tenantId, params.id, { waitSeconds: query.waitSeconds, signal, memory });
+      const startedAt = performance.now();
+      const run = await runs.reader.get(principal.tenantId, params.id, {
+        waitSeconds: query.waitSeconds,
+        signal,
+        memory,
+      });
+      // The credential can have been revoked during the wait.
+      if (performance.now() - startedAt > recheckAfterMs) await recheck();
+      return run;
     },
     cancelAutomationRun: ({ principal, params }) => runs.cancel(principal.tenantId, params.id, runCallerOf(principal)),
     retryAutomationRun: ({ principal, params, query }) =>
