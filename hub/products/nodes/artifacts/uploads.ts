@@ -32,7 +32,9 @@ const maxWriters = 16;
 const defaultCheckIntervalMs = 15_000;
 /** Minimum time that a command stays open after each piece of an artefact, in seconds. */
 const commandExtensionSeconds = 300;
-/** Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended. */
+/**
+ * Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended.
+ */
 const abandonedAfterHours = 24;
 const endedAfterHours = 1;
 /** Minimum age of bytes without an upload row before they are removed, in milliseconds. */
@@ -65,7 +67,8 @@ export class ArtifactUploads {
   /**
    * Receives a piece. The bytes received before an interruption are kept.
    * Writes nothing if the command belongs to another device or has ended, or if the quota is used up.
-   * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`, `payload_too_large`, `checksum_mismatch`.
+   * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`,
+   * `payload_too_large`, `checksum_mismatch`.
    */
   async receive(
     device: DeviceIdentity,

@@ -68,7 +68,9 @@ interface LockedRow {
   has_uploads: boolean;
 }
 
-/** Locks the run of a command, then the command, to record its result. Returns null when the node has no such command. */
+/**
+ * Locks the run of a command, then the command, to record its result. Returns null when the node has no such command.
+ */
 export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
   // Both statements are pipelined: the second one does not wait for the result of the first one.
   const [{ rows: runs }, { rows }] = await Promise.all([
@@ -112,7 +114,10 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
   };
 }
 
-/** Ends a command and wakes its run. The caller holds the lock of the run. Does nothing when the command has already ended. */
+/**
+ * Ends a command and wakes its run. The caller holds the lock of the run. Does nothing when the command has already
+ * ended.
+ */
 export async function endCommand(
   tx: Transaction,
   commandId: string,
@@ -138,7 +143,8 @@ export async function endLocked(
   const writes = [
     markEnded(tx, command.id, status, outcome),
     resumption.within(tx, { id: command.runId, waits: command.runWaits }),
-    // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be durable.
+    // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be
+    // durable.
     command.acts ? commitDurably(tx) : undefined,
   ] as const;
   if (isLast) commitBehind(tx);
@@ -152,7 +158,9 @@ export async function endLocked(
 /** Error codes of commands that started on their node, or may have started. */
 const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
 
-/** Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node. */
+/**
+ * Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node.
+ */
 export async function findEarlier(
   tx: Transaction,
   { runId, stepIndex, type }: { runId: string; stepIndex: number; type: string },

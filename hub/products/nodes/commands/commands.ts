@@ -54,7 +54,10 @@ export interface DispatchRequest {
   origin: CommandRequest['origin'];
 }
 
-/** Limits of the outcome cache: milliseconds, total bytes and bytes per outcome. Larger outcomes are read from the database. */
+/**
+ * Limits of the outcome cache: milliseconds, total bytes and bytes per outcome. Larger outcomes are read from the
+ * database.
+ */
 const outcomeTtlMs = 10_000;
 const maxCachedBytes = 8 * 1024 * 1024;
 const maxCachedOutcomeBytes = 32 * 1024;
@@ -73,7 +76,9 @@ export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
   /** The polls that wait in this process. */
   readonly waitingPolls = new WaitingPolls();
-  /** Outcomes recorded by this process, which usually also resumes the runs. An outcome recorded in time never changes. */
+  /**
+   * Outcomes recorded by this process, which usually also resumes the runs. An outcome recorded in time never changes.
+   */
   readonly #outcomes = new LRUCache<string, CommandOutcome>({
     max: 1_000,
     maxSize: maxCachedBytes,
@@ -87,7 +92,8 @@ export class NodeCommands {
   }
 
   /**
-   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits in this process.
+   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits
+   * in this process.
    * Call `committed` after the commit.
    * @param asserted SQL expression that is evaluated on the written row, to assert its state.
    */

@@ -102,7 +102,8 @@ export async function leaseCommands(
       if (problem === null) allowed.push(row);
       else refused.push({ id: row.id, runId: row.run_id, message: problem });
     }
-    // A refused command is not sent. It stays pending until it fails in its own transaction, also if this process crashes.
+    // A refused command is not sent. It stays pending until it fails in its own transaction, also if this process
+    // crashes.
     if (refused.length > 0)
       await tx.query(
         'keep_refused',
@@ -155,7 +156,9 @@ export const presentCommand = ({
   ...(origin === null ? {} : { origin }),
 });
 
-/** Returns the input for the device. Its timeout is limited to the remaining time, unless an approval covers the input. */
+/**
+ * Returns the input for the device. Its timeout is limited to the remaining time, unless an approval covers the input.
+ */
 function inputFor(
   command: CommandDefinition,
   input: JsonObject,
@@ -234,7 +237,7 @@ async function requeueUndelivered(tx: Transaction, nodeId: string, running: stri
 }
 
 async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusal[]): Promise<void> {
-  const jobs = await deps.db.workspace(tenantId, async (tx) => {
+  const resumeJobs = await deps.db.workspace(tenantId, async (tx) => {
     await lockRuns(
       tx,
       refused.map(({ runId }) => runId),
@@ -251,7 +254,7 @@ async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusa
       jobs.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
     return jobs;
   });
-  deps.dispatch(jobs);
+  deps.dispatch(resumeJobs);
 }
 
 interface LeasedRow {

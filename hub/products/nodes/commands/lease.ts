@@ -4,7 +4,9 @@ export const leaseSeconds = 45;
 /** Maximum back-off of the companion between two connection attempts, in seconds. */
 export const reconnectSeconds = 30;
 
-/** Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection. */
+/**
+ * Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection.
+ */
 export const resultTransferSeconds = 3_600;
 
 /** Maximum age of a read-only command that may be leased again, in seconds. */

@@ -73,7 +73,8 @@ export async function recordReachable(db: Database): Promise<number> {
         [key, outageSeconds],
       );
       if (rows[0]?.had_outage === false) return 0;
-      // A pending command still ends at its deadline. A leased command may exceed it, because its device may have a result.
+      // A pending command still ends at its deadline. A leased command may exceed it, because its device may have a
+      // result.
       const { rowCount } = await tx.query(
         'extend_open_commands',
         `UPDATE node_commands c SET

@@ -47,7 +47,10 @@ const noCommands: string[] = [];
 const emptyResult = (): PollResult => ({ response: { commands: [], withdrawn: [] }, leases: [] });
 const nodeOnlyContext: PollContext = { secretHash: null, isConfirmed: true, idleState: null };
 
-/** The polls of devices in this process. To save memory, a waiting poll has no timer, subscription or promise of its own. */
+/**
+ * The polls of devices in this process. To save memory, a waiting poll has no timer, subscription or promise of its
+ * own.
+ */
 export class DevicePolls {
   readonly #deps: DevicePollsDependencies;
   readonly #polls = new Set<WaitingPoll>();
@@ -274,7 +277,9 @@ export class DevicePolls {
     }
   }
 
-  /** Authenticates the device if needed, and returns whether it may have a command. Concurrent calls share a statement. */
+  /**
+   * Authenticates the device if needed, and returns whether it may have a command. Concurrent calls share a statement.
+   */
   async #checkIn(request: WaitingPoll['request']): Promise<'nothing' | 'something'> {
     const { device, secretHash, isConfirmed, running, deadline } = request;
     if (secretHash === null || (isConfirmed && running.length > 0)) return 'something';

@@ -21,7 +21,10 @@ export class NodeHistory {
     this.#cursors = cursors;
   }
 
-  /** Lists the commands of a node, newest first, without input and output. @throws AppError `not_found`, `invalid_cursor`. */
+  /**
+   * Lists the commands of a node, newest first, without input and output.
+   * @throws AppError `not_found`, `invalid_cursor`.
+   */
   commands(tenantId: string, nodeId: string, query: CommandsQuery) {
     const read = (limit: number, before: string | undefined) =>
       this.#db.read(tenantId, async (tx) => {

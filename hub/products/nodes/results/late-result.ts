@@ -7,7 +7,9 @@ import { recordAudit } from '../../core/audit/index.ts';
 import type { LockedCommand, NodeCommandRow } from '../commands/index.ts';
 import { textOfOutput } from './output-text.ts';
 
-/** Maximum time since a run failed for the run to be reopened, in seconds. After it, users no longer expect a change. */
+/**
+ * Maximum time since a run failed for the run to be reopened, in seconds. After it, users no longer expect a change.
+ */
 const reopenWithinSeconds = 3_600;
 
 interface Outcome {

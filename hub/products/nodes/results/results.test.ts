@@ -212,7 +212,9 @@ function oneSlot() {
   };
 }
 
-/** Creates a leased command for which a run of a workflow waits. If `isLeased`, another worker has a lease on the run. */
+/**
+ * Creates a leased command for which a run of a workflow waits. If `isLeased`, another worker has a lease on the run.
+ */
 async function createWaitingRun(isLeased: boolean) {
   const device = await createLeasedCommand();
   const { tenantId, commandId } = device;
