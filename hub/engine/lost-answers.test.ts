@@ -178,7 +178,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
       isConfirmed: true,
       max: 3,
       running: [],
-      isOnlyOne: true,
+      hasSinglePoll: true,
       deadline: performance.now() + 30_000,
       idleState: null,
     },

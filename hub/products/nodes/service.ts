@@ -15,7 +15,7 @@ import { failNodeCommands, isReachable, nodeRevoked, nodeTopic } from './command
 import { channelTopic } from './connections/index.ts';
 import { newPairingCode, pairingCodeHash } from './devices/index.ts';
 import { nodes } from './schema.ts';
-import { assertNameFree, findNode, isSilentSql, listNodes, presentNode, unnamedNode } from './store.ts';
+import { assertNameFree, findNode, isOfflineSql, listNodes, presentNode, unnamedNode } from './store.ts';
 import type { PresentedNode } from './store.ts';
 
 export interface NodesDependencies {
@@ -165,7 +165,7 @@ export class Nodes {
         const found = tx
           .select({ id: nodes.id })
           .from(nodes)
-          .where(and(nodes.online, isSilentSql(this.#deps.heartbeatSeconds)))
+          .where(and(nodes.online, isOfflineSql(this.#deps.heartbeatSeconds)))
           .orderBy(asc(nodes.id))
           .limit(maxNodesPerBatch)
           .for('update', { skipLocked: true });

@@ -38,7 +38,7 @@ export const isOnlineText = (heartbeatSeconds: number): string =>
   `(nodes.revoked_at is null and coalesce(nodes.last_seen_at > now() - make_interval(secs => ${Number(heartbeatSeconds * missedHeartbeats)}), false))`;
 
 /** SQL condition: whether a paired node has missed so many heartbeats that it is offline. */
-export const isSilentSql = (heartbeatSeconds: number): SQL<boolean> =>
+export const isOfflineSql = (heartbeatSeconds: number): SQL<boolean> =>
   sql<boolean>`${nodes.lastSeenAt} <= ${onlineSince(heartbeatSeconds)}`;
 
 /** SQL expression for the status of a node, on the clock of the database. */

@@ -85,8 +85,8 @@ test.each([
 
 test('an unexpected error is reported for its binding, and the other bindings are still called', async () => {
   const { ai, speech: bindings } = bound();
-  const ears = { ...bindings.speechToText, apiKey: 'a\nb' };
-  expect(await examine({ ai, speech: { ...bindings, speechToText: ears } })).toMatchObject([
+  const speechToText = { ...bindings.speechToText, apiKey: 'a\nb' };
+  expect(await examine({ ai, speech: { ...bindings, speechToText } })).toMatchObject([
     { check: 'model', ok: true },
     { check: 'text-to-speech', ok: true },
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('STT_API_KEY') as string },

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { kinds, piecesOf } from './words-of-entry.ts';
+import { wordKinds, piecesOf } from './words-of-entry.ts';
 import type { SearchTerm } from './words-of-question.ts';
 
 /** Score of each entry by its number, from 0 to 1: the matched share of the question. */
@@ -34,10 +34,10 @@ export async function findEntries(
           texts.map((text) => kind + text),
         ),
       );
-    addHits(kinds.questionWord, words, hitWeights.questionWord);
-    addHits(kinds.word, words, hitWeights.word);
-    addHits(kinds.questionMeaning, meanings, hitWeights.questionMeaning);
-    addHits(kinds.meaning, meanings, hitWeights.meaning);
+    addHits(wordKinds.questionWord, words, hitWeights.questionWord);
+    addHits(wordKinds.word, words, hitWeights.word);
+    addHits(wordKinds.questionMeaning, meanings, hitWeights.questionMeaning);
+    addHits(wordKinds.meaning, meanings, hitWeights.meaning);
   });
 
   // A word without a match may have a typing error, here or in the entry.
@@ -52,13 +52,13 @@ export async function findEntries(
   const similar = await readEntriesByWord(
     db,
     tenantId,
-    unmatched.flatMap(({ pieces, swapped }) => [...pieces.map((piece) => kinds.piece + piece), ...swapped]),
+    unmatched.flatMap(({ pieces, swapped }) => [...pieces.map((piece) => wordKinds.piece + piece), ...swapped]),
   );
   for (const { termScores, pieces, swapped } of unmatched) {
     termScores.addHits(hitWeights.similar, entriesOfAny(similar, swapped));
     const shares = new Map<number, number>();
     for (const piece of pieces)
-      for (const number of similar.get(kinds.piece + piece) ?? [])
+      for (const number of similar.get(wordKinds.piece + piece) ?? [])
         shares.set(number, (shares.get(number) ?? 0) + 1 / pieces.length);
     for (const [number, share] of shares) if (share < minSimilarity) shares.delete(number);
     termScores.addHits(hitWeights.similar, new Set(shares.keys()), shares);
@@ -111,8 +111,8 @@ class TermScores {
 }
 
 const wordsOf = ({ words, meanings }: SearchTerm): string[] => [
-  ...words.flatMap((word) => [kinds.questionWord + word, kinds.word + word]),
-  ...meanings.flatMap((meaning) => [`${kinds.questionMeaning}${meaning}`, `${kinds.meaning}${meaning}`]),
+  ...words.flatMap((word) => [wordKinds.questionWord + word, wordKinds.word + word]),
+  ...meanings.flatMap((meaning) => [`${wordKinds.questionMeaning}${meaning}`, `${wordKinds.meaning}${meaning}`]),
 ];
 
 function entriesOfAny(entriesByWord: EntriesByWord, words: readonly string[]): ReadonlySet<number> {
@@ -127,7 +127,7 @@ function entriesOfAny(entriesByWord: EntriesByWord, words: readonly string[]): R
 const swapsOf = (word: string): string[] =>
   Array.from(
     { length: word.length - 1 },
-    (_, at) => kinds.word + word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2),
+    (_, at) => wordKinds.word + word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2),
   );
 
 async function readEntriesByWord(db: Database, tenantId: string, words: readonly string[]): Promise<EntriesByWord> {

@@ -100,9 +100,9 @@ function findMeanings(word: string, language: string | null): ReadonlySet<number
       for (let to = Math.min(word.length, from + 16); to >= from + minPartLength; to -= 1) {
         const part = word.slice(from, to);
         if (!compounding.has(part) || (from > 0 && from < 3)) continue;
-        const meant = [...(to === word.length ? (whole.get(part) ?? []) : []), ...(prefixes.get(part) ?? [])];
-        if (meant.length === 0) continue;
-        meant.forEach((meaning) => found.add(meaning));
+        const partMeanings = [...(to === word.length ? (whole.get(part) ?? []) : []), ...(prefixes.get(part) ?? [])];
+        if (partMeanings.length === 0) continue;
+        partMeanings.forEach((meaning) => found.add(meaning));
         from = to - 1;
         break;
       }

@@ -7,7 +7,7 @@ export interface Stems {
   /** Returns the stem; null for a stop word, or in a language without a dictionary. */
   of(language: string, word: string): string | null;
   /** Whether the language has a dictionary. */
-  knows(language: string): boolean;
+  hasDictionary(language: string): boolean;
 }
 
 const maxCached = 50_000;
@@ -52,7 +52,7 @@ export class Stemmer {
     }
     return {
       of: (language, word) => found.get(`${language}:${word}`) ?? null,
-      knows: (language) => dictionaries[language] !== undefined,
+      hasDictionary: (language) => dictionaries[language] !== undefined,
     };
   }
 }

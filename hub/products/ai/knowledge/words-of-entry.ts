@@ -11,7 +11,7 @@ import type { Stemmer, Stems } from './stems.ts';
  * Prefixes of the kinds of index words: words and meanings, of the whole entry or its question, and trigrams of the
  * question.
  */
-export const kinds = { word: 'w', questionWord: 'q', meaning: 'm', questionMeaning: 'n', piece: 'g' } as const;
+export const wordKinds = { word: 'w', questionWord: 'q', meaning: 'm', questionMeaning: 'n', piece: 'g' } as const;
 
 /** Maximum number of index words per entry. */
 const maxWords = 3_000;
@@ -115,13 +115,13 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
     const written = writtenWords(text);
     let count = 0;
     const addWord = (word: string) => {
-      add(kinds.word, word);
-      if (isQuestion) add(kinds.questionWord, word);
+      add(wordKinds.word, word);
+      if (isQuestion) add(wordKinds.questionWord, word);
     };
     const addMeanings = (meanings: Iterable<number>) => {
       for (const meaning of meanings) {
-        add(kinds.meaning, meaning);
-        if (isQuestion) add(kinds.questionMeaning, meaning);
+        add(wordKinds.meaning, meaning);
+        if (isQuestion) add(wordKinds.questionMeaning, meaning);
       }
     };
     for (const each of written) {
@@ -131,7 +131,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
       count += 1;
       for (const stem of found) addWord(stem);
       addMeanings(meaningsOfWord(each.folded, language));
-      if (isQuestion && each.folded.length >= 4) for (const piece of piecesOf(each.folded)) add(kinds.piece, piece);
+      if (isQuestion && each.folded.length >= 4) for (const piece of piecesOf(each.folded)) add(wordKinds.piece, piece);
     }
     for (const { meanings } of meaningsOfPhrases(written.map(({ folded }) => folded))) addMeanings(meanings);
     for (const part of unspacedParts(text)) {
@@ -152,7 +152,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
 export function stemsOf({ folded, written }: WrittenWord, language: string | null, stems: Stems): string[] | null {
   if (language === null) return [];
   const stem = stems.of(language, written);
-  if (stem === null) return stems.knows(language) ? null : [];
+  if (stem === null) return stems.hasDictionary(language) ? null : [];
   const ofFolded = stems.of(language, folded);
   const found = new Set([foldWord(stem), ...(ofFolded === null ? [] : [foldWord(ofFolded)])]);
   found.delete(folded);

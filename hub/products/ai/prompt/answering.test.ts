@@ -7,14 +7,14 @@ import { Answering, readAnswer } from './index.ts';
 import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 
 /** Creates a model that obeys every instruction it reads, and a workspace with hostile text in its knowledge. */
-function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
+function answeringFrom(passage: string, terms: string, requests: ModelRequest[]) {
   const models = {
     getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
     generate: async (request: ModelRequest) => {
-      heard.push(request);
-      const said = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
+      requests.push(request);
+      const readText = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
       const usage = { inputTokens: 1, outputTokens: 1 };
-      return { text: obey(said).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
+      return { text: obey(readText).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
     },
     async *stream(request: ModelRequest) {
       const answer = await models.generate(request);
@@ -74,18 +74,20 @@ describe('an answer from knowledge with hostile text', () => {
       },
     };
     const knowledge = { retrieve: async () => [], terms: async () => '' };
-    const said = new Answering(models as never, knowledge).streamSentences(ask);
-    expect(await said.next()).toEqual({ done: false, value: 'At nine.' });
+    const sentences = new Answering(models as never, knowledge).streamSentences(ask);
+    expect(await sentences.next()).toEqual({ done: false, value: 'At nine.' });
     resolve();
-    expect(await said.next()).toMatchObject({ done: true });
+    expect(await sentences.next()).toMatchObject({ done: true });
   });
 
   test('names its passages as sources and quotes them before the question', async () => {
-    const heard: ModelRequest[] = [];
-    const answer = await answeringFrom('We open at nine.', 'We are a shop.', heard).ask(ask);
+    const requests: ModelRequest[] = [];
+    const answer = await answeringFrom('We open at nine.', 'We are a shop.', requests).ask(ask);
     expect(answer.sources).toEqual(['p']);
-    expect(heard[0]?.messages[0]?.content).toMatch(/\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/);
-    expect(heard[0]?.maxOutputTokens).toBe(1_024);
+    expect(requests[0]?.messages[0]?.content).toMatch(
+      /\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/,
+    );
+    expect(requests[0]?.maxOutputTokens).toBe(1_024);
   });
 });
 

@@ -9,11 +9,11 @@ import { nodeCommands } from '../schema.ts';
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
 
 /** Locks open commands in id order. To avoid deadlocks, every transaction locks runs before commands. */
-export function lockOpen(tx: Transaction, which: SQL | undefined) {
+export function lockOpenCommands(tx: Transaction, condition: SQL | undefined) {
   return tx
     .select({ id: nodeCommands.id })
     .from(nodeCommands)
-    .where(and(which, inArray(nodeCommands.status, ['pending', 'leased'])))
+    .where(and(condition, inArray(nodeCommands.status, ['pending', 'leased'])))
     .orderBy(nodeCommands.id)
     .for('update');
 }
@@ -134,7 +134,7 @@ export async function endCommand(
  * Ends a locked open command, resumes its run and returns the outcome. The statements are pipelined.
  * @param isLast whether the transaction writes nothing else. COMMIT is then sent in the same flush.
  */
-export async function endLocked(
+export async function endLockedCommand(
   tx: Transaction,
   command: LockedCommand,
   { status, outcome, isLast }: { status: 'succeeded' | 'failed'; outcome: Outcome; isLast: boolean },
@@ -156,7 +156,14 @@ export async function endLocked(
 }
 
 /** Error codes of commands that started on their node, or may have started. */
-const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
+const startedErrorCodes = [
+  'interrupted',
+  'outcome_unknown',
+  'timeout',
+  'exit_code',
+  'invalid_reply',
+  'output_too_large',
+];
 
 /**
  * Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node.
@@ -172,7 +179,7 @@ export async function findEarlier(
      WHERE r.id = $1 AND c.step_index = $2 AND c.type = $3 AND c.handed_out_at IS NOT NULL
        AND (c.status = 'withdrawn' OR c.status = 'failed' AND c.error->>'code' = ANY($4))
      ORDER BY c.handed_out_at DESC LIMIT 1`,
-    [runId, stepIndex, type, codesAfterBegin],
+    [runId, stepIndex, type, startedErrorCodes],
   );
   const [found] = rows;
   return found === undefined ? null : { code: found.code, handedOutAt: found.handed_out_at };
@@ -235,7 +242,7 @@ export async function failNodeCommands(
     tx,
     waiting.map(({ runId }) => runId),
   );
-  const open = await lockOpen(tx, ofNode);
+  const open = await lockOpenCommands(tx, ofNode);
   const jobs: PromisedJob[] = [];
   for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
   return jobs;

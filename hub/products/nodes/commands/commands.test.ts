@@ -95,7 +95,7 @@ test('a command that its node does not allow fails with denied_by_policy, and is
       )
     )[0];
   let transactions = 0;
-  const dying = {
+  const failingDatabase = {
     workspace: async (...given: Parameters<Database['workspace']>) => {
       transactions += 1;
       if (transactions > 1)
@@ -104,13 +104,13 @@ test('a command that its node does not allow fails with denied_by_policy, and is
     },
   } as unknown as Database;
   const events = { publish: async () => undefined } as unknown as Events;
-  const query = (through: Database) =>
-    new NodeCommands({ db: through, events, dispatch: () => undefined }).leaseCommands(
+  const query = (targetDb: Database) =>
+    new NodeCommands({ db: targetDb, events, dispatch: () => undefined }).leaseCommands(
       { tenantId, nodeId },
       { max: 2, running: [], isRunningComplete: false },
       new AbortController().signal,
     );
-  expect((await query(dying))?.response.commands.map(({ id }) => id)).toEqual([ping]);
+  expect((await query(failingDatabase))?.response.commands.map(({ id }) => id)).toEqual([ping]);
   expect(await stateOf(refused)).toEqual({ status: 'pending', code: null });
   expect((await query(db))?.response.commands).toEqual([]);
   expect(await stateOf(refused)).toEqual({ status: 'failed', code: 'denied_by_policy' });

@@ -11,7 +11,7 @@ import type { Events } from '../../../platform/events/events.ts';
 import { nodeCommands } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 import { originOf } from './command-origin.ts';
-import { lockOpen, markEnded, nodeRevoked } from './command-rows.ts';
+import { lockOpenCommands, markEnded, nodeRevoked } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import {
   endsInMs,
@@ -176,7 +176,7 @@ export class NodeCommands {
   }
 
   /** Caches the outcome of a command for its run, which the same transaction resumed. */
-  remember(tenantId: string, commandId: string, outcome: CommandOutcome): void {
+  cacheOutcome(tenantId: string, commandId: string, outcome: CommandOutcome): void {
     this.#outcomes.set(`${tenantId} ${commandId}`, outcome);
   }
 
@@ -225,7 +225,7 @@ export class NodeCommands {
     const withdrawn = await tx
       .update(nodeCommands)
       .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
-      .where(inArray(nodeCommands.id, lockOpen(tx, inArray(nodeCommands.runId, [...runIds]))))
+      .where(inArray(nodeCommands.id, lockOpenCommands(tx, inArray(nodeCommands.runId, [...runIds]))))
       .returning({ nodeId: nodeCommands.nodeId });
     return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
   }

@@ -1,4 +1,4 @@
-export { endLocked, failNodeCommands, findEarlier, lockCommand, nodeRevoked } from './command-rows.ts';
+export { endLockedCommand, failNodeCommands, findEarlier, lockCommand, nodeRevoked } from './command-rows.ts';
 export type { LockedCommand, NodeCommandRow } from './command-rows.ts';
 export { NodeCommands, nodeTopic } from './commands.ts';
 export { isResultOf, readDeviceCommand, unknownCommand } from './device-command.ts';

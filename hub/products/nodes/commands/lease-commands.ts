@@ -13,7 +13,7 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { nodeCommands } from '../schema.ts';
 import { gateProblem } from '../store.ts';
 import type { DeviceIdentity } from '../store.ts';
-import { endCommand, lockOpen } from './command-rows.ts';
+import { endCommand, lockOpenCommands } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
 import { resultTransferSeconds, leaseSeconds, maxRequeueAgeSeconds, refetchSeconds } from './lease.ts';
 
@@ -56,7 +56,7 @@ interface Refusal {
 }
 
 /** Rolls back the lease request of a revoked device. */
-class Revoked extends Error {}
+class NodeRevokedError extends Error {}
 
 /**
  * Leases up to `max` commands to a device and returns the commands in `running` that it must stop.
@@ -89,7 +89,7 @@ export async function leaseCommands(
       lease(tx, nodeId, signal.aborted ? 0 : max),
     ]);
     const [node] = nodeRows;
-    if (node === undefined) throw new Revoked();
+    if (node === undefined) throw new NodeRevokedError();
     if (!node.was_online) noteWorkspaceChange(tx, tenantId);
     const allowed: typeof leased = [];
     const refused: Refusal[] = [];
@@ -122,7 +122,7 @@ export async function leaseCommands(
     };
   };
   const leased = await deps.db.workspace(tenantId, query, { durable: false }).catch((error: unknown) => {
-    if (error instanceof Revoked) return null;
+    if (error instanceof NodeRevokedError) return null;
     throw error;
   });
   if (leased === null) return null;
@@ -242,7 +242,7 @@ async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusa
       tx,
       refused.map(({ runId }) => runId),
     );
-    await lockOpen(
+    await lockOpenCommands(
       tx,
       inArray(
         nodeCommands.id,

@@ -10,7 +10,7 @@ test.each([
   [5, true],
 ])(
   'after %i s without a reachable hub, the expiry of a pending command is extended by the reconnect time of devices: %s',
-  async (awaySeconds, isGiven) => {
+  async (outageSeconds, isExtended) => {
     const database = await acquireDatabase();
     const db = new Database({
       url: database.url,
@@ -40,7 +40,7 @@ test.each([
     await recordReachable(db);
     await database.query(
       `UPDATE hub_settings SET updated_at = now() - make_interval(secs => $1) WHERE key = 'devices_served'`,
-      [awaySeconds],
+      [outageSeconds],
     );
     await database.query(`UPDATE node_commands SET expires_at = now() + interval '20 seconds'`);
     await recordReachable(db);
@@ -48,7 +48,7 @@ test.each([
       'SELECT extract(epoch FROM expires_at - now())::float8 AS left FROM node_commands WHERE id = $1',
       [id],
     );
-    if (isGiven) expect(row?.left).toBeGreaterThan(reconnectSeconds);
+    if (isExtended) expect(row?.left).toBeGreaterThan(reconnectSeconds);
     else expect(row?.left).toBeLessThanOrEqual(20);
   },
 );

@@ -19,7 +19,7 @@ export interface PollRequest {
   max: number;
   running: string[];
   /** Whether the device has no other poll. */
-  isOnlyOne: boolean;
+  hasSinglePoll: boolean;
   /** On the clock of `performance`. */
   deadline: number;
   /** Cached idle state of its node; null without a channel. */

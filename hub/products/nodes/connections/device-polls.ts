@@ -112,7 +112,7 @@ export class DevicePolls {
       isConfirmed,
       max,
       running: runningIds,
-      isOnlyOne: runningIsComplete,
+      hasSinglePoll: runningIsComplete,
       deadline,
       idleState,
     };
@@ -164,7 +164,8 @@ export class DevicePolls {
     const { nodeId } = request.device;
     const { waitingPolls } = this.#deps.commands;
     // A device with a single poll has abandoned its previous one, even if that connection still looks open.
-    if (request.isOnlyOne) for (const older of waitingPolls.of(nodeId)) if (older.request.isOnlyOne) this.#evict(older);
+    if (request.hasSinglePoll)
+      for (const older of waitingPolls.of(nodeId)) if (older.request.hasSinglePoll) this.#evict(older);
     const [oldest] = waitingPolls.of(nodeId);
     if (oldest !== undefined && waitingPolls.of(nodeId).length >= maxPollsPerDevice) this.#evict(oldest);
   }

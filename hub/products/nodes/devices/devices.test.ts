@@ -12,7 +12,7 @@ const nothing: PollResult = { response: { commands: [], withdrawn: [] }, leases:
 const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
 
 let local: LocalEvents;
-let looks: string[];
+let queriedNodes: string[];
 let polls: DevicePolls;
 let waitingPolls: WaitingPolls;
 let events: Events;
@@ -20,7 +20,7 @@ let commands: NodeCommands;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
-  looks = [];
+  queriedNodes = [];
   events = {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
@@ -32,7 +32,7 @@ beforeEach(() => {
   waitingPolls = new WaitingPolls();
   commands = {
     leaseCommands: async ({ nodeId }: { nodeId: string }) => {
-      looks.push(nodeId);
+      queriedNodes.push(nodeId);
       return nothing;
     },
     waitingPolls,
@@ -43,45 +43,45 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const park = (count: number, signal: AbortSignal) =>
+const startPolls = (count: number, signal: AbortSignal) =>
   Array.from({ length: count }, (_value, index) => polls.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 test('after missed events, waiting polls query the database spread over time', async () => {
   const end = new AbortController();
-  const begun = park(4_000, end.signal);
+  const pending = startPolls(4_000, end.signal);
   await settle();
-  expect(looks).toHaveLength(4_000);
+  expect(queriedNodes).toHaveLength(4_000);
   local.reconnected();
   await settle();
   // 4,000 polls are spread over 10 s, so that they do not use all database connections.
-  expect(looks.length - 4_000).toBeLessThan(20);
+  expect(queriedNodes.length - 4_000).toBeLessThan(20);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(looks.length - 4_000).toBeGreaterThan(1_500);
-  expect(looks.length - 4_000).toBeLessThan(2_500);
+  expect(queriedNodes.length - 4_000).toBeGreaterThan(1_500);
+  expect(queriedNodes.length - 4_000).toBeLessThan(2_500);
   await vi.advanceTimersByTimeAsync(5_001);
-  expect(new Set(looks.slice(4_000)).size).toBe(4_000);
+  expect(new Set(queriedNodes.slice(4_000)).size).toBe(4_000);
   end.abort();
-  await Promise.all(begun);
+  await Promise.all(pending);
 });
 
 test('a poll whose device disconnected does not query the database when an event arrives', async () => {
-  const gone = new AbortController();
-  const [poll] = park(1, gone.signal);
+  const disconnect = new AbortController();
+  const [poll] = startPolls(1, disconnect.signal);
   await settle();
-  gone.abort();
+  disconnect.abort();
   local.deliver('node:n0', {});
   expect(await poll).toEqual(nothing);
-  expect(looks).toEqual(['n0']);
+  expect(queriedNodes).toEqual(['n0']);
 });
 
 test('a waiting poll is registered until it ends and leaves no timer behind', async () => {
   const end = new AbortController();
-  const begun = park(3, end.signal);
+  const pending = startPolls(3, end.signal);
   await settle();
   expect(waitingPolls.of('n1')).toHaveLength(1);
   end.abort();
-  await Promise.all(begun);
+  await Promise.all(pending);
   for (const node of ['n0', 'n1', 'n2']) expect(waitingPolls.of(node)).toEqual([]);
   expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
   await vi.advanceTimersByTimeAsync(500);
@@ -89,10 +89,10 @@ test('a waiting poll is registered until it ends and leaves no timer behind', as
 });
 
 test('an event that arrives during the query of a poll makes the poll query again before it waits', async () => {
-  const looked = Promise.withResolvers<void>();
+  const checkInDone = Promise.withResolvers<void>();
   const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpenCommands: false };
   const secrets = {
-    checkIn: () => looked.promise.then(() => seen),
+    checkIn: () => checkInDone.promise.then(() => seen),
     pollTimedOut: () => undefined,
     findNodesToWake: async () => [],
   };
@@ -101,10 +101,10 @@ test('an event that arrives during the query of a poll makes the poll query agai
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, query, end.signal, context);
   local.deliver('node:n', {});
-  expect(looks).toEqual([]);
-  looked.resolve();
+  expect(queriedNodes).toEqual([]);
+  checkInDone.resolve();
   await settle();
-  expect(looks).toEqual(['n']);
+  expect(queriedNodes).toEqual(['n']);
   end.abort();
   expect(await poll).toEqual(nothing);
 });
@@ -122,10 +122,10 @@ test('a poll without open commands ends after the shared check-in, and a poll of
   const poll = (wait: number) =>
     own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait }, new AbortController().signal, context);
   expect(await poll(0)).toEqual(nothing);
-  expect(looks).toEqual([]);
+  expect(queriedNodes).toEqual([]);
   isPaired = false;
   await expect(poll(0)).rejects.toMatchObject({ code: 'device_secret_invalid' });
-  expect(looks).toEqual([]);
+  expect(queriedNodes).toEqual([]);
 });
 
 test('a long poll finds a command whose event was lost within 30 s', async () => {
@@ -138,9 +138,9 @@ test('a long poll finds a command whose event was lost within 30 s', async () =>
     idleState: own.watch('n'),
   });
   await settle();
-  expect(looks).toEqual(['n']);
+  expect(queriedNodes).toEqual(['n']);
   await vi.advanceTimersByTimeAsync(30_500);
-  expect(looks).toEqual(['n', 'n']);
+  expect(queriedNodes).toEqual(['n', 'n']);
   end.abort();
   expect(await poll).toEqual(nothing);
 });
@@ -152,10 +152,10 @@ test('a new poll of a device with a single poll ends the previous poll', async (
   await settle();
   const newer = poll();
   expect(await older).toEqual(nothing);
-  const before = looks.length;
+  const before = queriedNodes.length;
   local.deliver('node:n', {});
   await settle();
-  expect(looks.length).toBe(before + 1);
+  expect(queriedNodes.length).toBe(before + 1);
   await vi.advanceTimersByTimeAsync(25_000);
   expect(await newer).toEqual(nothing);
 });

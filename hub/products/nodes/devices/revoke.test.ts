@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 /** Creates a paired node and a run, and returns the two ways in which the engine writes a command for them. */
-async function scene() {
+async function createScenario() {
   const [tenantId, nodeId, workflowId, runId, id] = [newId(), newId(), newId(), newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
   await database.query(
@@ -90,7 +90,7 @@ async function untilBlocked(work: Promise<unknown>): Promise<void> {
 test.each(['waiting', 'pipelined'] as const)(
   'a command that is written (%s) before its node is revoked ends with node_revoked',
   async (way) => {
-    const { tenantId, nodeId, runId, ways, nodes, command } = await scene();
+    const { tenantId, nodeId, runId, ways, nodes, command } = await createScenario();
     const written = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
     const writing = db.workspace(tenantId, async (tx) => {
@@ -113,7 +113,7 @@ test.each(['waiting', 'pipelined'] as const)(
 test.each(['waiting', 'pipelined'] as const)(
   'no command is written (%s) for a node whose revocation commits first',
   async (way) => {
-    const { tenantId, nodeId, ways, command } = await scene();
+    const { tenantId, nodeId, ways, command } = await createScenario();
     const revoked = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
     const revoking = db.workspace(tenantId, async (tx) => {
@@ -136,7 +136,7 @@ test.each(['waiting', 'pipelined'] as const)(
 );
 
 test('after a crash between the two transactions of a revocation, the next sweep ends open commands with node_revoked', async () => {
-  const { tenantId, nodeId, ways, commands, command } = await scene();
+  const { tenantId, nodeId, ways, commands, command } = await createScenario();
   await database.query(
     `INSERT INTO hub_settings (key, value) VALUES ('devices_served', 'true') ON CONFLICT (key) DO UPDATE SET updated_at = now()`,
   );

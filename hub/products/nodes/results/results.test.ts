@@ -60,7 +60,7 @@ function recordingBlobs() {
   return { storedKeys, blobs };
 }
 
-const noCache = { remember: () => undefined };
+const noCache = { cacheOutcome: () => undefined };
 const resumption = () => new Resumption(null, () => undefined);
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };

@@ -20,7 +20,7 @@ import { commitDurably } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ArtifactQuota } from '../artifacts/index.ts';
 import { findVerified, deleteUpload, releaseUploads } from '../artifacts/index.ts';
-import { endLocked, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
+import { endLockedCommand, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
 import type { LockedCommand, NodeCommandRow, NodeCommands } from '../commands/index.ts';
 import { artifacts } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
@@ -49,7 +49,7 @@ export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
   quota: ArtifactQuota;
-  commands: Pick<NodeCommands, 'remember'>;
+  commands: Pick<NodeCommands, 'cacheOutcome'>;
   dispatch: (jobs: PromisedJob[]) => void;
   /** Prepares to resume a run of a workspace. */
   resumption: (tenantId: string) => Resumption;
@@ -98,7 +98,7 @@ export class CommandResults {
       const recorded = await this.#record(device, commandId, result, { stored, newBytes }, authenticated, resumption);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       if (recorded.ended !== undefined) {
-        this.#deps.commands.remember(tenantId, commandId, recorded.ended);
+        this.#deps.commands.cacheOutcome(tenantId, commandId, recorded.ended);
         resumption.begin();
       }
       this.#deps.dispatch(recorded.jobs);
@@ -233,7 +233,7 @@ export class CommandResults {
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
       const isLast = !row.hasUploads;
       const written = isOpen
-        ? { jobs: [], ended: await endLocked(tx, row, { status, outcome, isLast }, resumption) }
+        ? { jobs: [], ended: await endLockedCommand(tx, row, { status, outcome, isLast }, resumption) }
         : { jobs: await recordLateResult(tx, row, status, outcome) };
       const released = row.hasUploads ? await releaseUploads(tx, commandId) : [];
       return { status, recorded: true, released, ...written };
