@@ -88,7 +88,7 @@ async function untilBlocked(work: Promise<unknown>): Promise<void> {
 }
 
 test.each(['waiting', 'pipelined'] as const)(
-  'a command that is written (%s) before its node is revoked ends with node_revoked',
+  'a command whose transaction (%s) is open when its node is revoked ends with node_revoked',
   async (way) => {
     const { tenantId, nodeId, runId, ways, nodes, command } = await createScenario();
     const written = Promise.withResolvers<void>();
