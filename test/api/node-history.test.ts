@@ -114,8 +114,8 @@ describe('the facts of a node', () => {
         .filter(({ text, tenantId }) => tenantId === workspace.tenantId && /"?node/.test(text))
         .map(({ text, name }) => name ?? text);
     };
-    expect(await count({})).toEqual(['hear_heartbeat']);
-    expect(await count({ paused: true })).toEqual(['hear_heartbeat', 'note_facts']);
+    expect(await count({})).toEqual(['record_heartbeat']);
+    expect(await count({ paused: true })).toEqual(['record_heartbeat', 'record_node_facts']);
   });
 
   test('are recorded once by concurrent heartbeats, and the newest 200 rows are kept', async () => {

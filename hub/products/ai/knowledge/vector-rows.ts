@@ -67,7 +67,7 @@ export async function markVectorsComplete(db: Database, tenantId: string, model:
   await db.workspace(tenantId, async (tx) => {
     await lockKnowledge(tx, tenantId);
     await tx.query(
-      'note_vectors',
+      'mark_vectors_complete',
       `UPDATE knowledge_bases SET vectors_model = $2 WHERE tenant_id = $1 AND NOT EXISTS (SELECT 1 ${withoutVector})`,
       [tenantId, model],
     );

@@ -106,7 +106,7 @@ export async function leaseCommands(
     // crashes.
     if (refused.length > 0)
       await tx.query(
-        'keep_refused',
+        'requeue_refused_commands',
         `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
         [refused.map(({ id }) => id)],
       );
@@ -172,7 +172,7 @@ function inputFor(
 export async function returnLeases(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
   await db.workspace(tenantId, (tx) =>
     tx.query(
-      'put_back_commands',
+      'return_command_leases',
       `WITH locked AS (
          SELECT c.id FROM node_commands c JOIN unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at) ON lease.id = c.id
          WHERE c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at ORDER BY c.id FOR UPDATE OF c
@@ -188,7 +188,7 @@ export async function returnLeases(db: Database, { tenantId, nodeId }: DeviceIde
 /** Returns a read-only command to `pending` that was leased in the statement that wrote it. */
 export async function takeBack(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
-    'take_command_back',
+    'release_command_lease',
     `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
        expires_at = least(now() + make_interval(secs => $2), coalesce(deadline_at, 'infinity'))
      WHERE id = $1 AND status = 'leased' AND NOT acts`,
@@ -225,7 +225,7 @@ export async function extendLeases(tx: Transaction, nodeId: string, running: str
 /** Returns read-only commands that did not reach their device to `pending`. */
 async function requeueUndelivered(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
   await tx.query(
-    'give_commands_again',
+    'requeue_undelivered_commands',
     `UPDATE node_commands SET status = 'pending', lease_expires_at = NULL,
        expires_at = least(now() + make_interval(secs => $3), coalesce(deadline_at, created_at + make_interval(secs => $4)))
      WHERE id = ANY(ARRAY(

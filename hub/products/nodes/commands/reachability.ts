@@ -66,7 +66,7 @@ export async function recordReachable(db: Database): Promise<number> {
     async (tx) => {
       // The row lock lets only one process detect the gap.
       const { rows } = await tx.query<{ had_outage: boolean }>(
-        'say_reachable',
+        'record_reachable',
         `WITH before AS (SELECT updated_at FROM hub_settings WHERE key = $1 FOR UPDATE),
            beat AS (INSERT INTO hub_settings (key, value, updated_at) VALUES ($1, 'true', clock_timestamp()) ON CONFLICT (key) DO UPDATE SET updated_at = clock_timestamp())
          SELECT updated_at < clock_timestamp() - make_interval(secs => $2) AS had_outage FROM before`,

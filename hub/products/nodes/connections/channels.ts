@@ -176,7 +176,7 @@ export class NodeChannels {
     try {
       await channel.opened.limit();
       if ('problem' in request)
-        throw new AppError('invalid_json', `The frame is not valid JSON: ${request.problem.slice(0, 200)}.`);
+        throw new AppError('invalid_json', `The frame cannot be read as JSON: ${request.problem.slice(0, 200)}.`);
       if (request.type === 'poll') this.#poll(channelRequest, parsePart('body', channelPoll, request.body ?? {}));
       else this.#answer(channelRequest, { status: 200, body: await this.#execute(channel, request) });
     } catch (error) {

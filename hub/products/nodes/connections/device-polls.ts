@@ -151,7 +151,7 @@ export class DevicePolls {
   /** Ends a poll with an empty result, or with the result of the query in progress. */
   end<To>(poll: WaitingPoll<To>): void {
     poll.aborted = true;
-    this.#endOrMarkEnding(poll as WaitingPoll);
+    this.#endAfterQuery(poll as WaitingPoll);
   }
 
   /** Returns the leases of a response that could not be sent. If this fails, the leases expire. */
@@ -172,10 +172,10 @@ export class DevicePolls {
 
   #evict(poll: WaitingPoll): void {
     this.#deps.commands.waitingPolls.remove(poll);
-    this.#endOrMarkEnding(poll);
+    this.#endAfterQuery(poll);
   }
 
-  #endOrMarkEnding(poll: WaitingPoll): void {
+  #endAfterQuery(poll: WaitingPoll): void {
     if (poll.isWaiting) this.#finish(poll, emptyResult());
     else poll.isEnding = true;
   }

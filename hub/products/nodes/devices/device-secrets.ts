@@ -106,7 +106,7 @@ export class DeviceSecrets {
   /** Returns the nodes that have a pending command or are revoked. */
   async findNodesToWake(nodeIds: readonly string[]): Promise<string[]> {
     const rows = await this.#db.systemStatement<{ id: string }>(
-      'find_wanted_devices',
+      'find_nodes_to_wake',
       `SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) LEFT JOIN LATERAL (SELECT revoked_at FROM nodes WHERE id = asked.id OFFSET 0) n ON true
        WHERE n.revoked_at IS NOT NULL OR (SELECT true FROM node_commands c WHERE c.node_id = asked.id AND c.status = 'pending' LIMIT 1)`,
       [nodeIds],
@@ -158,7 +158,7 @@ export class DeviceSecrets {
       was_online: boolean;
       has_open: boolean;
     }>(
-      'look_at_devices',
+      'check_in_devices',
       `WITH seen AS MATERIALIZED (
          SELECT asked.position, n.*, coalesce(n.last_seen_at < now() - interval '5 seconds', true) OR NOT n.online AS stale
          FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, secret_hash, position)

@@ -72,7 +72,7 @@ export async function recordFacts(
   facts: RecordedFacts,
 ): Promise<void> {
   await tx.query(
-    'note_facts',
+    'record_node_facts',
     `WITH old AS (
        DELETE FROM node_facts WHERE id = ANY(ARRAY(SELECT id FROM node_facts WHERE node_id = $1 ORDER BY id DESC OFFSET $5))
      )

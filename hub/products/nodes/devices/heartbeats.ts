@@ -73,7 +73,7 @@ export class Heartbeats {
     running: string[],
   ): Promise<HeartbeatResponse> {
     const { rows } = await tx.query<UpdatedNode>(
-      'hear_heartbeat',
+      'record_heartbeat',
       `UPDATE nodes SET last_seen_at = now(), online = true, paused = $2, facts = coalesce($3, facts), device = coalesce($4, device),
          audit_broken_at = ${brokenAt('$6::bigint', '$7::text', '$8::boolean')}, audit_count = coalesce($6, audit_count), audit_hash = coalesce($7, audit_hash)
        WHERE id = $1 AND revoked_at IS NULL AND secret_hash = decode($5, 'base64')
@@ -107,7 +107,7 @@ export class Heartbeats {
       tenantId,
       async (tx) => {
         const { rows } = await tx.query<UpdatedNode>(
-          'hear_heartbeats',
+          'record_heartbeats',
           `WITH reported AS MATERIALIZED (
              SELECT * FROM unnest($1::uuid[], $2::boolean[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::boolean[])
                AS t (id, paused, facts, device, secret_hash, audit_count, audit_hash, audit_broken)

@@ -88,7 +88,7 @@ export async function recordLateResult(
 
 async function readFailureContext(tx: Transaction, row: LockedCommand, code: string | null): Promise<FailureContext> {
   const { rows } = await tx.query<FailureContext>(
-    'late_result_circumstances',
+    'read_late_result_context',
     `SELECT r.status, r.flow_id, r.status = 'failed' AND r.next_step = $2 AS failed_at_step, s.status AS step_status, ${isCallOfStep} AS is_current, s.wait AS step_wait, s.error AS step_error,
        (r.status = 'failed' AND r.next_step = $2 AND r.error->>'code' = $3 AND (r.error->>'stepIndex')::int = $2
          AND r.finished_at > now() - make_interval(secs => $5) AND r.parent_run_id IS NULL AND coalesce($4::timestamptz > now(), true)
