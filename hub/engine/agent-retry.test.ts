@@ -14,7 +14,7 @@ import { newId } from '../platform/ids.ts';
 import { MemoryBudget } from '../platform/process/memory-budget.ts';
 import { lockCommand } from '../products/nodes/commands/command-rows.ts';
 import { extendLeases } from '../products/nodes/commands/lease-commands.ts';
-import { takeLateResult } from '../products/nodes/results/late-result.ts';
+import { recordLateResult } from '../products/nodes/results/late-result.ts';
 import { nodeSkills } from '../products/nodes/skills.ts';
 import { Engine } from './engine.ts';
 import { acceptRun } from './index.ts';
@@ -177,7 +177,7 @@ const takeLate = (nodeId: string, commandId: string) =>
   db.workspace(tenantId, async (tx) => {
     const row = await lockCommand(tx, nodeId, commandId);
     if (row === null) throw new Error('there is no such command');
-    await takeLateResult(tx, row, 'succeeded', { output: { ok: true } });
+    await recordLateResult(tx, row, 'succeeded', { output: { ok: true } });
   });
 
 test('a retried agent takes the answer of the node command that it waited for, and sends no second one', async () => {

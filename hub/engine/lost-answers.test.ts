@@ -170,7 +170,7 @@ test('a command that was leased to a poll as its run let go, and of which nobody
   const { db: breaking, broke } = breakingAfter('suspend_run_at_once');
   const commands = new NodeCommands({ db: breaking, events, dispatch: () => undefined });
   const delivered: unknown[] = [];
-  commands.parked.mover = { take: (_poll, handedOut) => delivered.push(handedOut) > 0, wake: () => undefined };
+  commands.waitingPolls.controller = { complete: (_poll, result) => delivered.push(result) > 0, wake: () => undefined };
   const poll = new WaitingPoll(
     {
       device: { tenantId, nodeId },
@@ -178,19 +178,19 @@ test('a command that was leased to a poll as its run let go, and of which nobody
       isConfirmed: true,
       max: 3,
       running: [],
-      isOnlyOne: true,
+      hasSinglePoll: true,
       deadline: performance.now() + 30_000,
-      quiet: null,
+      idleState: null,
     },
     { answered: () => undefined, failed: () => undefined },
     null,
   );
-  poll.isParked = true;
-  commands.parked.add(poll);
+  poll.isWaiting = true;
+  commands.waitingPolls.add(poll);
   let told = 0;
   using _told = events.subscribe(`node:${nodeId}`, () => void (told += 1));
   await engineOn(breaking, nodeSkills(), { nodes: nodePort(commands) }).execute(runId, never);
-  expect([broke(), poll.isKept, delivered, told]).toEqual([true, true, [], 1]);
+  expect([broke(), poll.isReserved, delivered, told]).toEqual([true, true, [], 1]);
   expect(
     await database.query('select status, lease_expires_at as lease from node_commands where run_id = $1', [runId]),
   ).toEqual([{ status: 'pending', lease: null }]);

@@ -33,7 +33,7 @@ async function pair(at: TestHub = hub, of: TestWorkspace = workspace): Promise<D
   return { nodeId, secret: deviceSecret, path: `/v1/automations/nodes/${nodeId}/channel` };
 }
 
-/** A channel as somebody's own companion would open it. */
+/** A device channel without the client of the companion. */
 class Channel {
   readonly socket: WebSocket;
   readonly answers: HubAnswerFrame[] = [];
@@ -84,8 +84,8 @@ async function open({ path, secret }: Device, at: TestHub = hub): Promise<Channe
   return channel;
 }
 
-/** What a request to upgrade is answered when it is not. */
-function askToUpgrade(path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
+/** Sends an upgrade request. Returns the HTTP response, or status 101 when the upgrade succeeds. */
+function requestUpgrade(path: string, headers: Record<string, string>): Promise<{ status: number; body: string }> {
   return new Promise((done, fail) => {
     const sent = request(`${hub.url}${path}`, {
       headers: {
@@ -117,15 +117,15 @@ const runPing = async (nodeId: string): Promise<string> =>
     .runId;
 
 const pong = { status: 'succeeded', output: { pong: true, latencyMs: 0, appVersion: '0' } };
-const listen = { wait: 60, max: 4, running: [], runningIsComplete: true };
+const longPoll = { wait: 60, max: 4, running: [], runningIsComplete: true };
 
 describe('a channel', () => {
-  test('is opened by its device alone, which asks for what it is, and by no page', async () => {
+  test('is opened only by its device with the channel protocol, and never by a web page', async () => {
     const own = await pair();
     const other = await pair();
     const authorization = `Bearer ${own.secret}`;
     const asked = { 'sec-websocket-protocol': `other, ${channelProtocol}` };
-    expect(await askToUpgrade(own.path, { ...asked, authorization })).toMatchObject({ status: 101 });
+    expect(await requestUpgrade(own.path, { ...asked, authorization })).toMatchObject({ status: 101 });
     for (const [headers, path, status, code] of [
       [asked, own.path, 401, 'unauthenticated'],
       [{ ...asked, authorization }, other.path, 401, 'device_secret_invalid'],
@@ -134,7 +134,7 @@ describe('a channel', () => {
       [{ authorization }, own.path, 426, 'upgrade_required'],
       [{ ...asked, authorization }, '/v1/automations/nodes/nobody/channel', 400, 'validation_failed'],
     ] as const) {
-      const answer = await askToUpgrade(path, headers);
+      const answer = await requestUpgrade(path, headers);
       expect(JSON.parse(answer.body)).toMatchObject({ statusCode: status, code });
       expect(answer.status).toBe(status);
     }
@@ -144,16 +144,16 @@ describe('a channel', () => {
     expect(await send(hub.url, 'GET', own.path)).toMatchObject({ status: 401 });
   });
 
-  test('is the only thing that a request can become: others are answered as if they had not asked', async () => {
-    expect(await askToUpgrade('/healthz', {})).toMatchObject({ status: 200 });
-    expect(await askToUpgrade('/healthz', { upgrade: 'h2c' })).toMatchObject({ status: 200 });
-    expect(await askToUpgrade('/v1/automations/nodes', {})).toMatchObject({ status: 401 });
+  test('is the only upgrade: upgrade requests to other paths get a normal response', async () => {
+    expect(await requestUpgrade('/healthz', {})).toMatchObject({ status: 200 });
+    expect(await requestUpgrade('/healthz', { upgrade: 'h2c' })).toMatchObject({ status: 200 });
+    expect(await requestUpgrade('/v1/automations/nodes', {})).toMatchObject({ status: 401 });
   });
 
-  test('brings commands as soon as there are any, and takes results and heartbeats', async () => {
+  test('delivers commands immediately, and accepts results and heartbeats', async () => {
     const paired = await pair();
     const channel = await open(paired);
-    const poll = channel.ask('poll', listen);
+    const poll = channel.ask('poll', longPoll);
     const runId = await runPing(paired.nodeId);
     const { status, body } = await channel.answer(poll);
     expect(status).toBe(200);
@@ -173,7 +173,7 @@ describe('a channel', () => {
     channel.socket.close();
   });
 
-  test('refuses what it does not understand, by the field, and leaves out of account what it does not know', async () => {
+  test('refuses invalid requests with the wrong field, and ignores unknown request types', async () => {
     const channel = await open(await pair());
     channel.socket.send(Buffer.from([1, 2, 3]), { binary: true });
     channel.ask('dance', { wildly: true });
@@ -201,37 +201,37 @@ describe('a channel', () => {
   });
 
   test.each([
-    ['frames that are no requests', '[]', 4400],
+    ['a frame that is not a request', '[]', 4400],
     [
       'a frame that is too large',
       JSON.stringify({ id: 1, type: 'poll', body: 'x'.repeat(maxChannelFrameBytes) }),
       1009,
     ],
-  ])('ends at %s', async (_what, text, code) => {
+  ])('closes after %s', async (_what, text, code) => {
     const channel = await open(await pair());
     channel.socket.send(text);
     await channel.ended();
     expect(channel.closed?.code).toBe(code);
   });
 
-  test('ends when a device asks for far more at once than it needs', async () => {
+  test('closes when a device has too many concurrent requests', async () => {
     const channel = await open(await pair());
     for (let index = 0; index < 2_000; index += 1) channel.ask('heartbeat', {});
     await channel.ended();
     expect(channel.closed?.code).toBe(4429);
   });
 
-  test('ends as soon as its node is revoked', async () => {
+  test('fails its poll and closes when its node is revoked', async () => {
     const paired = await pair();
     const channel = await open(paired);
-    const poll = channel.ask('poll', listen);
+    const poll = channel.ask('poll', longPoll);
     await workspace.api.call('deleteAutomationNode', { params: { id: paired.nodeId } });
     expect(await channel.answer(poll)).toMatchObject({ status: 401, body: { code: 'device_secret_invalid' } });
     await channel.ended();
     expect(channel.closed?.code).toBe(4401);
   });
 
-  test('ends as soon as its node is revoked, also when its device asks for nothing', async () => {
+  test('closes when its node is revoked, also without a request in progress', async () => {
     const paired = await pair();
     const channel = await open(paired);
     await channel.answer(channel.ask('heartbeat', {}));
@@ -240,7 +240,7 @@ describe('a channel', () => {
     expect(channel.closed?.code).toBe(4401);
   });
 
-  test('counts frames that it does not know as well, and does not read on what comes faster than anybody speaks', async () => {
+  test('counts frames of unknown types towards the rate limit and closes when it is exceeded', async () => {
     await using tight = await startHub({ NODE_RATE_LIMIT_PER_MINUTE: '20' });
     const channel = await open(await pair(tight, await tight.workspace()), tight);
     for (let index = 0; index < 60; index += 1) channel.socket.send('{"type":"hello"}');
@@ -249,23 +249,23 @@ describe('a channel', () => {
     expect(channel.answers).toEqual([]);
   });
 
-  test('gives way to a newer one of the same device, which gets what was not handed out', async () => {
+  test('closes when the same device opens a newer channel, which receives the next command', async () => {
     const paired = await pair();
     const older = await open(paired);
-    older.ask('poll', listen);
+    older.ask('poll', longPoll);
     const newer = await open(paired);
     await older.ended();
     expect(older.closed?.code).toBe(4409);
-    const poll = newer.ask('poll', listen);
+    const poll = newer.ask('poll', longPoll);
     await runPing(paired.nodeId);
     expect((await newer.answer(poll)).body['commands']).toHaveLength(1);
     newer.socket.close();
   });
 
-  test('loses nothing that was not handed over: what waited at a line that broke goes to the next', async () => {
+  test('loses no command when its connection breaks: the next channel receives the command', async () => {
     const paired = await pair();
     const broken = await open(paired);
-    broken.ask('poll', listen);
+    broken.ask('poll', longPoll);
     await until(
       async () => {
         const [row] = await hub.database.query<{ online: boolean }>('SELECT online FROM nodes WHERE id = $1', [
@@ -273,16 +273,16 @@ describe('a channel', () => {
         ]);
         return row?.online === true;
       },
-      () => 'the poll was not looked at',
+      () => 'the hub did not process the poll',
     );
     broken.socket.terminate();
     await runPing(paired.nodeId);
     const next = await open(paired);
-    expect((await next.answer(next.ask('poll', listen))).body['commands']).toHaveLength(1);
+    expect((await next.answer(next.ask('poll', longPoll))).body['commands']).toHaveLength(1);
     next.socket.close();
   });
 
-  test('counts as requests of its device', async () => {
+  test('counts its requests towards the rate limit of its device', async () => {
     await using tight = await startHub({ NODE_RATE_LIMIT_PER_MINUTE: '20' });
     const channel = await open(await pair(tight, await tight.workspace()), tight);
     for (let index = 0; index < 15; index += 1) await channel.answer(channel.ask('heartbeat', {}));
@@ -295,12 +295,12 @@ describe('a channel', () => {
   });
 });
 
-test('a hub that stops ends polls empty, answers what is under way and then closes its channels', async () => {
+test('a stopping hub ends polls with empty responses, answers pending requests and then closes its channels', async () => {
   const database = await acquireDatabase();
   const stopping = await startHub({}, database);
   const paired = await pair(stopping, await stopping.workspace());
   const channel = await open(paired, stopping);
-  const poll = channel.ask('poll', listen);
+  const poll = channel.ask('poll', longPoll);
   await channel.answer(channel.ask('heartbeat', {}));
   const client = new Client({ connectionString: database.url });
   await client.connect();
@@ -310,7 +310,7 @@ test('a hub that stops ends polls empty, answers what is under way and then clos
   await until(
     async () =>
       (await database.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`)).length > 0,
-    () => 'the heartbeat does not wait',
+    () => 'the heartbeat does not wait for the lock',
   );
   const ended = stopping[Symbol.asyncDispose]();
   expect(await channel.answer(poll)).toMatchObject({ status: 200, body: { commands: [], withdrawn: [] } });

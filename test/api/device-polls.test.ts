@@ -13,7 +13,7 @@ import type { ProxyFault } from '../fixtures/proxy.ts';
 import { releaseCommand, setCommandTimeLeft } from '../fixtures/stage/nodes.ts';
 import { until } from '../fixtures/until.ts';
 
-/** What may go wrong between a command and its device, stage by stage. */
+/** Tests the delivery of commands to devices when connections break at each stage. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -70,7 +70,7 @@ const written = (runId: string) =>
     () => 'the command was not written',
   );
 
-/** A poll whose connection is the test's own. */
+/** Sends a poll over a connection that the test controls. */
 function rawPoll(query: string): { socket: Socket } {
   const { hostname, port } = new URL(hub.url);
   const socket = connect(Number(port), hostname);
@@ -82,13 +82,13 @@ function rawPoll(query: string): { socket: Socket } {
   return { socket };
 }
 
-// Of a connection that is gone nobody can tell any more whose it was, unless it was asked while it was there.
+// Node.js caches the remote port of a socket only if it is read while the connection is open.
 const remember = (message: unknown) => void (message as { socket: Socket }).socket.remotePort;
 beforeAll(() => subscribe('net.server.socket', remember));
 afterAll(() => void unsubscribe('net.server.socket', remember));
 
-/** Whether the hub handed the whole answer to a connection over to its system, as Node.js tells it. */
-function watchAnswer(socket: Socket): Disposable & { leftWhole: () => boolean } {
+/** Observes whether Node.js passed the complete response of a connection to the operating system. */
+function watchResponse(socket: Socket): Disposable & { isSent: () => boolean } {
   let port: number | undefined;
   socket.once('connect', () => {
     port = socket.localPort;
@@ -98,7 +98,7 @@ function watchAnswer(socket: Socket): Disposable & { leftWhole: () => boolean } 
     left ||= port !== undefined && (message as { socket: Socket }).socket.remotePort === port;
   };
   subscribe('http.server.response.finish', finished);
-  return { leftWhole: () => left, [Symbol.dispose]: () => void unsubscribe('http.server.response.finish', finished) };
+  return { isSent: () => left, [Symbol.dispose]: () => void unsubscribe('http.server.response.finish', finished) };
 }
 
 test('a ping with a path is sent to the device without the path', async () => {
@@ -113,7 +113,7 @@ test('a ping with a path is sent to the device without the path', async () => {
   expect(run).toMatchObject({ status: 'succeeded' });
 });
 
-test('a poll is handed no more than it asked for', async () => {
+test('a poll leases at most `max` commands', async () => {
   const runIds = await Promise.all(Array.from({ length: 30 }, () => begin('node.ping')));
   for (const runId of runIds) await written(runId);
   expect((await poll({ max: 4, wait: 1 })).commands).toHaveLength(4);
@@ -124,8 +124,8 @@ test('a poll is handed no more than it asked for', async () => {
   expect(leased?.count).toBe(4);
 });
 
-describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lost', (skillId) => {
-  test('before the hub looks leases nothing', async () => {
+describe.each(['node.ping', 'browser.click'] as const)('a poll for %s whose connection breaks', (skillId) => {
+  test('before the hub processes it leases no command', async () => {
     const dropped = rawPoll('wait=25&max=1');
     dropped.socket.destroy();
     const runId = await begin(skillId);
@@ -134,28 +134,29 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
     expect(commands).toMatchObject([{ type: skillId }]);
   });
 
-  test('while it waits leases nothing, or puts it back', async () => {
-    // Dropped at every moment of a command's way: before it is written, while it is leased, while its answer is on the way out.
-    const taken: (string | undefined)[] = [];
+  test('while it waits leases no command or returns the lease', async () => {
+    // The connection breaks at different times: before the command is written, while it is leased, while the response
+    // is sent.
+    const types: (string | undefined)[] = [];
     for (let turn = 0; turn < 10; turn += 1) {
       const dropped = rawPoll('wait=25&max=1');
-      using answer = watchAnswer(dropped.socket);
+      using answer = watchResponse(dropped.socket);
       const started = begin(skillId);
       await delay(4 + turn * 6);
       dropped.socket.destroy();
       const runId = await started;
       await written(runId);
-      // What the hub did not send it must get now; a command whose answer left the hub whole is the other end's to report.
-      if (!answer.leftWhole()) {
+      // A command whose response was not sent completely must be delivered now.
+      if (!answer.isSent()) {
         const { commands } = await poll({ wait: 20 });
-        if (!answer.leftWhole()) taken.push(commands[0]?.type);
+        if (!answer.isSent()) types.push(commands[0]?.type);
       }
       await workspace.api.call('cancelAutomationRun', { params: { id: runId } });
     }
-    expect(new Set(taken)).toEqual(new Set([skillId]));
+    expect(new Set(types)).toEqual(new Set([skillId]));
   });
 
-  test('before the request arrives costs nothing', async () => {
+  test('before the request arrives leaves the command pending', async () => {
     await using proxy = await startProxy(hub.url);
     const faults: ProxyFault[] = ['lose request'];
     proxy.fault = () => faults.shift();
@@ -167,7 +168,7 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
     expect((await poll({}, through)).commands).toMatchObject([{ type: skillId }]);
   });
 
-  test('after its answer was written is made good as far as that is safe', async () => {
+  test('after the response was written gets a read-only command again, but never an action', async () => {
     await using proxy = await startProxy(hub.url);
     const faults: ProxyFault[] = ['lose answer'];
     proxy.fault = () => faults.shift();
@@ -179,7 +180,7 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
       async () => (await statusOf(runId)) === 'leased',
       () => 'the command was not leased',
     );
-    // A device that may hold more than it names gets nothing again; one that names all it holds gets what only reads.
+    // Only a device that names all its commands gets a command again, and only a read-only one.
     expect((await poll({})).commands).toEqual([]);
     const { commands } = await poll({ runningIsComplete: 'true' });
     expect(commands.map(({ type }) => type)).toEqual(skillId === 'node.ping' ? ['node.ping'] : []);
@@ -187,8 +188,8 @@ describe.each(['node.ping', 'browser.click'] as const)('a poll for %s that is lo
   });
 });
 
-describe('what a device holds', () => {
-  test('is not handed out again while it names it, and its lease is kept beyond its own time', async () => {
+describe('a command that a device runs', () => {
+  test('is not leased again while polls name it, and each poll renews its lease', async () => {
     const runId = await begin('node.ping');
     await written(runId);
     const [command] = (await poll({ wait: 20 })).commands;
@@ -203,7 +204,7 @@ describe('what a device holds', () => {
     expect(await complete(id)).toMatchObject({ status: 'succeeded', recorded: true });
   });
 
-  test('is its own again when it was about to be given away', async () => {
+  test('is leased to the device again when it had become pending', async () => {
     const runId = await begin('node.ping');
     await written(runId);
     const id = (await poll({ wait: 20 })).commands[0]?.id as string;
@@ -213,7 +214,7 @@ describe('what a device holds', () => {
     expect(await complete(id)).toMatchObject({ recorded: true });
   });
 
-  test('is withdrawn once its run is cancelled', async () => {
+  test('is withdrawn when its run is cancelled', async () => {
     const runId = await begin('node.ping');
     await written(runId);
     const id = (await poll({ wait: 20 })).commands[0]?.id as string;
@@ -223,8 +224,8 @@ describe('what a device holds', () => {
   });
 });
 
-describe('two polls of one device', () => {
-  test('at once are handed each command once', async () => {
+describe('concurrent polls of one device', () => {
+  test('receive each command once', async () => {
     const polls = Array.from({ length: 6 }, () => poll({ wait: 10, max: 1 }));
     const runIds = await Promise.all(Array.from({ length: 6 }, () => begin('node.ping')));
     const ids = (await Promise.all(polls)).flatMap(({ commands }) => commands.map(({ id }) => id));
@@ -237,9 +238,9 @@ describe('two polls of one device', () => {
       ).toBe('succeeded');
   });
 
-  test('where it waits in one at a time leave the older one empty, and the next command to the newer', async () => {
+  test('with runningIsComplete end the older poll empty, and the newer one receives the next command', async () => {
     const older = poll({ wait: 25, runningIsComplete: 'true' });
-    // The older one is parked once the hub has seen the device.
+    // The node becomes online when the older poll waits.
     await until(
       async () =>
         (await workspace.api.call('listAutomationNodes', {})).data.some(
@@ -260,7 +261,7 @@ describe('two polls of one device', () => {
   });
 });
 
-test('a device that waits in more polls than it needs loses the oldest, and no command', async () => {
+test('a device with more than 8 waiting polls loses the oldest polls and no command', async () => {
   let ended = 0;
   const answers = Array.from({ length: 12 }, () =>
     poll({ wait: 25 }).then(

@@ -16,7 +16,7 @@ import { StatementRecorder } from '../fixtures/statements.ts';
 let hub: TestHub;
 let workspace: TestWorkspace;
 let tenantId: string;
-/** As the products that answer hold it. */
+/** The knowledge service as the AI products use it. */
 let knowledge: Knowledge;
 beforeAll(async () => {
   hub = await startHub({ RATE_LIMIT_PER_MINUTE: '1000000', SIGN_IN_RATE_LIMIT_PER_MINUTE: '100000' });
@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const entry = (id: string, question = `What is ${id}?`, answer = `It is called ${id}.`) => ({ id, question, answer });
 const shown = (each: ReturnType<typeof entry>) => ({ url: null, locale: null, ...each });
-/** A conversation in which something is asked. */
+/** Creates a conversation and returns its id. */
 const chat = async (of = workspace) =>
   (await hub.client(of.keys.chat).call('createChatConversation', { body: { name: 'asks' } })).id;
 const request = (
@@ -52,8 +52,8 @@ async function agentJwt(): Promise<string> {
   await workspace.session.call('addMember', { params: { tenantId }, body: { ...person, role: 'agent' } });
   return (await hub.client().call('logIn', { body: person })).token;
 }
-/** What the words of a workspace say of which entries there are, against what the entries say of their words. */
-async function brokenWords(): Promise<unknown[]> {
+/** Returns the differences between the word index of a workspace and the words of its entries. */
+async function findIndexErrors(): Promise<unknown[]> {
   return hub.database.query(
     `SELECT coalesce(k.word, e.word) AS word, k.numbers, e.numbers FROM
        (SELECT word, ARRAY(SELECT unnest(numbers) ORDER BY 1) AS numbers FROM knowledge_words WHERE tenant_id = $1) k
@@ -64,7 +64,7 @@ async function brokenWords(): Promise<unknown[]> {
 }
 
 describe('the knowledge of a workspace', () => {
-  test('is empty at first, then what was put, in the order of its ids, with a version that changes with it alone', async () => {
+  test('is empty at first, then contains the stored entries ordered by id, and its version changes only with its content', async () => {
     const first = await request('GET', '');
     expect(first.headers.get('etag')).toBe('"0"');
     expect(first.body).toEqual({
@@ -89,12 +89,12 @@ describe('the knowledge of a workspace', () => {
     expect([again.headers.get('etag'), again.body]).toEqual(['"1"', answer.body]);
     expect((await put([], { terms: 'Prices include VAT.' })).headers.get('etag')).toBe('"2"');
     expect((await request('GET', '')).body).toMatchObject({ entries: [], terms: 'Prices include VAT.' });
-    expect(await brokenWords()).toEqual([]);
+    expect(await findIndexErrors()).toEqual([]);
     expect(await knowledge.terms(tenantId)).toBe('Prices include VAT.');
     expect(await knowledge.terms(missingId)).toBe('');
   });
 
-  test('of two changes that saw the same version one is refused, with the present version and nothing of it written', async () => {
+  test('accepts one of several updates with the same If-Match version and refuses the others with the current version', async () => {
     const answers = await Promise.all(['a', 'b', 'c'].map((id) => put([entry(id)], { ifMatch: '"0"' })));
     const done = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 412);
@@ -108,7 +108,7 @@ describe('the knowledge of a workspace', () => {
     expect((await put([], { ifMatch: 'no tag' })).status).toBe(400);
   });
 
-  test('is one of those that were put at the same moment, whole, and its words are those of its entries', async () => {
+  test('equals exactly one of several concurrent updates, and its word index matches its entries', async () => {
     await put([entry('stays'), entry('goes')]);
     const sets = ['red', 'green', 'blue'].map((colour) => [
       entry('stays'),
@@ -118,10 +118,10 @@ describe('the knowledge of a workspace', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     const { entries } = (await request('GET', '')).body as { entries: { id: string }[] };
     expect(sets.map((set) => set.map(({ id }) => id).toSorted())).toContainEqual(entries.map(({ id }) => id));
-    expect(await brokenWords()).toEqual([]);
+    expect(await findIndexErrors()).toEqual([]);
   });
 
-  test('is written only where it differs, in as many statements for much as for little', async () => {
+  test('is updated only where it differs, with a number of statements that does not depend on its size', async () => {
     const entries = Array.from({ length: 400 }, (_, n) => entry(`e${n}`, `How does number ${n} work?`));
     await put(entries);
     const written = () =>
@@ -142,10 +142,10 @@ describe('the knowledge of a workspace', () => {
       ({ name, text }) => name?.includes('knowledge') === true && /^\s*(INSERT|UPDATE|DELETE)/i.test(text),
     );
     expect(writes.length).toBeLessThan(10);
-    expect(await brokenWords()).toEqual([]);
+    expect(await findIndexErrors()).toEqual([]);
   });
 
-  test('is refused as a whole where one entry is wrong, which is named', async () => {
+  test('is refused completely when one entry is invalid, and the error names the entry', async () => {
     const entries: object[] = Array.from({ length: 20 }, (_, n) => entry(`e${n}`));
     entries[17] = { ...entry('e17'), answer: '😀'.repeat(20_001) };
     const answer = await put(entries);
@@ -171,7 +171,7 @@ describe('the knowledge of a workspace', () => {
     expect((await request('GET', '')).headers.get('etag')).toBe('"1"');
   });
 
-  test('is changed by admins and read by agents, where the workspace is entitled, and by nobody of another', async () => {
+  test('is changed by admins and read by agents of an entitled workspace, and not accessible to other workspaces', async () => {
     const jwt = await agentJwt();
     await put([entry('returns', 'How do I return an item?')]);
     expect(await request('PUT', '', { entries: [], terms: '' }, { jwt })).toMatchObject({
@@ -202,7 +202,7 @@ describe('the knowledge of a workspace', () => {
     expect(await request('GET', '')).toMatchObject({ status: 403, body: { code: 'product_not_entitled' } });
   });
 
-  test('leaves a line of who changed it, without its texts', async () => {
+  test('records each update in the audit log without its texts', async () => {
     await put([entry('secret', 'Where is the treasure?', 'Under the oak.')], { terms: 'Tell nobody.' });
     const { data } = await workspace.session.call('listAuditLog', { params: { tenantId } });
     const lines = data.filter(({ action }) => action === 'knowledge.updated');
@@ -212,7 +212,7 @@ describe('the knowledge of a workspace', () => {
     expect(JSON.stringify(lines)).not.toMatch(/treasure|oak|nobody/);
   });
 
-  test('goes with its workspace, and none of another does', async () => {
+  test('is deleted with its workspace, without affecting other workspaces', async () => {
     await put([entry('a')]);
     await knowledge.recordUnanswered(tenantId, await chat(), 'And b?');
     const kept = workspace;
@@ -227,7 +227,7 @@ describe('the knowledge of a workspace', () => {
 });
 
 describe('a search', () => {
-  test('finds what was asked for best first, no more than was asked for, and nothing for nothing', async () => {
+  test('returns the best entries first, at most `limit`, and none for a question without matches', async () => {
     await put([
       entry('returns', 'How do I return an item?', 'Print the label.'),
       entry('label', 'Where is the label?', 'On the item that you return.'),
@@ -251,14 +251,14 @@ describe('a search', () => {
       expect(await request('POST', '/search', body)).toMatchObject({ status: 400, body: { details: [{ path }] } });
   });
 
-  test('takes any text as words, whatever it would mean to a query', async () => {
+  test('treats query operators and special characters as plain text', async () => {
     await put([entry('quote', "What's \\ in ' | & ! :* <-> it?", 'Nothing {1,2} "quoted" $1 %s.')]);
     for (const question of ["' | & !", "what's in it':*", '\\', '{1,2}', '"quoted', '%', 'quoted $1', '❤️ 𝕢𝕦𝕠𝕥𝕖𝕕'])
       expect((await request('POST', '/search', { question })).status).toBe(200);
     expect(await find('QUOTED')).toMatchObject([{ id: 'quote' }]);
   });
 
-  test('prefers an entry in the language of who asks', async () => {
+  test('prefers entries in the language of the question', async () => {
     await put([
       { ...entry('en', 'WLAN Router', 'WLAN Router'), locale: 'en' },
       { ...entry('de', 'WLAN Router', 'WLAN Router'), locale: 'de-AT' },
@@ -268,11 +268,11 @@ describe('a search', () => {
   });
 });
 
-describe('questions without an answer', () => {
+describe('unanswered questions', () => {
   const list = async () =>
     (await request('GET', '/unanswered')).body['data'] as { id: string; question: string; count: number }[];
 
-  test('are listed once however they are written, counted, and gone when dismissed until they are asked again', async () => {
+  test('are counted once per set of words, and a dismissed question returns when it is asked again', async () => {
     for (const question of ['Do you sell hats?', 'do you sell HATS', 'Do you sell hats!!', '¿?', 'Verkauft ihr Hüte?'])
       await knowledge.recordUnanswered(tenantId, await chat(), question);
     const listed = await list();
@@ -290,7 +290,7 @@ describe('questions without an answer', () => {
     expect((await list())[0]).toMatchObject({ question: 'Do you sell hats?', count: 1 });
   });
 
-  test('go with the conversation in which they were asked last, and are not kept of one that is gone', async () => {
+  test('are deleted with the conversation of their last occurrence, and not recorded for a deleted conversation', async () => {
     const [first, last] = [await chat(), await chat()];
     await knowledge.recordUnanswered(tenantId, first, 'Do you sell hats?');
     await knowledge.recordUnanswered(tenantId, first, 'And gloves?');
@@ -303,7 +303,7 @@ describe('questions without an answer', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('go when nobody asks them again', async () => {
+  test('are deleted after the retention period without a new occurrence', async () => {
     const conversationId = await chat();
     for (const question of ['Do you sell hats?', 'And gloves?'])
       await knowledge.recordUnanswered(tenantId, conversationId, question);
@@ -312,7 +312,7 @@ describe('questions without an answer', () => {
     expect((await list()).map(({ question }) => question)).toEqual(['And gloves?']);
   });
 
-  test('are kept up to a number, those that were asked last', async () => {
+  test('are limited to the most recent ones', async () => {
     await addUnansweredQuestions(hub.database, tenantId, maxUnansweredQuestions);
     const conversationId = await chat();
     await knowledge.recordUnanswered(tenantId, conversationId, 'one more');

@@ -334,14 +334,14 @@ describe('a device that both processes know', () => {
     {
       using recorder = new StatementRecorder();
       await asks.poll(here);
-      expect(names(recorder)).toContain('look_at_devices');
+      expect(names(recorder)).toContain('check_in_devices');
       for (const name of ['authenticate_devices', 'poll_node', 'lease_commands'])
         expect(names(recorder)).not.toContain(name);
     }
     {
       using recorder = new StatementRecorder();
       await asks.heartbeat(here);
-      expect(names(recorder)).toContain('hear_heartbeat');
+      expect(names(recorder)).toContain('record_heartbeat');
       expect(names(recorder)).not.toContain('authenticate_devices');
     }
   });
@@ -354,7 +354,7 @@ describe('a device that both processes know', () => {
     using recorder = new StatementRecorder(50);
     const answers = await Promise.all(devices.map(({ asks }) => asks.heartbeat(here)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-    const heard = recorder.statements.filter(({ name }) => name === 'hear_heartbeats');
+    const heard = recorder.statements.filter(({ name }) => name === 'record_heartbeats');
     expect(heard.flatMap(({ values }) => values[0] as string[]).length).toBeGreaterThan(6);
     expect(heard.every(({ role, tenantId }) => role === 'outrigger_app' && tenantId === workspace.tenantId)).toBe(true);
     const nodes = await database.query('select paused, online from nodes where tenant_id = $1', [workspace.tenantId]);

@@ -48,8 +48,8 @@ const entries = async (query: { limit?: number; cursor?: string } = {}) =>
 const get = (path: string, headers: Record<string, string>) =>
   send(hub.url, 'GET', `/v1/automations/nodes/${path}`, { headers });
 
-describe('what a node said of itself', () => {
-  test('is an entry for each change, newest first, and none for what changes all the time', async () => {
+describe('the facts of a node', () => {
+  test('are recorded on each change, newest first, but not for values that change all the time', async () => {
     await beat();
     await beat({
       facts: {
@@ -62,7 +62,7 @@ describe('what a node said of itself', () => {
       },
       device: { ...info, capabilities: info.capabilities.toReversed() },
     });
-    // One that says nothing of itself changed nothing.
+    // A heartbeat without facts changes nothing.
     await device.call('heartbeatAutomationNode', { params: { id: nodeId }, body: {} });
     expect((await entries()).data).toMatchObject([
       {
@@ -105,7 +105,7 @@ describe('what a node said of itself', () => {
     expect(rest.meta.nextCursor).toBeNull();
   });
 
-  test('costs a heartbeat that changes nothing no statement, and one that does a single one', async () => {
+  test('cost no extra statement for an unchanged heartbeat, and one statement for a changed one', async () => {
     await beat();
     const count = async (body: object) => {
       using recorder = new StatementRecorder(50);
@@ -114,11 +114,11 @@ describe('what a node said of itself', () => {
         .filter(({ text, tenantId }) => tenantId === workspace.tenantId && /"?node/.test(text))
         .map(({ text, name }) => name ?? text);
     };
-    expect(await count({})).toEqual(['hear_heartbeat']);
-    expect(await count({ paused: true })).toEqual(['hear_heartbeat', 'note_facts']);
+    expect(await count({})).toEqual(['record_heartbeat']);
+    expect(await count({ paused: true })).toEqual(['record_heartbeat', 'record_node_facts']);
   });
 
-  test('is noted once by two heartbeats at the same time, and 200 entries are kept', async () => {
+  test('are recorded once by concurrent heartbeats, and the newest 200 rows are kept', async () => {
     await Promise.all(Array.from({ length: 6 }, () => beat()));
     expect((await entries()).data).toHaveLength(1);
     await addNodeFacts(hub.database, workspace.tenantId, nodeId, 250);
@@ -145,7 +145,7 @@ describe('the commands of a node', () => {
     });
     return startedRun(await workspace.api.call('runAutomationWorkflow', { params: { id } })).runId;
   }
-  const take = async () =>
+  const leaseCommand = async () =>
     (
       await device.call('pollAutomationNodeCommands', {
         params: { id: nodeId },
@@ -153,18 +153,18 @@ describe('the commands of a node', () => {
       })
     ).commands[0]?.id as string;
 
-  test('are listed newest first with what became of them, without inputs and outputs', async () => {
-    const failed = { run: await run(), id: await take() };
+  test('are listed newest first with their status, without inputs and outputs', async () => {
+    const failed = { run: await run(), id: await leaseCommand() };
     await device.call('completeAutomationNodeCommand', {
       params: { id: nodeId, commandId: failed.id },
       body: { status: 'failed', error: { code: 'tool_missing', message: 'no such tool' } },
     });
-    const succeeded = { run: await run(), id: await take() };
+    const succeeded = { run: await run(), id: await leaseCommand() };
     await device.call('completeAutomationNodeCommand', {
       params: { id: nodeId, commandId: succeeded.id },
       body: { status: 'succeeded', output: { pong: true, latencyMs: 4711, appVersion: '1' } },
     });
-    const leased = { run: await run(), id: await take() };
+    const leased = { run: await run(), id: await leaseCommand() };
     const { data } = await list();
     expect(data).toMatchObject([
       { ...of(leased), status: 'leased', finishedAt: null, error: null },
@@ -181,7 +181,7 @@ describe('the commands of a node', () => {
     const first = await list({ limit: 2 });
     const rest = await list({ limit: 2, cursor: first.meta.nextCursor });
     expect([...first.data, ...rest.data]).toEqual(data);
-    // What a node did stays to be read once it is revoked.
+    // The commands of a revoked node can still be read.
     await workspace.api.call('deleteAutomationNode', { params: { id: nodeId } });
     expect((await list()).data).toHaveLength(3);
     function of({ id, run: runId }: { id: string; run: string }) {
@@ -190,7 +190,7 @@ describe('the commands of a node', () => {
   });
 });
 
-test('a revoked node is read as the list shows it', async () => {
+test('reading a revoked node returns the same data as the list', async () => {
   await workspace.api.call('deleteAutomationNode', { params: { id: nodeId } });
   const { data } = await workspace.api.call('listAutomationNodes', { query: { status: 'revoked' } });
   const node = await workspace.api.call('getAutomationNode', { params: { id: nodeId } });
@@ -200,7 +200,7 @@ test('a revoked node is read as the list shows it', async () => {
   await expect(change).rejects.toMatchObject({ status: 404 });
 });
 
-test.each(['facts', 'command-history'])('%s of a node are for its workspace alone', async (part) => {
+test.each(['facts', 'command-history'])('only the workspace of a node can read its %s', async (part) => {
   const other = await hub.workspace();
   const chat = await workspace.createKey({ product: 'chat' });
   const mine = { 'x-api-key': workspace.key };

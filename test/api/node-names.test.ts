@@ -42,7 +42,7 @@ const settled = ({ api }: TestWorkspace, id: string) =>
   api.call('getAutomationRun', { params: { id }, query: { waitSeconds: 20 } });
 const ping = (input: object) => ({ type: 'skill', skillId: 'node.ping', input });
 
-/** Answers the next command as a companion does. */
+/** Reports a result for the next command. */
 async function answer({ nodeId, device }: Paired, output: object): Promise<Record<string, unknown>> {
   const { commands } = await device.call('pollAutomationNodeCommands', { params: { id: nodeId }, query: { wait: 20 } });
   const [command] = commands;
@@ -53,7 +53,7 @@ async function answer({ nodeId, device }: Paired, output: object): Promise<Recor
   return command?.input as Record<string, unknown>;
 }
 
-test('paired nodes of a workspace have unique names; those of machines with the same name are numbered', async () => {
+test('paired nodes of a workspace have unique names, and machines with the same name get a number', async () => {
   const [workspace, other] = [await hub.workspace(), await hub.workspace()];
   const [first, second, third] = await Promise.all(
     [1, 2, 3].map(async () => nameOf(workspace, (await pair(workspace, undefined, 'laptop')).nodeId)),
@@ -102,7 +102,7 @@ test('a step selects a node by its name, which may be a template, and follows a 
   });
 });
 
-test('a step that selects a node in two ways or in none is refused when it is saved, also beside templates', async () => {
+test('saving a step that selects a node twice or not at all fails, also when other inputs are templates', async () => {
   const workspace = await hub.workspace();
   const headers = { 'x-api-key': workspace.key };
   const save = (input: object) =>
@@ -124,7 +124,7 @@ test('a step that selects a node in two ways or in none is refused when it is sa
   }
 });
 
-test('an approval binds the node that the name meant when it was asked for', async () => {
+test('an approval is bound to the node that had the name when it was requested', async () => {
   const workspace = await hub.workspace();
   const node = await pair(workspace, 'office-pc', 'x');
   const run = await begin(workspace, [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Database } from '../../hub/platform/db/database.ts';
-import { sayReachable } from '../../hub/products/nodes/commands/reachability.ts';
+import { recordReachable } from '../../hub/products/nodes/commands/reachability.ts';
 import { NodeCommands } from '../../hub/products/nodes/index.ts';
 import type { Run } from '../../shared/contract/automations/runs.ts';
 import { startedRun } from '../../shared/contract/automations/workflows.ts';
@@ -358,7 +358,7 @@ describe('a hub that was away for five minutes', () => {
     };
     const worker = new NodeCommands({ db, events, dispatch: () => undefined });
     expect(await worker.sweep()).toBe(0);
-    const given = await Promise.all([sayReachable(db), sayReachable(db), sayReachable(db)]);
+    const given = await Promise.all([recordReachable(db), recordReachable(db), recordReachable(db)]);
     expect(given.toSorted()).toEqual([0, 0, expect.any(Number)]);
     expect(Math.max(...given)).toBeGreaterThan(0);
     expect(await worker.sweep()).toBe(0);

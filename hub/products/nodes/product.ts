@@ -76,7 +76,7 @@ export function createNodes(
     skills: nodeSkills(),
     tasks: [
       { name: 'node commands', everyMs: 1_000, run: (stopping) => commands.sweep(stopping) },
-      { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.noteSilent(stopping) },
+      { name: 'silent nodes', everyMs: 2_000, run: (stopping) => nodes.markSilentNodesOffline(stopping) },
       { name: 'uploads', everyMs: 60_000, run: () => uploads.sweep() },
       { name: 'artefact usage', everyMs: 60_000, run: (stopping) => foldArtifactUsage(db, stopping) },
       { name: 'unclaimed nodes', everyMs: 600_000, run: () => nodes.pruneUnclaimed() },

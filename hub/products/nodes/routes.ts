@@ -11,7 +11,7 @@ import { mediaType, readPieces } from '../../platform/http/routing/body.ts';
 import { implement } from '../../platform/http/routing/implement.ts';
 import type { RawExchange } from '../../platform/http/routing/implement.ts';
 import type { ArtifactContent, ArtifactQuota, ArtifactUploads, Artifacts } from './artifacts/index.ts';
-import type { HandOut, WaitingPoll } from './commands/index.ts';
+import type { PollResult, WaitingPoll } from './commands/index.ts';
 import type { DevicePolls } from './connections/index.ts';
 import type { Devices, NodeHistory } from './devices/index.ts';
 import { maxMultipartBytes, readMultipartResult } from './results/index.ts';
@@ -57,9 +57,9 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
       async pollAutomationNodeCommands({ principal, query, signal, raw: { request, response } }) {
         // A HEAD response has no body, so the hub must not lease commands for it.
         const effectiveQuery = request.method === 'HEAD' ? { ...query, max: 0 } : query;
-        const handedOut = await polls.poll(principal, effectiveQuery, signal);
-        if (handedOut.leases.length > 0) onSendFailure(response, () => void polls.putBack(principal, handedOut));
-        return handedOut.answer;
+        const result = await polls.poll(principal, effectiveQuery, signal);
+        if (result.leases.length > 0) onSendFailure(response, () => void polls.returnLeases(principal, result));
+        return result.response;
       },
       async completeAutomationNodeCommand({
         principal,
@@ -102,19 +102,22 @@ export const nodeRoutes = ({ nodes, devices, polls, history, results, uploads, q
 
 /** The long-poll endpoint that devices without a channel use. */
 export const pollRoute = (polls: DevicePolls) => {
-  const ends = {
-    answered({ to, request: { device } }: WaitingPoll<WaitingRequest>, handedOut: HandOut) {
-      to.send(
-        handedOut.answer,
-        handedOut.leases.length === 0 ? undefined : () => void polls.putBack(device, handedOut),
-      );
+  const callbacks = {
+    answered({ to, request: { device } }: WaitingPoll<WaitingRequest>, result: PollResult) {
+      to.send(result.response, result.leases.length === 0 ? undefined : () => void polls.returnLeases(device, result));
     },
     failed: ({ to }: WaitingPoll<WaitingRequest>, error: unknown) => to.fail(error),
   };
   return implementLongPoll<typeof nodesResource.pollAutomationNodeCommands, WaitingPoll<WaitingRequest>>({
     operation: nodesResource.pollAutomationNodeCommands,
     begin: ({ principal, isConfirmed, query }, request) =>
-      polls.begin(principal, query, { secretHash: principal.secretHash, isConfirmed, quiet: null }, ends, request),
+      polls.begin(
+        principal,
+        query,
+        { secretHash: principal.secretHash, isConfirmed, idleState: null },
+        callbacks,
+        request,
+      ),
     end: (poll) => polls.end(poll),
   });
 };

@@ -37,17 +37,17 @@ export const nodes = pgTable(
     device: jsonb('device').$type<JsonObject>(),
     facts: jsonb('facts').$type<JsonObject>(),
     paused: boolean('paused').notNull().default(false),
-    /** Number and hash of the last entry of the device's own log, as its last heartbeat reported them. */
+    /** Number of entries and hash of the last entry of the audit log of the device, from its last heartbeat. */
     auditCount: bigint('audit_count', { mode: 'number' }),
     auditHash: text('audit_hash'),
-    /** When a heartbeat first reported a log that does not continue the one before; null while every one did. */
+    /** When a heartbeat first reported a log that does not continue the previous one; null if this never happened. */
     auditBrokenAt: instant('audit_broken_at'),
     secretHash: bytea('secret_hash'),
     pairingCodeHash: bytea('pairing_code_hash').unique('nodes_pairing_code'),
     pairingExpiresAt: instant('pairing_expires_at'),
     pairedAt: instant('paired_at'),
     lastSeenAt: instant('last_seen_at'),
-    /** Whether it was told last that the node is online; the sweep takes it back once the node has been silent for too long. */
+    /** Whether the node was last announced as online. A sweep clears it after missed heartbeats. */
     online: boolean('online').notNull().default(false),
     revokedAt: instant('revoked_at'),
     createdAt: createdAt(),
@@ -79,7 +79,7 @@ export const nodes = pgTable(
   ],
 );
 
-/** What a node said of itself, and what it was allowed, from some time on: a row for each change, the newest ones of each node. */
+/** The facts and permissions of nodes over time: one row per change. Only the newest rows of each node are stored. */
 export const nodeFacts = pgTable(
   'node_facts',
   {
@@ -95,8 +95,8 @@ export const nodeFacts = pgTable(
 );
 
 /**
- * One command to a node. `pending` until it is handed out, `leased` until its result or the end of its lease, then final:
- * `succeeded`, `failed` or `withdrawn`. A command that acts is handed out at most once.
+ * One command to a node. Its status is `pending` until a device leases it and `leased` until its result or the end of
+ * its lease. The final statuses are `succeeded`, `failed` and `withdrawn`. An action is leased at most once.
  */
 export const nodeCommands = pgTable(
   'node_commands',
@@ -111,26 +111,29 @@ export const nodeCommands = pgTable(
       .references(() => runs.id, { onDelete: 'cascade' }),
     stepIndex: integer('step_index').notNull(),
     attempt: integer('attempt').notNull(),
-    /** Which call of an agent's tools it belongs to; 0 for the step itself. */
+    /** The number of the tool call of an AI agent, or 0 for the step itself. */
     call: integer('call').notNull().default(0),
     type: text('type').notNull(),
     input: jsonb('input').$type<JsonObject>().notNull(),
     approval: jsonb('approval').$type<{ id: string; requestHash: string; approvedBy: string; approvedAt: string }>(),
-    /** Where it comes from, for its device to show; null for one from before this column. */
+    /** The origin that the device shows; null for commands that are older than this column. */
     origin: jsonb('origin').$type<CommandOrigin>(),
     status: text('status').$type<(typeof nodeCommandStatuses)[number]>().notNull(),
     acts: boolean('acts').notNull(),
-    /** Until then it may be handed out; once handed out, the end of its time on the device. */
+    /** While pending: when a device can no longer lease it. While leased: when its time on the device ends. */
     expiresAt: instant('expires_at').notNull(),
-    /** How long it may take on the device. */
+    /** Time limit on the device. */
     timeoutMs: integer('timeout_ms').notNull(),
-    /** When the hub ends the command: the end of the step's own time, if it has one, plus the time of the owner's prompt and of the result's transfer. */
+    /**
+     * When the hub ends the command: the time limit of the step plus the time for the prompt to the owner and for the
+     * transfer of the result. Null without a time limit.
+     */
     deadlineAt: instant('deadline_at'),
     handedOutAt: instant('handed_out_at'),
     leaseExpiresAt: instant('lease_expires_at'),
     output: jsonb('output').$type<JsonValue>(),
     error: jsonb('error').$type<{ code: string; message: string }>(),
-    /** Ended by the hub because its time was over, and not by its device: a result that comes late is still taken. */
+    /** Whether the hub ended it because its time was over. A late result is still accepted. */
     overdue: boolean('overdue').notNull().default(false),
     finishedAt: instant('finished_at'),
     createdAt: createdAt(),
@@ -174,8 +177,9 @@ export const artifacts = pgTable(
 );
 
 /**
- * What the artefacts of each workspace take up, those on their way included: the sum of its rows. Triggers on both tables add a row for each
- * change, in its transaction, so that the sum is always right and nobody waits for anybody; the sweep folds them into one.
+ * The storage used by the artefacts and uploads of each workspace: the sum of its rows.
+ * Triggers on both tables insert one row per change in the same transaction, so that the sum is always correct and
+ * concurrent changes need no lock. A sweep folds the rows of each workspace into one.
  */
 export const artifactUsage = pgTable(
   'artifact_room',
@@ -183,7 +187,7 @@ export const artifactUsage = pgTable(
     id: bigserial('id', { mode: 'number' }).primaryKey(),
     tenantId: tenantId(),
     bytes: bigint('bytes', { mode: 'number' }).notNull(),
-    /** Of one row of each workspace: what the others were folded into. */
+    /** True for the one row per workspace into which the other rows are folded. */
     folded: boolean('folded').notNull().default(false),
   },
   (table) => [
@@ -198,11 +202,11 @@ export const artifactUsage = pgTable(
   ],
 );
 
-/** Artefacts on their way in pieces; each belongs to an open command and goes with it, or after a day without a piece. */
+/** Artefacts that are uploaded in pieces. An upload is deleted with its command, or after a day without a piece. */
 export const artifactUploads = pgTable(
   'artifact_uploads',
   {
-    /** Also names the bytes. */
+    /** Also the id of the partial blob. */
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
     nodeId: uuid('node_id').notNull(),
@@ -211,10 +215,10 @@ export const artifactUploads = pgTable(
       .references(() => nodeCommands.id, { onDelete: 'cascade' }),
     name: text('name').notNull(),
     contentType: text('content_type').notNull(),
-    /** Of the whole artefact, as the device announced it: so much of the workspace's room is taken. */
+    /** Size of the complete artefact as declared by the device. It counts towards the quota from the start. */
     bytes: bigint('bytes', { mode: 'number' }).notNull(),
     sha256: text('sha256').notNull(),
-    /** When all bytes were there and had the checksum. */
+    /** When all bytes had arrived and the checksum matched. */
     verifiedAt: instant('verified_at'),
     createdAt: createdAt(),
     updatedAt: updatedAt(),

@@ -15,7 +15,7 @@ import { failNodeCommands, isReachable, nodeRevoked, nodeTopic } from './command
 import { channelTopic } from './connections/index.ts';
 import { newPairingCode, pairingCodeHash } from './devices/index.ts';
 import { nodes } from './schema.ts';
-import { assertNameFree, findNode, isSilentSql, listNodes, presentNode, unnamedNode } from './store.ts';
+import { assertNameFree, findNode, isOfflineSql, listNodes, presentNode, unnamedNode } from './store.ts';
 import type { PresentedNode } from './store.ts';
 
 export interface NodesDependencies {
@@ -33,9 +33,9 @@ type CreateBody = z.output<typeof resource.createAutomationNode.body>;
 type UpdateBody = z.output<typeof resource.updateAutomationNode.body>;
 
 const pairingMinutes = 10;
-const silentAtOnce = 500;
+const maxNodesPerBatch = 500;
 
-/** Companion nodes as their workspace sees them. */
+/** Operations of users and API keys on the nodes of their workspace. */
 export class Nodes {
   readonly #deps: NodesDependencies;
 
@@ -55,7 +55,11 @@ export class Nodes {
     );
   }
 
-  /** Makes a node that waits for its device, and the code that claims it. `hubUrl` is where the device will find this hub. @throws AppError `workspace_limit_reached`. */
+  /**
+   * Creates an unpaired node and its pairing code.
+   * @param hubUrl the address of this hub for the device.
+   * @throws AppError `workspace_limit_reached`.
+   */
   async createPairing(tenantId: string, body: CreateBody, hubUrl: string, actor: string) {
     const nodeId = newId();
     const pairingCode = newPairingCode();
@@ -126,8 +130,8 @@ export class Nodes {
   /**
    * Revokes a node: deletes its secret and its pairing code, and fails its open commands.
    *
-   * Two transactions. The first one waits for the transactions that write commands for the node, which lock it. After it no command can be
-   * added, so the second one finds all of them. The second one locks their runs first, as every transaction does that ends commands.
+   * The first transaction waits for transactions that write commands for the node, because they lock it. Afterwards no
+   * command can be added, so the second transaction finds all of them. To avoid deadlocks it locks their runs first.
    * @throws AppError `not_found`.
    */
   async revoke(tenantId: string, id: string, actor: string): Promise<{ id: string; deleted: true }> {
@@ -148,22 +152,22 @@ export class Nodes {
     return { id, deleted: true };
   }
 
-  /** Takes note of nodes that were silent for too long to count as online; part of the sweep. */
-  async noteSilent(stopping?: AbortSignal): Promise<void> {
-    while (stopping?.aborted !== true && (await this.#noteSomeSilent()) === silentAtOnce);
+  /** Marks nodes without a recent heartbeat as offline. The maintenance sweep calls it. */
+  async markSilentNodesOffline(stopping?: AbortSignal): Promise<void> {
+    while (stopping?.aborted !== true && (await this.#markBatchOffline()) === maxNodesPerBatch);
   }
 
-  #noteSomeSilent(): Promise<number> {
+  #markBatchOffline(): Promise<number> {
     return this.#deps.db.system(
       async (tx) => {
-        // While no device could reach this hub, none fell silent.
+        // While devices cannot reach this hub, missing heartbeats say nothing about them.
         if (!(await isReachable(tx))) return 0;
         const found = tx
           .select({ id: nodes.id })
           .from(nodes)
-          .where(and(nodes.online, isSilentSql(this.#deps.heartbeatSeconds)))
+          .where(and(nodes.online, isOfflineSql(this.#deps.heartbeatSeconds)))
           .orderBy(asc(nodes.id))
-          .limit(silentAtOnce)
+          .limit(maxNodesPerBatch)
           .for('update', { skipLocked: true });
         const rows = await tx
           .update(nodes)
@@ -177,7 +181,7 @@ export class Nodes {
     );
   }
 
-  /** Removes nodes whose code was never claimed, a day after it expired; part of the sweep. */
+  /** Deletes unpaired nodes one day after their code expired. The maintenance sweep calls it. */
   async pruneUnclaimed(): Promise<void> {
     await this.#deps.db.system(
       (tx) =>

@@ -4,7 +4,7 @@ import type { CommandDefinition } from '../../../shared/commands/define.ts';
 import { nodeSkillInput, selectsOneNode } from '../../../shared/contract/nodes/skill-input.ts';
 import type { NodeSkill } from '../../engine/skill.ts';
 
-/** A skill for every command that nodes understand: the command's own input, the node, and how long to wait for it. */
+/** Returns one skill per command. Its input is the input of the command, the node and the wait time. */
 export function nodeSkills(): NodeSkill[] {
   return Object.values(commands as Record<string, CommandDefinition>).map((command) => ({
     kind: 'node',

@@ -8,40 +8,40 @@ import { and, desc, eq, isNotNull, isNull, lt, sql } from '../../platform/db/orm
 import type { SQL } from '../../platform/db/orm.ts';
 import { nodes } from './schema.ts';
 
-/** The name of a node until its device is paired, where none was chosen. */
+/** The name of an unpaired node without a name. */
 export const unnamedNode = 'New node';
 
 export type NodeRow = typeof nodes.$inferSelect;
 export type NodeStatus = (typeof nodeStatuses)[number];
 export type PresentedNode = z.input<typeof nodeSchema>;
 
-/** A device that proved its secret. */
+/** The identity of a device. */
 export interface DeviceIdentity {
   tenantId: string;
   nodeId: string;
 }
 
-/** A device, and by which secret it proved itself. */
+/** A device and the hash of the secret with which it was authenticated. */
 export interface KnownDevice extends DeviceIdentity {
-  /** As base64. */
+  /** Base64. */
   secretHash: string;
 }
 
-/** Heartbeats that a node may miss before it counts as offline. */
+/** Number of missed heartbeats after which a node is offline. */
 const missedHeartbeats = 3;
 
 const onlineSince = (heartbeatSeconds: number) =>
   sql`now() - make_interval(secs => ${heartbeatSeconds * missedHeartbeats})`;
 
-/** Whether the row of `nodes` that a statement looks at can be reached, as SQL, by the database's clock. */
+/** SQL condition: whether the current row of `nodes` is online, on the clock of the database. */
 export const isOnlineText = (heartbeatSeconds: number): string =>
   `(nodes.revoked_at is null and coalesce(nodes.last_seen_at > now() - make_interval(secs => ${Number(heartbeatSeconds * missedHeartbeats)}), false))`;
 
-/** Whether a paired node has not been heard of for as long as makes it offline, as SQL. */
-export const isSilentSql = (heartbeatSeconds: number): SQL<boolean> =>
+/** SQL condition: whether a paired node has missed so many heartbeats that it is offline. */
+export const isOfflineSql = (heartbeatSeconds: number): SQL<boolean> =>
   sql<boolean>`${nodes.lastSeenAt} <= ${onlineSince(heartbeatSeconds)}`;
 
-/** The status of a node as SQL, by the database's clock. */
+/** SQL expression for the status of a node, on the clock of the database. */
 export function statusSql(heartbeatSeconds: number): SQL<NodeStatus> {
   return sql<NodeStatus>`case
     when ${nodes.revokedAt} is not null then 'revoked'
@@ -74,7 +74,7 @@ export async function listNodes(
     .limit(limit);
 }
 
-/** Finds a node, also a revoked one. */
+/** Finds a node, including a revoked one. */
 export async function findNode(tx: Transaction, tenantId: string, id: string, heartbeatSeconds: number) {
   const [found] = await tx
     .select({ row: nodes, status: statusSql(heartbeatSeconds) })
@@ -104,7 +104,7 @@ export function presentNode(row: NodeRow, status: NodeStatus): PresentedNode {
   };
 }
 
-/** Whether the owner's switches at the hub let a command through to a node. */
+/** Returns why the settings of a node do not allow a command, or null when they allow it. */
 export function gateProblem(
   node: Pick<NodeRow, 'allowSystem' | 'allowBrowser'>,
   command: CommandDefinition,
@@ -117,7 +117,7 @@ export function gateProblem(
 }
 
 /**
- * Refuses a command that a node can't get: an unknown, foreign, unpaired or revoked node, or one whose switch is off.
+ * Checks that a node of the workspace is paired, is not revoked and allows the command.
  * @param lock keeps the node from being revoked until the transaction ends. Required before a command is written.
  * @throws AppError `not_found`, `node_flag_off`.
  */
@@ -141,7 +141,10 @@ export async function assertNodeUsable(
   if (problem !== null) throw new AppError('node_flag_off', problem);
 }
 
-/** The same check and lock, sent without waiting for the answer: fails the transaction, as `isAssertionFailed` recognizes. */
+/**
+ * Makes the same check and lock as a pipelined assertion. If the check fails, the transaction fails with an error that
+ * `isAssertionFailed` recognizes.
+ */
 export async function requireUsableNode(
   tx: Transaction,
   tenantId: string,
@@ -157,12 +160,10 @@ export async function requireUsableNode(
   );
 }
 
-/** Names that the error of an unknown one lists. */
+/** Maximum number of node names in an error message. */
 const maxNamesShown = 20;
 
-/**
- * The id of the paired node with a name. @throws AppError `not_found` that lists the names there are.
- */
+/** Returns the id of the paired node with this name. @throws AppError `not_found` that lists the existing names. */
 export async function findNodeByName(tx: Transaction, tenantId: string, name: string): Promise<string> {
   const { rows } = await tx.query<{ id: string; name: string; paired: boolean; found: boolean; total: number }>(
     'find_node_by_name',
@@ -183,14 +184,14 @@ export async function findNodeByName(tx: Transaction, tenantId: string, name: st
   );
 }
 
-/** Has nodes of a workspace get their names one after the other, until the transaction ends. */
+/** Serializes name changes of the nodes of a workspace until the transaction ends. */
 export async function lockNodeNames(tx: Transaction, tenantId: string): Promise<void> {
   await tx.query('lock_node_names', `SELECT pg_advisory_xact_lock(hashtextextended('node names ' || $1::text, 0))`, [
     tenantId,
   ]);
 }
 
-/** Refuses a name that another node of the workspace has. @throws AppError `node_name_taken`. */
+/** Checks that no other node of the workspace has this name. @throws AppError `node_name_taken`. */
 export async function assertNameFree(tx: Transaction, tenantId: string, nodeId: string, name: string): Promise<void> {
   await lockNodeNames(tx, tenantId);
   const { rows } = await tx.query<{ id: string }>(

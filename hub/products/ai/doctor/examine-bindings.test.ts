@@ -35,7 +35,7 @@ const bound = (modelUrl = model.baseUrl, speechUrl = speech.baseUrl) => ({
 const examine = (bindings: Parameters<typeof examineBindings>[0]) =>
   examineBindings(bindings, { signal: new AbortController().signal, clock: fastClock(25) });
 
-test('each binding is called once, and the ears hear what the voice said', async () => {
+test('each binding is called once, and speech-to-text transcribes the synthesized speech', async () => {
   expect(await examine(bound())).toEqual([
     { check: 'model', ok: true, detail: expect.stringMatching(/^alpha answers: 5 characters after \d+ ms$/) as string },
     {
@@ -57,43 +57,43 @@ test('each binding is called once, and the ears hear what the voice said', async
   expect(transcription?.kind === 'transcription' && readSound(transcription.file, 1).pcm).toHaveLength(24_000);
 });
 
-test('what is not set is well, and says what sets it', async () => {
+test('a binding that is not set is ok, and its detail names the settings', async () => {
   const checks = await examine({ ai: null, speech: { speechToText: null, textToSpeech: null } });
   expect(checks.map(({ ok, detail }) => [ok, detail.split(';')[0]])).toEqual([
     [true, 'not set for the whole hub'],
     [true, 'not set'],
     [true, 'not set'],
   ]);
-  const deaf = { ...bound(), speech: { ...bound().speech, textToSpeech: null } };
-  expect((await examine(deaf))[2]).toMatchObject({
+  const withoutVoice = { ...bound(), speech: { ...bound().speech, textToSpeech: null } };
+  expect((await examine(withoutVoice))[2]).toMatchObject({
     ok: true,
-    detail: expect.stringContaining('it was given a tone') as string,
+    detail: expect.stringContaining('it received a tone') as string,
   });
 });
 
 test.each([
-  [401, /answered 401.*It does not accept the key: set (AI|TTS|STT)_API_KEY/],
-  [404, /answered 404.*look at (AI|TTS|STT)_MODEL.*\/(chat\/completions|audio\/\w+), which mostly ends in \/v1/],
-  [429, /answered 429.*It is asked too often/],
-  [500, /answered 500.*The fault is its own/],
-])('an answer of %i is told with what to do', async (status, pattern) => {
+  [401, /answered 401.*The server does not accept the key: set (AI|TTS|STT)_API_KEY/],
+  [404, /answered 404.*check (AI|TTS|STT)_MODEL.*\/(chat\/completions|audio\/\w+), which usually ends in \/v1/],
+  [429, /answered 429.*Too many requests/],
+  [500, /answered 500.*The server has an internal error/],
+])('a response with status %i is reported with a remedy', async (status, pattern) => {
   model.reply = () => ({ status });
   speech.reply = () => ({ status });
   for (const check of await examine(bound()))
     expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(pattern) as string });
 });
 
-test('what nobody foresaw is told of the binding that it belongs to, and the others are called all the same', async () => {
+test('an unexpected error is reported for its binding, and the other bindings are still called', async () => {
   const { ai, speech: bindings } = bound();
-  const ears = { ...bindings.speechToText, apiKey: 'a\nb' };
-  expect(await examine({ ai, speech: { ...bindings, speechToText: ears } })).toMatchObject([
+  const speechToText = { ...bindings.speechToText, apiKey: 'a\nb' };
+  expect(await examine({ ai, speech: { ...bindings, speechToText } })).toMatchObject([
     { check: 'model', ok: true },
     { check: 'text-to-speech', ok: true },
     { check: 'speech-to-text', ok: false, detail: expect.stringContaining('STT_API_KEY') as string },
   ]);
 });
 
-test('a model that takes longer than a question has is not well', async () => {
+test('a model that exceeds the time limit of a question is not ok', async () => {
   model.reply = () => ({ parts: Array.from({ length: 200 }, () => 'so '), gapMs: 50 });
   expect(
     (
@@ -104,26 +104,24 @@ test('a model that takes longer than a question has is not well', async () => {
     )[0],
   ).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(
-      /^alpha did not come to the end of its answer within 30 s\. .*choose a faster model/,
-    ) as string,
+    detail: expect.stringMatching(/^alpha did not complete its answer within 30 s\. .*choose a faster model/) as string,
   });
 });
 
-test('a page, silence, plain http and nobody at all are told with what to do', async () => {
+test('an HTML page, silent sound, plain HTTP and a closed port are reported with a remedy', async () => {
   const page = { raw: '<!doctype html><p>Sign in', contentType: 'text/html' };
   model.reply = () => page;
   speech.reply = () => page;
   for (const check of await examine(bound()))
     expect(check).toMatchObject({
       ok: false,
-      detail: expect.stringMatching(/What answers there does not speak the protocol/) as string,
+      detail: expect.stringMatching(/The server does not speak the expected protocol/) as string,
     });
 
   speech.reply = (request) => (request.kind === 'speech' ? { sound: [Buffer.alloc(48_000)] } : speaks(request));
   expect((await examine(bound()))[1]).toMatchObject({
     ok: false,
-    detail: expect.stringContaining('what came is silent') as string,
+    detail: expect.stringContaining('the sound is silent') as string,
   });
 
   for (const check of await examine(
@@ -132,7 +130,7 @@ test('a page, silence, plain http and nobody at all are told with what to do', a
     expect(check).toMatchObject({
       ok: false,
       detail: expect.stringMatching(
-        /speaks no TLS there\. Is (AI|TTS|STT)_BASE_URL meant to begin with http:\/\/ instead of https:\/\/\?/,
+        /speaks no TLS there\. Should (AI|TTS|STT)_BASE_URL begin with http:\/\/ instead of https:\/\/\?/,
       ) as string,
     });
 
@@ -144,14 +142,14 @@ test('a page, silence, plain http and nobody at all are told with what to do', a
     expect(check).toMatchObject({
       ok: false,
       detail: expect.stringMatching(
-        /ECONNREFUSED.*Nothing listens there: start it, or correct (AI|TTS|STT)_BASE_URL/,
+        /ECONNREFUSED.*No server listens there: start it, or correct (AI|TTS|STT)_BASE_URL/,
       ) as string,
     });
 });
 
 const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
 test.skipIf(!hasEspeak)(
-  'a voice that espeak-ng does not have is told by the setting that names it (needs espeak-ng)',
+  'a voice that espeak-ng does not have is reported with the setting that names it (needs espeak-ng)',
   async () => {
     const withVoice = async (voice: string) => {
       const textToSpeech = { provider: 'espeak' as const, voice };

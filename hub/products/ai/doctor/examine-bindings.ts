@@ -10,11 +10,11 @@ import type { Speech, SpeechSettings, SpeechToText, TextToSpeech } from '../spee
 import { remedyFor } from './remedies.ts';
 import type { BindingNames } from './remedies.ts';
 
-/** What one real call of a binding came to. */
+/** The result of one real call of a binding. */
 interface BindingCheck {
   check: 'model' | 'text-to-speech' | 'speech-to-text';
   ok: boolean;
-  /** What failed, and what to do; or what came. */
+  /** Describes the response, or the failure and its remedy. */
   detail: string;
 }
 
@@ -23,20 +23,21 @@ interface ExaminedBindings {
   speech: SpeechSettings;
 }
 
-const names: Readonly<Record<BindingCheck['check'], BindingNames>> = {
+const settingNames: Readonly<Record<BindingCheck['check'], BindingNames>> = {
   model: { url: 'AI_BASE_URL', key: 'AI_API_KEY', model: 'AI_MODEL', path: '/chat/completions' },
   'text-to-speech': { url: 'TTS_BASE_URL', key: 'TTS_API_KEY', model: 'TTS_MODEL', path: '/audio/speech' },
   'speech-to-text': { url: 'STT_BASE_URL', key: 'STT_API_KEY', model: 'STT_MODEL', path: '/audio/transcriptions' },
 };
-const sentence = 'We open at nine in the morning.';
-/** Of what is shown of a transcript. */
-const shownLength = 80;
+const testSentence = 'We open at nine in the morning.';
+/** Maximum length of a transcript in the detail, in characters. */
+const maxTranscriptLength = 80;
 const toneRate = 16_000;
-/** What a question has in earnest, for all models together. */
+/** Time limit of a real question for all models together. */
 const modelBudgetMs = 30_000;
 
 /**
- * Calls each binding of the deployment once: the model, the voice, and the ears with what the voice said. What is not set is well, and says how to set it.
+ * Calls each binding of the deployment once: the model, text-to-speech, and speech-to-text with the synthesized speech.
+ * A binding that is not set counts as ok, and its detail names the settings.
  * @throws the signal's reason.
  */
 export async function examineBindings(
@@ -50,7 +51,7 @@ export async function examineBindings(
       return { check, ok: true, detail: await call() };
     } catch (error) {
       signal.throwIfAborted();
-      return { check, ok: false, detail: explain(error, names[check]) };
+      return { check, ok: false, detail: explain(error, settingNames[check]) };
     }
   };
   let spoken: Speech | null = null;
@@ -62,15 +63,15 @@ export async function examineBindings(
     ),
     await examine('text-to-speech', async () => {
       if (textToSpeech === null) return 'not set; set TTS_BASE_URL and TTS_MODEL, or TTS_PROVIDER=espeak';
-      const begunAt = clock.now();
-      spoken = await say(textToSpeech, signal);
+      const startedAt = clock.now();
+      spoken = await synthesize(textToSpeech, signal);
       const seconds = spoken.pcm.length / 2 / spoken.sampleRate;
-      return `${nameOf(speech)} speaks: ${seconds.toFixed(1)} s of sound after ${Math.round(clock.now() - begunAt)} ms`;
+      return `${nameOf(speech)} speaks: ${seconds.toFixed(1)} s of sound after ${Math.round(clock.now() - startedAt)} ms`;
     }),
     await examine('speech-to-text', async () =>
       speechToText === null
         ? 'not set; set STT_BASE_URL and STT_MODEL'
-        : await listen(speechToText, { spoken, model: speech.speechToText?.model ?? '', signal }),
+        : await transcribe(speechToText, { spoken, model: speech.speechToText?.model ?? '', signal }),
     ),
   ];
 }
@@ -84,51 +85,52 @@ async function askModel(
   { signal, clock }: { signal: AbortSignal; clock: Clock },
 ): Promise<string> {
   const { binding, inference } = openOwnModel(stack, settings);
-  const begunAt = clock.now();
-  const late = new AbortController();
-  using _deadline = clock.after(modelBudgetMs, () => late.abort());
+  const startedAt = clock.now();
+  const deadline = new AbortController();
+  using _timer = clock.after(modelBudgetMs, () => deadline.abort());
   const parts = inference.stream(binding, {
     instructions: 'You are asked whether you are there.',
     messages: [{ role: 'user', content: 'Answer with one word: ready.' }],
     maxOutputTokens: 1_024,
-    signal: AbortSignal.any([signal, late.signal]),
+    signal: AbortSignal.any([signal, deadline.signal]),
   });
   let length = 0;
   try {
     for await (const part of parts) length += part.length;
   } catch (error) {
-    if (!late.signal.aborted || signal.aborted) throw error;
+    if (!deadline.signal.aborted || signal.aborted) throw error;
     throw new InferenceError(
       'timeout',
-      `${settings.model} did not come to the end of its answer within ${modelBudgetMs / 1000} s.`,
+      `${settings.model} did not complete its answer within ${modelBudgetMs / 1000} s.`,
     );
   }
-  return `${settings.model} answers: ${length} characters after ${Math.round(clock.now() - begunAt)} ms`;
+  return `${settings.model} answers: ${length} characters after ${Math.round(clock.now() - startedAt)} ms`;
 }
 
-async function say(voice: TextToSpeech, signal: AbortSignal): Promise<Speech> {
+async function synthesize(textToSpeech: TextToSpeech, signal: AbortSignal): Promise<Speech> {
   const parts: Uint8Array[] = [];
   let sampleRate = 0;
-  for await (const part of voice.speak({ text: sentence, language: 'en', signal })) {
+  for await (const part of textToSpeech.speak({ text: testSentence, language: 'en', signal })) {
     sampleRate = part.sampleRate;
     parts.push(part.pcm);
   }
   const spoken = { pcm: Buffer.concat(parts), sampleRate };
-  if (isSilent(spoken)) throw new SpeechFailed('text_to_speech', 'empty', 'what came is silent.');
+  if (isSilent(spoken)) throw new SpeechFailed('text_to_speech', 'empty', 'the sound is silent.');
   return spoken;
 }
 
-async function listen(
-  ears: SpeechToText,
+async function transcribe(
+  speechToText: SpeechToText,
   { spoken, model, signal }: { spoken: Speech | null; model: string; signal: AbortSignal },
 ): Promise<string> {
-  const { text, ms } = await ears.transcribe({ ...(spoken ?? tone()), language: 'en', signal });
-  if (spoken === null) return `${model} answers after ${ms} ms; it was given a tone, because nothing speaks`;
-  const understood = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
-  return `${model} answers after ${ms} ms: it understood "${understood}" of "${sentence}"`;
+  const { text, ms } = await speechToText.transcribe({ ...(spoken ?? tone()), language: 'en', signal });
+  if (spoken === null)
+    return `${model} answers after ${ms} ms; it received a tone, because text-to-speech is not available`;
+  const understood = text.length > maxTranscriptLength ? `${text.slice(0, maxTranscriptLength)}…` : text;
+  return `${model} answers after ${ms} ms: it understood "${understood}" of "${testSentence}"`;
 }
 
-/** A second that is no silence. */
+/** Returns a tone of one second. */
 function tone(): Speech {
   const pcm = Buffer.alloc(2 * toneRate);
   for (let at = 0; at < pcm.length; at += 2)
@@ -136,7 +138,7 @@ function tone(): Speech {
   return { pcm, sampleRate: toneRate };
 }
 
-/** Whatever failed belongs to the binding that was called, so that the others are examined too. */
+/** Describes any error of a binding, so that the other bindings are still examined. */
 function explain(error: unknown, binding: BindingNames): string {
   if (error instanceof InferenceError) return `${error.message} ${remedyFor(error, binding)}`;
   if (error instanceof SpeechFailed)

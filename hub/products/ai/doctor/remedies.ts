@@ -1,68 +1,70 @@
 import type { InferenceFailure } from '../../../platform/inference/failure.ts';
 import type { SpeechFailure } from '../speech/index.ts';
 
-/** The settings of a binding, by which people know it. */
+/** The names of the settings of a binding. */
 export interface BindingNames {
   url: string;
   key: string;
   model: string;
-  /** What the hub adds to the address. */
+  /** The path that the hub appends to the address. */
   path: string;
 }
 
-const doesNotSpeak = ({ url, path }: BindingNames) =>
-  `What answers there does not speak the protocol: ${url} must be the address before ${path}, which mostly ends in /v1.`;
+const wrongProtocol = ({ url, path }: BindingNames) =>
+  `The server does not speak the expected protocol: ${url} must be the address before ${path}, which usually ends in /v1.`;
 
-const ofKind: Readonly<Record<InferenceFailure | SpeechFailure, (names: BindingNames) => string>> = {
+const remedyByKind: Readonly<Record<InferenceFailure | SpeechFailure, (names: BindingNames) => string>> = {
   address_refused: ({ url }) => `Set ${url} to an http or https address without a user name.`,
-  connect_refused: ({ url }) => `Nothing listens there: start it, or correct ${url}.`,
-  connect_timeout: ({ url }) => `Nothing answers there: look at ${url}, and at the firewalls between.`,
-  connect_failed: ({ url }) => `Look at the host of ${url}, and at this machine's network and name servers.`,
+  connect_refused: ({ url }) => `No server listens there: start it, or correct ${url}.`,
+  connect_timeout: ({ url }) => `The server does not answer: check ${url} and the firewalls in between.`,
+  connect_failed: ({ url }) => `Check the host of ${url}, and the network and name servers of this machine.`,
   tls: ({ url }) =>
-    `Its certificate does not hold, or it agrees to no TLS of today: correct ${url}, or name the authority that signed it in NODE_EXTRA_CA_CERTS.`,
-  no_tls: ({ url }) => `Is ${url} meant to begin with http:// instead of https://? Else correct its host or port.`,
-  reset: () => 'It took the connection and closed it: look at its log, and at proxies between.',
+    `Its certificate is invalid, or it supports no current TLS version: correct ${url}, or add its certificate authority to NODE_EXTRA_CA_CERTS.`,
+  no_tls: ({ url }) => `Should ${url} begin with http:// instead of https://? Otherwise correct its host or port.`,
+  reset: () => 'The server accepted the connection and closed it: check its log and the proxies in between.',
   stalled_before_first_part: () =>
-    'It takes the question and stays silent: look whether it still loads, or lacks power.',
-  stalled_after_first_part: () => 'It falls silent in the middle: look at its log, and whether it lacks power.',
+    'The server accepts the question and sends nothing: check whether it is still loading or too slow.',
+  stalled_after_first_part: () =>
+    'The answer stops in the middle: check the log of the server and whether it is too slow.',
   stalled_before_first_byte: () =>
-    'It takes the request and stays silent: look whether it still loads, or lacks power.',
-  stalled_after_first_byte: () => 'It falls silent in the middle: look at its log, and whether it lacks power.',
-  timeout: () => 'It takes longer than somebody who waits: choose a faster model, or a faster machine for it.',
-  status: ({ url }) => `Look at its log, and at ${url}.`,
-  stream_error: () => 'It broke off with an error of its own: look at its log.',
-  context_too_long: ({ model }) => `Set ${model} to a model with room for more text.`,
-  content_filter: ({ model }) => `Its filter refuses the simplest question: set ${model} to another.`,
-  empty: ({ model }) => `It answers with nothing: set ${model} to another.`,
-  rubbish: doesNotSpeak,
-  voice_unknown: () => 'Until then speech fails, but for callers who name another voice.',
+    'The server accepts the request and sends nothing: check whether it is still loading or too slow.',
+  stalled_after_first_byte: () =>
+    'The response stops in the middle: check the log of the server and whether it is too slow.',
+  timeout: () => 'The answer takes too long: choose a faster model, or a faster machine for it.',
+  status: ({ url }) => `Check its log and ${url}.`,
+  stream_error: () => 'The server sent an error in the middle of the answer: check its log.',
+  context_too_long: ({ model }) => `Set ${model} to a model with a larger context.`,
+  content_filter: ({ model }) => `Its content filter refuses the simplest question: set ${model} to another model.`,
+  empty: ({ model }) => `The answer is empty: set ${model} to another model.`,
+  rubbish: wrongProtocol,
+  voice_unknown: () => 'Until then speech fails, except for requests that name another voice.',
   program_missing: () =>
     'Install it on this machine (Debian: apt-get install espeak-ng; macOS: brew install espeak-ng), or set TTS_PROVIDER=openai.',
   program_failed: () => 'Try it by hand: echo Hello | espeak-ng --stdin --stdout > hello.wav',
 };
 
-const ofStatus: Readonly<Record<number, (names: BindingNames) => string>> = {
+const remedyByStatus: Readonly<Record<number, (names: BindingNames) => string>> = {
   400: ({ model }) =>
-    `It refuses the request: look whether ${model} is a model for this, and TTS_VOICE one of its voices.`,
-  401: ({ key }) => `It does not accept the key: set ${key} to one that counts.`,
-  402: ({ key }) => `It wants to be paid: look at the account of ${key}.`,
-  403: ({ key, model }) => `The key may not do this: look at what ${key} may use, and at ${model}.`,
-  404: (names) => `It knows no such model or address: look at ${names.model}. ${doesNotSpeak(names)}`,
-  405: doesNotSpeak,
-  413: () => 'It takes less at once than it is sent: raise its limit for requests.',
+    `The server refuses the request: check that ${model} is a model for this purpose and that TTS_VOICE is one of its voices.`,
+  401: ({ key }) => `The server does not accept the key: set ${key} to a valid one.`,
+  402: ({ key }) => `The account has no credit: check the account of ${key}.`,
+  403: ({ key, model }) => `The key lacks the permission: check the permissions of ${key}, and ${model}.`,
+  404: (names) => `The model or the address does not exist: check ${names.model}. ${wrongProtocol(names)}`,
+  405: wrongProtocol,
+  413: () => 'The request is too large for the server: raise its limit for requests.',
   422: ({ model }) =>
-    `It refuses the request: look whether ${model} is a model for this, and TTS_VOICE one of its voices.`,
-  429: ({ key }) => `It is asked too often, or its account is used up: wait, and look at the limits of ${key}.`,
+    `The server refuses the request: check that ${model} is a model for this purpose and that TTS_VOICE is one of its voices.`,
+  429: ({ key }) => `Too many requests, or the account has no credit: wait, and check the limits of ${key}.`,
 };
 
-/** What to do about a binding that failed, in words. */
+/** Returns what the operator can do about a failed binding. */
 export function remedyFor(
   { kind, status }: { kind: InferenceFailure | SpeechFailure; status: number | null },
   names: BindingNames,
 ): string {
-  const known = kind === 'status' && status !== null ? ofStatus[status] : undefined;
-  if (known !== undefined) return known(names);
+  const byStatus = kind === 'status' && status !== null ? remedyByStatus[status] : undefined;
+  if (byStatus !== undefined) return byStatus(names);
   if (kind === 'status' && status !== null && status >= 500)
-    return 'The fault is its own: look at its log, and try again.';
-  return ofKind[kind](names);
+    return 'The server has an internal error: check its log, and try again.';
+  return remedyByKind[kind](names);
 }

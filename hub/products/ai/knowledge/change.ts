@@ -17,48 +17,50 @@ type Entry = PutBody['entries'][number];
 export interface Change {
   tenantId: string;
   body: PutBody;
-  /** Versions of which the present one must be; null for any. */
+  /** The expected current versions (If-Match); null for any version. */
   expected: readonly number[] | null;
   actor: string;
 }
 
-/** How an entry is taken apart: raised with every change of that, so that what is put next is taken apart anew. */
-const analysis = 1;
-/** Rows of one statement. */
+/**
+ * Version of the word analysis. Increase it when the analysis changes, so that the next update analyzes all entries.
+ */
+const analysisVersion = 1;
+/** Rows per statement. */
 const batch = 500;
 const wordBatch = 5_000;
-/** Entries whose words are collected in one turn of the event loop, 3,000 of each at most. */
-const wordsTurn = 10;
-/** How often a change begins anew because another one came first. */
-const maxTries = 5;
+/** Entries whose words (at most 3,000 each) are collected in one turn of the event loop. */
+const entriesPerTurn = 10;
+/** Maximum number of attempts of an update when other updates commit first. */
+const maxAttempts = 5;
 
 /**
- * Makes the knowledge of a workspace what `body` says, in one transaction that writes what differs.
+ * Replaces the knowledge of a workspace by `body`, in one transaction that writes only the differences.
  * @throws AppError `precondition_failed`.
  */
 export async function changeKnowledge(db: Database, stemmer: Stemmer, change: Change): Promise<void> {
   const { tenantId, body } = change;
   const hashes = new Map(body.entries.map((entry) => [entry.id, hashOf(entry)]));
   const prepared = new Map<string, EntryWords>();
-  for (let tries = 1; ; tries += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const before = await db.read(tenantId, async (tx) => {
       const [base, known] = await Promise.all([readBase(tx, tenantId), readHashes(tx, tenantId)]);
       return { version: base?.version ?? 0, known };
     });
     const written = body.entries.filter(({ id }) => before.known.get(id) !== hashes.get(id));
     const unprepared = written.filter(({ id }) => !prepared.has(id));
-    // Before the transaction, which would hold its lock meanwhile.
+    // The analysis runs before the transaction, to keep the lock short.
     const words = await wordsOfEntries(stemmer, unprepared.map(withLocale));
     unprepared.forEach(({ id }, index) => prepared.set(id, words[index] as EntryWords));
     const removed = [...before.known.keys()].filter((id) => !hashes.has(id));
-    const isDone = await db.workspace(tenantId, (tx) =>
+    const isWritten = await db.workspace(tenantId, (tx) =>
       write(tx, change, { version: before.version, written, removed, hashes, prepared, known: before.known }),
     );
-    if (isDone) return;
-    if (tries === maxTries)
+    if (isWritten) return;
+    if (attempt === maxAttempts)
       throw new AppError(
         'unavailable',
-        'The knowledge is being changed by others at the same time; try again shortly.',
+        'Other updates are changing the knowledge at the same time; try again shortly.',
         {
           retryAfterSeconds: 1,
         },
@@ -67,7 +69,7 @@ export async function changeKnowledge(db: Database, stemmer: Stemmer, change: Ch
 }
 
 interface Difference {
-  /** Of what it is the difference. */
+  /** The version that `body` was compared with. */
   version: number;
   written: readonly Entry[];
   removed: readonly string[];
@@ -76,22 +78,22 @@ interface Difference {
   known: ReadonlyMap<string, string>;
 }
 
-/** False where it was changed since the difference was made. */
+/** Writes a difference. Returns false when the knowledge has another version by now. */
 async function write(
   tx: Transaction,
   { tenantId, body, expected, actor }: Change,
-  { version: seen, written, removed, hashes, prepared, known }: Difference,
+  { version: comparedVersion, written, removed, hashes, prepared, known }: Difference,
 ): Promise<boolean> {
   await tx.query('make_knowledge_base', 'INSERT INTO knowledge_bases (tenant_id) VALUES ($1) ON CONFLICT DO NOTHING', [
     tenantId,
   ]);
   const base = (await lockKnowledge(tx, tenantId)) as LockedKnowledge;
-  if (expected !== null && !expected.includes(base.version)) throw changedMeanwhile(base.version);
-  if (base.version !== seen) return false;
+  if (expected !== null && !expected.includes(base.version)) throw versionConflict(base.version);
+  if (base.version !== comparedVersion) return false;
   const termsChanged = base.terms !== body.terms;
   if (written.length === 0 && removed.length === 0 && !termsChanged) return true;
-  const gone = [...removed, ...written.filter(({ id }) => known.has(id)).map(({ id }) => id)];
-  if (gone.length > 0) await deleteEntries(tx, tenantId, gone, gone.length === known.size);
+  const deleted = [...removed, ...written.filter(({ id }) => known.has(id)).map(({ id }) => id)];
+  if (deleted.length > 0) await deleteEntries(tx, tenantId, deleted, deleted.length === known.size);
   for (let from = 0; from < written.length; from += batch)
     await insertEntries(tx, tenantId, base.lastNumber + from, written.slice(from, from + batch), hashes, prepared);
   await addWords(tx, tenantId, base.lastNumber, written, prepared);
@@ -151,7 +153,7 @@ async function insertEntries(
   );
 }
 
-/** Deletes entries, and their numbers from their words. */
+/** Deletes entries, and removes their numbers from the word index. */
 async function deleteEntries(tx: Transaction, tenantId: string, ids: readonly string[], isAll: boolean): Promise<void> {
   if (isAll) await tx.query('delete_knowledge_words', 'DELETE FROM knowledge_words WHERE tenant_id = $1', [tenantId]);
   const { rows } = await tx.query<{ number: number; words: string[] }>(
@@ -175,7 +177,7 @@ async function deleteEntries(tx: Transaction, tenantId: string, ids: readonly st
   );
 }
 
-/** Adds the numbers of entries that were written to their words. */
+/** Adds the numbers of the written entries to the word index. */
 async function addWords(
   tx: Transaction,
   tenantId: string,
@@ -185,7 +187,7 @@ async function addWords(
 ): Promise<void> {
   const numbers = new Map<string, number[]>();
   for (const [index, { id }] of entries.entries()) {
-    if (index % wordsTurn === 0) await nextTurn();
+    if (index % entriesPerTurn === 0) await nextTurn();
     for (const word of (prepared.get(id) as EntryWords).words) {
       const known = numbers.get(word);
       if (known === undefined) numbers.set(word, [lastNumber + index + 1]);
@@ -208,7 +210,7 @@ const withLocale = ({ question, answer, locale }: Entry) => ({ question, answer,
 
 const hashOf = ({ question, answer, url, locale }: Entry): string =>
   createHash('sha256')
-    .update(JSON.stringify([analysis, question, answer, url ?? null, locale ?? null]))
+    .update(JSON.stringify([analysisVersion, question, answer, url ?? null, locale ?? null]))
     .digest('base64url');
 
 async function readBase(tx: Transaction, tenantId: string): Promise<{ version: number } | undefined> {
@@ -229,13 +231,13 @@ async function readHashes(tx: Transaction, tenantId: string): Promise<Map<string
   return new Map(rows.map(({ id, hash }) => [id, hash]));
 }
 
-function changedMeanwhile(version: number): AppError {
+function versionConflict(version: number): AppError {
   return new AppError(
     'precondition_failed',
-    `The knowledge was changed meanwhile and is at version ${version}; read it, and change that one.`,
+    `The knowledge was changed and is now at version ${version}; read it, and update that version.`,
     {
       headers: { ETag: `"${version}"` },
-      details: [{ path: 'headers.if-match', message: `the present version is ${version}` }],
+      details: [{ path: 'headers.if-match', message: `the current version is ${version}` }],
     },
   );
 }

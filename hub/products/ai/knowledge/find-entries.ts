@@ -1,80 +1,84 @@
 import type { Database } from '../../../platform/db/database.ts';
-import { kinds, piecesOf } from './words-of-entry.ts';
-import type { Asked } from './words-of-question.ts';
+import { wordKinds, piecesOf } from './words-of-entry.ts';
+import type { SearchTerm } from './words-of-question.ts';
 
-/** How much of what is asked for an entry holds: by its number, from 0 to 1. */
-export type Found = Map<number, number>;
+/** Score of each entry by its number, from 0 to 1: the matched share of the question. */
+export type EntryScores = Map<number, number>;
 
-/** What a hit counts, by where and how it was made. */
-const worth = { questionWord: 1, word: 0.65, questionMeaning: 0.85, meaning: 0.45, similar: 0.8 };
-/** Of the pieces of a word, an entry must hold this share to be said to hold the word. */
-const leastSimilar = 0.5;
-/** Words that are looked for by their pieces. */
+/** Weight of a hit by the kind of match. */
+const hitWeights = { questionWord: 1, word: 0.65, questionMeaning: 0.85, meaning: 0.45, similar: 0.8 };
+/** Minimum share of the trigrams of a word that an entry must contain to match the word. */
+const minSimilarity = 0.5;
+/** Maximum number of words that are matched by trigrams. */
 const maxSimilar = 6;
 
-/** Which entries hold each word. */
-type Holders = ReadonlyMap<string, readonly number[]>;
+/** Numbers of the entries that contain each word. */
+type EntriesByWord = ReadonlyMap<string, readonly number[]>;
 
-/** Finds entries by their words, as the workspace. @param count of all its entries. */
+/** Finds entries by their words, with the rights of the workspace. @param count the number of its entries. */
 export async function findEntries(
   db: Database,
   tenantId: string,
-  asked: readonly Asked[],
+  terms: readonly SearchTerm[],
   count: number,
-): Promise<Found> {
-  const holders = await readHolders(db, tenantId, asked.flatMap(wordsOf));
-  const places = asked.map((each) => new Place(each.weight, count));
-  asked.forEach(({ words, meanings }, index) => {
-    const place = places[index] as Place;
-    const look = (kind: string, texts: readonly (string | number)[], worthOfHit: number) =>
-      place.raise(
-        worthOfHit,
-        holdersOfAny(
-          holders,
+): Promise<EntryScores> {
+  const entriesByWord = await readEntriesByWord(db, tenantId, terms.flatMap(wordsOf));
+  const scores = terms.map((each) => new TermScores(each.weight, count));
+  terms.forEach(({ words, meanings }, index) => {
+    const termScores = scores[index] as TermScores;
+    const addHits = (kind: string, texts: readonly (string | number)[], hitWeight: number) =>
+      termScores.addHits(
+        hitWeight,
+        entriesOfAny(
+          entriesByWord,
           texts.map((text) => kind + text),
         ),
       );
-    look(kinds.questionWord, words, worth.questionWord);
-    look(kinds.word, words, worth.word);
-    look(kinds.questionMeaning, meanings, worth.questionMeaning);
-    look(kinds.meaning, meanings, worth.meaning);
+    addHits(wordKinds.questionWord, words, hitWeights.questionWord);
+    addHits(wordKinds.word, words, hitWeights.word);
+    addHits(wordKinds.questionMeaning, meanings, hitWeights.questionMeaning);
+    addHits(wordKinds.meaning, meanings, hitWeights.meaning);
   });
 
-  // What no entry says may be written a little otherwise there, or here.
-  const strange = asked
-    .map(({ similarTo }, index) => ({ similarTo, place: places[index] as Place }))
-    .filter((each): each is { similarTo: string; place: Place } => each.similarTo !== null && each.place.isEmpty)
+  // A word without a match may have a typing error, here or in the entry.
+  const unmatched = terms
+    .map(({ similarTo }, index) => ({ similarTo, termScores: scores[index] as TermScores }))
+    .filter(
+      (each): each is { similarTo: string; termScores: TermScores } =>
+        each.similarTo !== null && each.termScores.isEmpty,
+    )
     .slice(0, maxSimilar)
-    .map(({ similarTo, place }) => ({ place, pieces: piecesOf(similarTo), swapped: swapsOf(similarTo) }));
-  const similar = await readHolders(
+    .map(({ similarTo, termScores }) => ({ termScores, pieces: piecesOf(similarTo), swapped: swapsOf(similarTo) }));
+  const similar = await readEntriesByWord(
     db,
     tenantId,
-    strange.flatMap(({ pieces, swapped }) => [...pieces.map((piece) => kinds.piece + piece), ...swapped]),
+    unmatched.flatMap(({ pieces, swapped }) => [...pieces.map((piece) => wordKinds.piece + piece), ...swapped]),
   );
-  for (const { place, pieces, swapped } of strange) {
-    place.raise(worth.similar, holdersOfAny(similar, swapped));
+  for (const { termScores, pieces, swapped } of unmatched) {
+    termScores.addHits(hitWeights.similar, entriesOfAny(similar, swapped));
     const shares = new Map<number, number>();
     for (const piece of pieces)
-      for (const number of similar.get(kinds.piece + piece) ?? [])
+      for (const number of similar.get(wordKinds.piece + piece) ?? [])
         shares.set(number, (shares.get(number) ?? 0) + 1 / pieces.length);
-    for (const [number, share] of shares) if (share < leastSimilar) shares.delete(number);
-    place.raise(worth.similar, new Set(shares.keys()), shares);
+    for (const [number, share] of shares) if (share < minSimilarity) shares.delete(number);
+    termScores.addHits(hitWeights.similar, new Set(shares.keys()), shares);
   }
 
-  // What is nowhere counts, too: a question of which the half is found is not found. Less than a rare word, since it may be said in other words.
-  const whole = places.reduce((sum, place) => sum + place.most, 0);
-  const found: Found = new Map();
-  for (const { held } of places)
-    for (const [number, each] of held) found.set(number, (found.get(number) ?? 0) + each / whole);
+  // A term without a match also counts towards the total, so that a half-matched question has a low score. It counts
+  // less than a rare word, because entries may express it in other words.
+  const maxTotal = scores.reduce((sum, termScores) => sum + termScores.maxScore, 0);
+  const found: EntryScores = new Map();
+  for (const { byEntry } of scores)
+    for (const [number, each] of byEntry) found.set(number, (found.get(number) ?? 0) + each / maxTotal);
   return found;
 }
 
-/** How much of what is asked for in one place each entry holds: the best of the ways in which it is held. */
-class Place {
-  readonly held = new Map<number, number>();
+/** The scores of entries for one search term. The best match of each entry counts. */
+class TermScores {
+  readonly byEntry = new Map<number, number>();
   readonly #weight: number;
   readonly #count: number;
-  #most = 0;
+  #maxScore = 0;
 
   constructor(weight: number, count: number) {
     this.#weight = weight;
@@ -82,49 +86,51 @@ class Place {
   }
 
   get isEmpty(): boolean {
-    return this.held.size === 0;
+    return this.byEntry.size === 0;
   }
 
-  /** What an entry can hold of it at most. */
-  get most(): number {
-    return this.isEmpty ? (this.#rarity(0) * this.#weight) / 2 : this.#most;
+  /** The maximum score of an entry for this term. */
+  get maxScore(): number {
+    return this.isEmpty ? (this.#rarity(0) * this.#weight) / 2 : this.#maxScore;
   }
 
-  raise(worthOfHit: number, numbers: ReadonlySet<number>, shares?: ReadonlyMap<number, number>): void {
+  addHits(hitWeight: number, numbers: ReadonlySet<number>, shares?: ReadonlyMap<number, number>): void {
     if (numbers.size === 0) return;
     const weight = this.#rarity(numbers.size) * this.#weight;
-    this.#most = Math.max(this.#most, weight);
+    this.#maxScore = Math.max(this.#maxScore, weight);
     for (const number of numbers) {
-      const each = weight * worthOfHit * (shares?.get(number) ?? 1);
-      if (each > (this.held.get(number) ?? 0)) this.held.set(number, each);
+      const each = weight * hitWeight * (shares?.get(number) ?? 1);
+      if (each > (this.byEntry.get(number) ?? 0)) this.byEntry.set(number, each);
     }
   }
 
-  /** What is in few entries says more. */
+  /** Inverse document frequency: a word in few entries has more weight. */
   #rarity(hits: number): number {
     return Math.log(1 + (this.#count - hits + 0.5) / (hits + 0.5));
   }
 }
 
-const wordsOf = ({ words, meanings }: Asked): string[] => [
-  ...words.flatMap((word) => [kinds.questionWord + word, kinds.word + word]),
-  ...meanings.flatMap((meaning) => [`${kinds.questionMeaning}${meaning}`, `${kinds.meaning}${meaning}`]),
+const wordsOf = ({ words, meanings }: SearchTerm): string[] => [
+  ...words.flatMap((word) => [wordKinds.questionWord + word, wordKinds.word + word]),
+  ...meanings.flatMap((meaning) => [`${wordKinds.questionMeaning}${meaning}`, `${wordKinds.meaning}${meaning}`]),
 ];
 
-function holdersOfAny(holders: Holders, words: readonly string[]): ReadonlySet<number> {
+function entriesOfAny(entriesByWord: EntriesByWord, words: readonly string[]): ReadonlySet<number> {
   const found = new Set<number>();
-  for (const word of words) for (const number of holders.get(word) ?? []) found.add(number);
+  for (const word of words) for (const number of entriesByWord.get(word) ?? []) found.add(number);
   return found;
 }
 
-/** A word with two neighbouring letters the other way round, each in turn: what pieces find least, and people write most. */
+/**
+ * Returns all variants of a word with two adjacent letters swapped: a common typing error that trigrams match badly.
+ */
 const swapsOf = (word: string): string[] =>
   Array.from(
     { length: word.length - 1 },
-    (_, at) => kinds.word + word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2),
+    (_, at) => wordKinds.word + word.slice(0, at) + word.charAt(at + 1) + word.charAt(at) + word.slice(at + 2),
   );
 
-async function readHolders(db: Database, tenantId: string, words: readonly string[]): Promise<Holders> {
+async function readEntriesByWord(db: Database, tenantId: string, words: readonly string[]): Promise<EntriesByWord> {
   if (words.length === 0) return new Map();
   const { rows } = await db.read(tenantId, (tx) =>
     tx.query<{ word: string; numbers: string }>(

@@ -10,7 +10,7 @@ import { Stemmer } from './stems.ts';
 import { Unanswered } from './unanswered.ts';
 import type { Vectors } from './vectors.ts';
 
-export type Shown = z.input<typeof resource.getKnowledge.response> & { version: number };
+export type PresentedKnowledge = z.input<typeof resource.getKnowledge.response> & { version: number };
 
 interface BaseRow {
   version: number;
@@ -21,11 +21,11 @@ interface BaseRow {
 export interface KnowledgeDependencies {
   db: Database;
   cursors: Cursors;
-  /** Null where the hub has no model for embeddings. */
+  /** Null when the hub has no model for embeddings. */
   vectors: Vectors | null;
 }
 
-/** What the AI of a workspace answers from. */
+/** The knowledge from which the AI of a workspace answers. */
 export class Knowledge {
   readonly #deps: KnowledgeDependencies;
   readonly #stemmer: Stemmer;
@@ -37,11 +37,11 @@ export class Knowledge {
     this.unanswered = new Unanswered(dependencies);
   }
 
-  async get(tenantId: string): Promise<Shown> {
+  async get(tenantId: string): Promise<PresentedKnowledge> {
     const { base, entries } = await this.#deps.db.read(tenantId, async (tx) => {
       const [bases, found] = await Promise.all([
         tx.query<BaseRow>('read_knowledge_base', readBase, [tenantId]),
-        tx.query<Shown['entries'][number]>(
+        tx.query<PresentedKnowledge['entries'][number]>(
           'read_knowledge',
           'SELECT id, question, answer, url, locale FROM knowledge_entries WHERE tenant_id = $1 ORDER BY id COLLATE "C"',
           [tenantId],
@@ -59,30 +59,33 @@ export class Knowledge {
   }
 
   /**
-   * Replaces all of it, in one transaction that writes what differs.
+   * Replaces all knowledge, in one transaction that writes only the differences.
    * @throws AppError `precondition_failed`.
    */
-  async put(change: Change): Promise<Shown> {
+  async put(change: Change): Promise<PresentedKnowledge> {
     await changeKnowledge(this.#deps.db, this.#stemmer, change);
     return this.get(change.tenantId);
   }
 
-  /** What answers a question, best first; in any language. Where no model for embeddings answers, by words alone. */
+  /**
+   * Finds entries that answer a question in any language, best first. Without a model for embeddings it uses words
+   * only.
+   */
   retrieve(tenantId: string, question: string, options: RetrieveOptions): Promise<Passage[]> {
     return retrieve(
-      { db: this.#deps.db, stemmer: this.#stemmer, nearness: this.#deps.vectors },
+      { db: this.#deps.db, stemmer: this.#stemmer, vectorSearch: this.#deps.vectors },
       tenantId,
       question,
       options,
     );
   }
 
-  /** What holds for every answer; empty where nothing does. */
+  /** Returns the terms that apply to every answer; empty when there are none. */
   async terms(tenantId: string): Promise<string> {
     return (await this.#readBase(tenantId))?.terms ?? '';
   }
 
-  /** Counts a question to which nothing was found. */
+  /** Counts a question for which no answer was found. */
   recordUnanswered(tenantId: string, conversationId: string, question: string): Promise<void> {
     return this.unanswered.record(tenantId, conversationId, question);
   }
@@ -94,7 +97,7 @@ export class Knowledge {
     return rows[0];
   }
 
-  async #embeddings(tenantId: string, total: number): Promise<Shown['embeddings']> {
+  async #embeddings(tenantId: string, total: number): Promise<PresentedKnowledge['embeddings']> {
     return (await this.#deps.vectors?.progress(tenantId, total)) ?? { state: 'off', done: 0, total };
   }
 }

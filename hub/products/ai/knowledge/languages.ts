@@ -1,4 +1,4 @@
-/** The dictionaries of PostgreSQL that bring words to their stems; there from version 14 on. */
+/** The stemming dictionaries of PostgreSQL by language. Version 14 and later include all of them. */
 export const dictionaries: Readonly<Record<string, string>> = {
   ar: 'arabic_stem',
   da: 'danish_stem',
@@ -20,5 +20,5 @@ export const dictionaries: Readonly<Record<string, string>> = {
   tr: 'turkish_stem',
 };
 
-/** The language of a code such as `pt-BR`: `pt`. */
+/** Returns the language of a locale: `pt` for `pt-BR`. */
 export const languageOfLocale = (locale: string): string => locale.split('-')[0]?.toLowerCase() ?? '';

@@ -3,33 +3,33 @@ import { LRUCache } from 'lru-cache';
 import { clipWord, foldText } from '../../../platform/words.ts';
 
 /**
- * A lexicon of customer service: which words of ten languages mean the same. It joins a question to entries that say it in other words or in another language,
- * where no model does. `lexicon.txt` holds it and says how it is written.
+ * A lexicon of customer service: words of ten languages that have the same meaning. Without a model for embeddings it
+ * matches questions with entries in other words or in another language. `lexicon.txt` describes its format.
  */
 
-/** As words of knowledge are compared; of Arabic letters that are written for each other, one. */
+/** Normalizes a word for comparison. Arabic letters that are often exchanged become the same letter. */
 export const foldWord = (text: string): string => foldText(text).replaceAll('ة', 'ه').replaceAll('ى', 'ي');
 
 interface Meanings {
-  /** Of whole words. */
+  /** Meanings of whole words. */
   whole: Map<string, Set<number>>;
-  /** Of beginnings of words. */
-  beginnings: Map<string, Set<number>>;
-  /** Of several words in a row. */
+  /** Meanings of word prefixes. */
+  prefixes: Map<string, Set<number>>;
+  /** Meanings of phrases of several words. */
   phrases: Map<string, Set<number>>;
-  beginningsOfPhrases: Set<string>;
-  /** Of beginnings and words of languages that write several as one. */
+  firstWordsOfPhrases: Set<string>;
+  /** Words and prefixes of languages with compound words. */
   compounding: Set<string>;
-  /** Of texts in scripts without spaces. */
+  /** Meanings of words in scripts without spaces. */
   unspaced: Map<string, Set<number>>;
 }
 
 const languages = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'ja', 'ar', 'zh'];
 const compoundingLanguages = ['de', 'nl'];
 const unspacedLanguages = ['ja', 'zh'];
-const shortestPart = 4;
+const minPartLength = 4;
 
-const remembered = new LRUCache<string, ReadonlySet<number>>({ max: 50_000 });
+const cache = new LRUCache<string, ReadonlySet<number>>({ max: 50_000 });
 
 let loaded: Meanings | undefined;
 
@@ -38,9 +38,9 @@ function load(): Meanings {
   if (loaded !== undefined) return loaded;
   const meanings: Meanings = {
     whole: new Map(),
-    beginnings: new Map(),
+    prefixes: new Map(),
     phrases: new Map(),
-    beginningsOfPhrases: new Set(),
+    firstWordsOfPhrases: new Set(),
     compounding: new Set(),
     unspaced: new Map(),
   };
@@ -58,48 +58,51 @@ function load(): Meanings {
           if (unspacedLanguages.includes(language)) add(meanings.unspaced, word, meaning);
           else if (/[\s-]/.test(written)) add(meanings.phrases, word.replaceAll(/[\s-]+/g, ' '), meaning);
           else {
-            // A star within a word stands for little: what is before it is enough.
+            // A star inside a word is treated as one at its end: only the prefix before it is compared.
             const star = written.indexOf('*');
-            const beginning = star === -1 ? written : written.slice(0, star);
-            add(star === -1 ? meanings.whole : meanings.beginnings, beginning, meaning);
-            if (compoundingLanguages.includes(language) && beginning.length >= shortestPart)
-              meanings.compounding.add(beginning);
+            const prefix = star === -1 ? written : written.slice(0, star);
+            add(star === -1 ? meanings.whole : meanings.prefixes, prefix, meaning);
+            if (compoundingLanguages.includes(language) && prefix.length >= minPartLength)
+              meanings.compounding.add(prefix);
           }
         }
       }),
     );
-  for (const phrase of meanings.phrases.keys()) meanings.beginningsOfPhrases.add(phrase.split(' ')[0] ?? '');
+  for (const phrase of meanings.phrases.keys()) meanings.firstWordsOfPhrases.add(phrase.split(' ')[0] ?? '');
   loaded = meanings;
   return meanings;
 }
 
-/** What stands before Arabic words without being of them. */
-const arabicBeginning = /^(?:وال|بال|كال|فال|لل|ال|و|ب|ل)(?=[\u0621-\u064a]{3})/u;
+/** Arabic prefixes that are not part of the word. */
+const arabicPrefix = /^(?:وال|بال|كال|فال|لل|ال|و|ب|ل)(?=[\u0621-\u064a]{3})/u;
 
-/** What a folded word of a script with spaces means; in a language that writes several as one, or one that is not known, of those that it is put together of, too. */
+/**
+ * Returns the meanings of a normalized word of a script with spaces.
+ * In a language with compound words, or an unknown language, it includes the meanings of the parts of the word.
+ */
 export function meaningsOfWord(word: string, language: string | null): ReadonlySet<number> {
   const key = `${language}:${word}`;
-  const known = remembered.get(key);
+  const known = cache.get(key);
   if (known !== undefined) return known;
   const found = findMeanings(word, language);
-  remembered.set(key, found);
+  cache.set(key, found);
   return found;
 }
 
 function findMeanings(word: string, language: string | null): ReadonlySet<number> {
   const found = new Set(directMeanings(word));
-  const bare = word.replace(arabicBeginning, '');
+  const bare = word.replace(arabicPrefix, '');
   if (bare !== word) for (const meaning of directMeanings(bare)) found.add(meaning);
-  if (word.length >= 2 * shortestPart && (language === null || compoundingLanguages.includes(language))) {
-    const { compounding, whole, beginnings } = load();
-    // From each place on, the longest part that is known.
-    for (let from = 0; from + shortestPart <= word.length; from += 1)
-      for (let to = Math.min(word.length, from + 16); to >= from + shortestPart; to -= 1) {
+  if (word.length >= 2 * minPartLength && (language === null || compoundingLanguages.includes(language))) {
+    const { compounding, whole, prefixes } = load();
+    // The longest known part at each position.
+    for (let from = 0; from + minPartLength <= word.length; from += 1)
+      for (let to = Math.min(word.length, from + 16); to >= from + minPartLength; to -= 1) {
         const part = word.slice(from, to);
         if (!compounding.has(part) || (from > 0 && from < 3)) continue;
-        const meant = [...(to === word.length ? (whole.get(part) ?? []) : []), ...(beginnings.get(part) ?? [])];
-        if (meant.length === 0) continue;
-        meant.forEach((meaning) => found.add(meaning));
+        const partMeanings = [...(to === word.length ? (whole.get(part) ?? []) : []), ...(prefixes.get(part) ?? [])];
+        if (partMeanings.length === 0) continue;
+        partMeanings.forEach((meaning) => found.add(meaning));
         from = to - 1;
         break;
       }
@@ -108,10 +111,10 @@ function findMeanings(word: string, language: string | null): ReadonlySet<number
 }
 
 function directMeanings(word: string): Iterable<number> {
-  const { whole, beginnings } = load();
+  const { whole, prefixes } = load();
   const found = new Set(whole.get(word));
   for (let length = Math.min(word.length, clipWord(word).length); length >= 2; length -= 1) {
-    const meanings = beginnings.get(word.slice(0, length));
+    const meanings = prefixes.get(word.slice(0, length));
     if (meanings === undefined) continue;
     for (const meaning of meanings) found.add(meaning);
     break;
@@ -119,15 +122,15 @@ function directMeanings(word: string): Iterable<number> {
   return found;
 }
 
-/** Phrases of a text, which is given as its folded words. */
+/** Returns the phrases in a text. @param words the normalized words of the text. */
 export function meaningsOfPhrases(words: readonly string[]): { words: string; meanings: Set<number> }[] {
-  const { phrases, beginningsOfPhrases } = load();
+  const { phrases, firstWordsOfPhrases } = load();
   const found: { words: string; meanings: Set<number> }[] = [];
   for (let from = 0; from < words.length; from += 1) {
-    if (!beginningsOfPhrases.has(words[from] ?? '')) continue;
+    if (!firstWordsOfPhrases.has(words[from] ?? '')) continue;
     for (let count = 2; count <= 4 && from + count <= words.length; count += 1) {
       const run = words.slice(from, from + count);
-      // A word may stand between: "send this back".
+      // One word may be in between: "send this back".
       const phrase = [run, run.length > 2 ? run.toSpliced(1, 1) : []]
         .map((each) => each.join(' '))
         .find((each) => phrases.has(each));
@@ -137,7 +140,7 @@ export function meaningsOfPhrases(words: readonly string[]): { words: string; me
   return found;
 }
 
-/** Words within a folded text of a script without spaces, the longest at each place. */
+/** Returns the known words in a normalized text of a script without spaces, the longest one at each position. */
 export function meaningsWithin(text: string): { word: string; at: number; meanings: Set<number> }[] {
   const { unspaced } = load();
   const found: { word: string; at: number; meanings: Set<number> }[] = [];

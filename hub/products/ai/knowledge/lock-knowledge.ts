@@ -1,13 +1,16 @@
 import type { Transaction } from '../../../platform/db/database.ts';
 
-/** The knowledge of a workspace as a whole, as it stands in its row. */
+/** The locked knowledge row of a workspace. */
 export interface LockedKnowledge {
   version: number;
   terms: string;
   lastNumber: number;
 }
 
-/** Has whoever else changes the knowledge of a workspace, or its vectors, wait for this transaction; locked before any of its entries. Null before there was any. */
+/**
+ * Locks the knowledge of a workspace against concurrent updates of entries and vectors.
+ * To avoid deadlocks, take this lock before any lock on an entry. Returns null when the workspace has no knowledge row.
+ */
 export async function lockKnowledge(tx: Transaction, tenantId: string): Promise<LockedKnowledge | null> {
   const { rows } = await tx.query<{ version: number; terms: string; last_number: number }>(
     'lock_knowledge_base',

@@ -8,11 +8,11 @@ import { knowledgeRoutes } from './routes.ts';
 import { Vectors } from './vectors.ts';
 
 export interface KnowledgeSettings {
-  /** The hub's own model for embeddings; null without one. */
+  /** The model for embeddings of this hub; null without one. */
   embeddings: EmbeddingsBinding | null;
 }
 
-/** Puts the knowledge of workspaces together. @param stack ends what it opens. */
+/** Creates the knowledge product. @param stack disposes the opened resources. */
 export function createKnowledge(
   stack: AsyncDisposableStack,
   { db, cursors, logger }: Platform,
@@ -23,19 +23,19 @@ export function createKnowledge(
   return {
     knowledge,
     routes: knowledgeRoutes(knowledge),
-    tasks: vectors === null ? [] : [{ name: 'embeddings', everyMs: 2_000, run: () => vectors.makeDue() }],
+    tasks: vectors === null ? [] : [{ name: 'embeddings', everyMs: 2_000, run: () => vectors.embedDue() }],
   };
 }
 
 function openVectors(stack: AsyncDisposableStack, parts: Pick<Platform, 'db' | 'logger'>, binding: EmbeddingsBinding) {
-  // The operator chose this address, so it may be any.
+  // The operator configured this address, so private addresses are allowed.
   const { host, hostname } = new URL(binding.baseUrl);
   const egress = stack.use(createEgress({ allowHosts: [host, hostname] }));
   const stopping = new AbortController();
   const vectors = new Vectors({ ...parts, embeddings: createEmbeddings(egress, binding) }, stopping.signal);
   stack.defer(async () => {
     stopping.abort();
-    await vectors.makeDue().catch(() => undefined);
+    await vectors.embedDue().catch(() => undefined);
   });
   return vectors;
 }

@@ -18,7 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => hub[Symbol.asyncDispose]());
 
-/** A little under what was measured: the share of questions whose entry is among the first five, of those that may be tuned by and of those held out. */
+/**
+ * Minimum recall at 5, slightly below the measured values: for the questions used for tuning and for the held-out ones.
+ */
 const floors: Record<QuestionGroup, { tuned: number; heldOut: number }> = {
   same: { tuned: 0.9, heldOut: 0.9 },
   typos: { tuned: 0.95, heldOut: 0.87 },
@@ -26,11 +28,11 @@ const floors: Record<QuestionGroup, { tuned: number; heldOut: number }> = {
   german: { tuned: 0.95, heldOut: 0.91 },
   other: { tuned: 0.95, heldOut: 0.94 },
   trades: { tuned: 0, heldOut: 0.46 },
-  // Of questions without an answer, those for which nothing scores half.
+  // Share of the questions without an answer for which no entry scores 0.5.
   none: { tuned: 0.9, heldOut: 0.85 },
 };
 
-test('questions of the corpus find what answers them among the first five, in their language or another', async () => {
+test('corpus questions find their answer among the first five entries, in the same or another language', async () => {
   const recalls = await measureRecall((question) => knowledge.retrieve(tenantId, question, { limit: 5 }), 0.5);
   const below = recalls.filter(({ group, isHeldOut, questions, found }) => {
     const floor = floors[group][isHeldOut ? 'heldOut' : 'tuned'];
@@ -39,16 +41,16 @@ test('questions of the corpus find what answers them among the first five, in th
   expect(below.map(({ group, isHeldOut, questions, found }) => ({ group, isHeldOut, questions, found }))).toEqual([]);
 });
 
-test('among 1,000 entries that are made of the same words, a question looks at few rows, in three transactions', async () => {
+test('a search among 1,000 similar entries runs three statements that use indexes', async () => {
   const { tenantId: full } = await hub.workspace();
   const entries = [...corpusEntries, ...fillerEntries(1_000)];
   await knowledge.put({ tenantId: full, body: { entries, terms: '' }, expected: null, actor: 'cli' });
-  // Its words are remembered from then on.
+  // The first search fills the stem cache.
   await knowledge.retrieve(full, 'How do I return something?', { limit: 5 });
   using recorder = new StatementRecorder(100);
   const passages = await knowledge.retrieve(full, 'How do I return something?', { limit: 5 });
   expect(passages).toHaveLength(5);
-  // The hub does other things meanwhile.
+  // The hub also runs other statements.
   const statements = recorder.statements.filter(({ name }) => name?.includes('knowledge') === true);
   expect(statements.map(({ name, role }) => [name, role]).toSorted()).toEqual([
     ['count_knowledge', 'outrigger_app'],
@@ -64,7 +66,7 @@ test('among 1,000 entries that are made of the same words, a question looks at f
   }
 });
 
-/** The plan of a statement as the hub would run it. */
+/** Returns the query plan of a statement with the rights of the workspace. */
 async function explain(name: string | null, text: string, values: unknown[], tenant: string): Promise<string> {
   return hub.app.db.read(tenant, async (tx) => {
     const { rows } = await tx.query<{ 'QUERY PLAN': string }>(`explain_${name ?? ''}`, `EXPLAIN ${text}`, values);

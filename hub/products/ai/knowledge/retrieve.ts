@@ -4,20 +4,22 @@ import { languageOfLocale } from './languages.ts';
 import type { Stemmer } from './stems.ts';
 import { wordsOfQuestion } from './words-of-question.ts';
 
-/** What was found for a question. */
+/** An entry that was found for a question. */
 export interface Passage {
   id: string;
   question: string;
   answer: string;
   url: string | null;
   locale: string | null;
-  /** From 0 to 1: how much of what was asked for is found in it. */
+  /** The matched share of the question, from 0 to 1. */
   score: number;
 }
 
-/** How near entries are to a question by what a model makes of both. */
-export interface Nearness {
-  /** The nearest, with how much nearer than others each is, from 0 to 1; null where nothing can be said. */
+/** Finds entries by the vectors of a model for embeddings. */
+export interface VectorSearch {
+  /**
+   * Returns the nearest entries with their similarity above the average, from 0 to 1; null when it is not available.
+   */
   nearest(tenantId: string, question: string, count: number, signal: AbortSignal): Promise<Map<number, number> | null>;
 }
 
@@ -32,42 +34,51 @@ interface Row extends Omit<Passage, 'score'> {
   question_length: number;
 }
 
-/** Entries that are looked at more closely. */
-const candidates = 40;
+/** Maximum number of entries that are ranked in detail. */
+const maxCandidates = 40;
 
-/** What it counts that a model finds an entry near, beside the words: squared, so that what stands out little counts little. */
-const nearWorth = 1.5;
+/**
+ * Weight of the squared vector similarity relative to the word score. The square reduces the weight of weak matches.
+ */
+const vectorWeight = 1.5;
 
-/** Finds what answers a question, best first. */
+/** Finds the entries that answer a question, best first. */
 export async function retrieve(
-  { db, stemmer, nearness }: { db: Database; stemmer: Stemmer; nearness: Nearness | null },
+  { db, stemmer, vectorSearch }: { db: Database; stemmer: Stemmer; vectorSearch: VectorSearch | null },
   tenantId: string,
   question: string,
   { limit, locale, signal = new AbortController().signal }: RetrieveOptions,
 ): Promise<Passage[]> {
   const byWords = async () => {
-    const [count, asked] = await Promise.all([countEntries(db, tenantId), wordsOfQuestion(stemmer, question, locale)]);
-    return { ...asked, found: await findEntries(db, tenantId, asked.asked, count) };
+    const [count, analyzed] = await Promise.all([
+      countEntries(db, tenantId),
+      wordsOfQuestion(stemmer, question, locale),
+    ]);
+    return { ...analyzed, found: await findEntries(db, tenantId, analyzed.terms, count) };
   };
-  const [{ asked, language, found }, nearest] = await Promise.all([
+  const [{ terms, language, found }, nearest] = await Promise.all([
     byWords(),
-    nearness?.nearest(tenantId, question, candidates, signal) ?? null,
+    vectorSearch?.nearest(tenantId, question, maxCandidates, signal) ?? null,
   ]);
-  const best = [...found].toSorted(([, left], [, right]) => right - left).slice(0, candidates);
+  const best = [...found].toSorted(([, left], [, right]) => right - left).slice(0, maxCandidates);
   const numbers = [...new Set([...best.map(([number]) => number), ...(nearest?.keys() ?? [])])];
   if (numbers.length === 0) return [];
   const rows = await readEntries(db, tenantId, numbers);
-  const wanted = locale === undefined ? language : languageOfLocale(locale);
+  const questionLanguage = locale === undefined ? language : languageOfLocale(locale);
   const rated = rows.map((row) => {
-    const held = found.get(row.number) ?? 0;
-    // Of two that hold as much, the one that asks for little else; then the one in the language of the question.
-    const length = asked.length / (asked.length + row.question_length);
-    const own = row.locale !== null && languageOfLocale(row.locale) === wanted ? 1.05 : 1;
-    const near = nearest?.get(row.number) ?? 0;
-    return { row, worth: held * (0.5 + 0.4 * length) * own + nearWorth * near ** 2, score: Math.max(held, near) };
+    const wordScore = found.get(row.number) ?? 0;
+    // For equal word scores, entries with a shorter question and entries in the language of the question rank higher.
+    const length = terms.length / (terms.length + row.question_length);
+    const languageFactor = row.locale !== null && languageOfLocale(row.locale) === questionLanguage ? 1.05 : 1;
+    const nearScore = nearest?.get(row.number) ?? 0;
+    return {
+      row,
+      rank: wordScore * (0.5 + 0.4 * length) * languageFactor + vectorWeight * nearScore ** 2,
+      score: Math.max(wordScore, nearScore),
+    };
   });
   return rated
-    .toSorted((left, right) => right.worth - left.worth || left.row.number - right.row.number)
+    .toSorted((left, right) => right.rank - left.rank || left.row.number - right.row.number)
     .slice(0, limit)
     .map(({ row: { number: _number, question_length: _length, ...entry }, score }) => ({
       ...entry,

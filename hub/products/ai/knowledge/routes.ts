@@ -2,15 +2,15 @@ import { knowledgeBase as resource } from '../../../../shared/contract/ai/knowle
 import { actorOf } from '../../../platform/http/auth/principal.ts';
 import { expectedVersions, tagged } from '../../../platform/http/routing/if-match.ts';
 import { implement } from '../../../platform/http/routing/implement.ts';
-import type { Knowledge, Shown } from './knowledge.ts';
+import type { Knowledge, PresentedKnowledge } from './knowledge.ts';
 
-const shown = ({ version: _version, ...knowledge }: Shown) => knowledge;
+const present = ({ version: _version, ...knowledge }: PresentedKnowledge) => knowledge;
 
 export const knowledgeRoutes = (knowledge: Knowledge) =>
   implement(resource, {
-    getKnowledge: async ({ principal, raw }) => shown(tagged(raw.response, await knowledge.get(principal.tenantId))),
+    getKnowledge: async ({ principal, raw }) => present(tagged(raw.response, await knowledge.get(principal.tenantId))),
     putKnowledge: async ({ principal, body, headers, raw }) =>
-      shown(
+      present(
         tagged(
           raw.response,
           await knowledge.put({

@@ -2,20 +2,20 @@ import { foreignKey, index, integer, pgTable, primaryKey, text, unique, uuid } f
 import { bytea, createdAt, instant, policies, tenantId, updatedAt } from '../../../platform/db/tenancy.ts';
 import { chatConversations } from '../../chat/schema.ts';
 
-/** The knowledge of a workspace as a whole. Its row is locked by whoever changes the entries. */
+/** The knowledge of a workspace. Transactions that change its entries lock this row. */
 export const knowledgeBases = pgTable(
   'knowledge_bases',
   {
     tenantId: tenantId().primaryKey(),
     version: integer('version').notNull().default(0),
     terms: text('terms').notNull().default(''),
-    /** How many entries there are. */
+    /** Number of entries. */
     entries: integer('entries').notNull().default(0),
-    /** The number that an entry got last. */
+    /** The last assigned entry number. */
     lastNumber: integer('last_number').notNull().default(0),
-    /** The model by which every entry has a vector or was refused one; null where some still wait. */
+    /** The model that has processed every entry (with a vector or a refusal); null while entries are pending. */
     vectorsModel: text('vectors_model'),
-    /** Changes whenever vectors come or go. */
+    /** Increases when vectors are written or deleted. */
     vectorsVersion: integer('vectors_version').notNull().default(0),
     updatedAt: updatedAt(),
   },
@@ -27,17 +27,17 @@ export const knowledgeEntries = pgTable(
   {
     tenantId: tenantId(),
     id: text('id').notNull(),
-    /** Names the entry within its workspace in few bytes; one that was changed gets another. */
+    /** A short id within the workspace. A changed entry gets a new number. */
     number: integer('number').notNull(),
     question: text('question').notNull(),
     answer: text('answer').notNull(),
     url: text('url'),
     locale: text('locale'),
-    /** Of all the above but the number: what is the same is not written again. */
+    /** Hash of the columns above except the number. An entry with an unchanged hash is not written again. */
     hash: text('hash').notNull(),
-    /** By what it is found. */
+    /** The words in the index. */
     words: text('words').array().notNull(),
-    /** How much its question asks for, in words. */
+    /** Number of words of the question that are searched for. */
     questionLength: integer('question_length').notNull(),
   },
   (table) => [
@@ -48,8 +48,9 @@ export const knowledgeEntries = pgTable(
 );
 
 /**
- * Which entries have a word, by their numbers. A row for each word: a question looks up each of its words by the primary key, whose comparisons are leakproof, so that
- * it may be done as the workspace; an index over the words of each entry (GIN) has to visit as many entries as there are hits, and took ten times as long.
+ * The word index: the numbers of the entries that contain each word.
+ * A search reads one row per word by primary key. These comparisons are leakproof, so row-level security can use the
+ * index. A GIN index over the words of each entry visits every hit and took ten times as long.
  */
 export const knowledgeWords = pgTable(
   'knowledge_words',
@@ -61,14 +62,14 @@ export const knowledgeWords = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.word] }), ...policies()],
 );
 
-/** Vectors of entries: gone with their entry, and one that was changed has none. */
+/** The vectors of entries. A vector is deleted with its entry, and a changed entry has no vector. */
 export const knowledgeVectors = pgTable(
   'knowledge_vectors',
   {
     tenantId: tenantId(),
     number: integer('number').notNull(),
     model: text('model').notNull(),
-    /** Numbers of four bytes, little end first, of length 1 together; null where the model refused the entry. */
+    /** A unit vector of little-endian 32-bit floats; null when the model refused the entry. */
     vector: bytea('vector'),
   },
   (table) => [
@@ -82,17 +83,17 @@ export const knowledgeVectors = pgTable(
   ],
 );
 
-/** Questions that were not answered, each once however it was written. */
+/** Unanswered questions. Questions with the same words share one row. */
 export const knowledgeUnanswered = pgTable(
   'knowledge_unanswered',
   {
     id: uuid('id').primaryKey(),
     tenantId: tenantId(),
-    /** A hash of its words. */
+    /** Hash of the normalized words. */
     key: text('key').notNull(),
-    /** As it was asked last. */
+    /** The text of the last occurrence. */
     question: text('question').notNull(),
-    /** Where it was asked so: the words of a visitor go with their conversation. */
+    /** The conversation of the last occurrence. The text of a visitor is deleted with the conversation. */
     conversationId: uuid('conversation_id').references(() => chatConversations.id, { onDelete: 'cascade' }),
     count: integer('count').notNull().default(1),
     createdAt: createdAt(),

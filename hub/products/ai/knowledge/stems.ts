@@ -2,43 +2,43 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '../../../platform/db/database.ts';
 import { dictionaries } from './languages.ts';
 
-/** Stems of words in some languages. */
+/** The stems of some words. */
 export interface Stems {
-  /** As the language spells it; null for one of its little words, or where its words are not known. */
+  /** Returns the stem; null for a stop word, or in a language without a dictionary. */
   of(language: string, word: string): string | null;
-  /** Whether there is a dictionary for it. */
-  knows(language: string): boolean;
+  /** Whether the language has a dictionary. */
+  hasDictionary(language: string): boolean;
 }
 
 const maxCached = 50_000;
-/** Words of one statement. */
+/** Words per statement. */
 const batch = 5_000;
 
-/** Brings words to their stems by the dictionaries of PostgreSQL, and remembers the last ones. */
+/** Finds the stems of words with the dictionaries of PostgreSQL, with a cache. */
 export class Stemmer {
   readonly #db: Database;
-  readonly #known = new LRUCache<string, { stem: string | null }>({ max: maxCached });
+  readonly #cache = new LRUCache<string, { stem: string | null }>({ max: maxCached });
 
   constructor(db: Database) {
     this.#db = db;
   }
 
-  /** Looks words up, all that are not remembered in one statement or a few. @param words lower case, by language; other languages are left out. */
-  async look(words: ReadonlyMap<string, ReadonlySet<string>>): Promise<Stems> {
+  /** Finds stems in batches. @param words lower-case words by language. Languages without a dictionary are ignored. */
+  async lookUp(words: ReadonlyMap<string, ReadonlySet<string>>): Promise<Stems> {
     const found = new Map<string, string | null>();
-    const asked: { key: string; dictionary: string; word: string }[] = [];
+    const missing: { key: string; dictionary: string; word: string }[] = [];
     for (const [language, each] of words) {
       const dictionary = dictionaries[language];
       if (dictionary === undefined) continue;
       for (const word of each) {
         const key = `${language}:${word}`;
-        const known = this.#known.get(key);
-        if (known === undefined) asked.push({ key, dictionary, word });
-        else found.set(key, known.stem);
+        const cached = this.#cache.get(key);
+        if (cached === undefined) missing.push({ key, dictionary, word });
+        else found.set(key, cached.stem);
       }
     }
-    for (let from = 0; from < asked.length; from += batch) {
-      const some = asked.slice(from, from + batch);
+    for (let from = 0; from < missing.length; from += batch) {
+      const some = missing.slice(from, from + batch);
       const rows = await this.#db.systemStatement<{ stem: string | null }>(
         'stem_words',
         `SELECT (ts_lexize(dictionary::regdictionary, word))[1] AS stem FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(dictionary, word, n) ORDER BY n`,
@@ -47,12 +47,12 @@ export class Stemmer {
       some.forEach(({ key }, index) => {
         const stem = rows[index]?.stem ?? null;
         found.set(key, stem);
-        this.#known.set(key, { stem });
+        this.#cache.set(key, { stem });
       });
     }
     return {
       of: (language, word) => found.get(`${language}:${word}`) ?? null,
-      knows: (language) => dictionaries[language] !== undefined,
+      hasDictionary: (language) => dictionaries[language] !== undefined,
     };
   }
 }

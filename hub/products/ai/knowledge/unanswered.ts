@@ -19,10 +19,10 @@ interface Row {
   last_asked_at: Date;
 }
 
-/** More of a question is left out, in code points. */
+/** Maximum length of a stored question, in code points. */
 const maxQuestion = 1_000;
 
-/** Questions that were not answered. */
+/** Counts and lists unanswered questions. */
 export class Unanswered {
   readonly #deps: { db: Database; cursors: Cursors };
 
@@ -31,8 +31,8 @@ export class Unanswered {
   }
 
   /**
-   * Counts a question; those that were asked in the same words count together. A question without words is left out, and so is one of a conversation that is gone.
-   * It goes with the conversation in which it was asked last.
+   * Counts a question. Questions with the same words are counted together.
+   * Questions without words, and questions of a deleted conversation, are ignored.
    */
   async record(tenantId: string, conversationId: string, question: string): Promise<void> {
     const words = [...partsOf(foldWord(question))].map(({ text }) => text).join(' ');

@@ -1,14 +1,14 @@
 import type { Database } from '../../../platform/db/database.ts';
 import { lockKnowledge } from './lock-knowledge.ts';
 
-/** An entry that has no vector yet. */
-export interface WaitingEntry {
+/** An entry without a vector of the current model. */
+export interface EntryWithoutVector {
   number: number;
   question: string;
   answer: string;
 }
 
-/** Workspaces with entries that wait for a vector of a model. */
+/** Finds up to 100 workspaces that may have entries without a vector of this model. */
 export async function findWaitingWorkspaces(db: Database, model: string): Promise<string[]> {
   const rows = await db.systemStatement<{ tenant_id: string }>(
     'find_waiting_knowledge',
@@ -18,26 +18,26 @@ export async function findWaitingWorkspaces(db: Database, model: string): Promis
   return rows.map((row) => row.tenant_id);
 }
 
-const waiting = `FROM knowledge_entries e WHERE e.tenant_id = $1 AND NOT EXISTS (
+const withoutVector = `FROM knowledge_entries e WHERE e.tenant_id = $1 AND NOT EXISTS (
   SELECT 1 FROM knowledge_vectors v WHERE v.tenant_id = $1 AND v.number = e.number AND v.model = $2)`;
 
-export async function readWaiting(
+export async function readEntriesWithoutVector(
   db: Database,
   tenantId: string,
   model: string,
   limit: number,
-): Promise<WaitingEntry[]> {
+): Promise<EntryWithoutVector[]> {
   const { rows } = await db.read(tenantId, (tx) =>
-    tx.query<WaitingEntry>(
+    tx.query<EntryWithoutVector>(
       'read_waiting_knowledge',
-      `SELECT e.number, e.question, e.answer ${waiting} ORDER BY e.number LIMIT $3`,
+      `SELECT e.number, e.question, e.answer ${withoutVector} ORDER BY e.number LIMIT $3`,
       [tenantId, model, limit],
     ),
   );
   return rows;
 }
 
-/** Writes vectors, null for those that were refused, of the entries that there are still. */
+/** Writes the vectors of entries that still exist. A null vector records that the model refused the entry. */
 export async function writeVectors(
   db: Database,
   tenantId: string,
@@ -62,19 +62,19 @@ export async function writeVectors(
   });
 }
 
-/** Notes that no entry waits any more, where that is so. */
-export async function noteNoneWaits(db: Database, tenantId: string, model: string): Promise<void> {
+/** Records that all entries of a workspace are processed, unless some have no vector. */
+export async function markVectorsComplete(db: Database, tenantId: string, model: string): Promise<void> {
   await db.workspace(tenantId, async (tx) => {
     await lockKnowledge(tx, tenantId);
     await tx.query(
-      'note_vectors',
-      `UPDATE knowledge_bases SET vectors_model = $2 WHERE tenant_id = $1 AND NOT EXISTS (SELECT 1 ${waiting})`,
+      'mark_vectors_complete',
+      `UPDATE knowledge_bases SET vectors_model = $2 WHERE tenant_id = $1 AND NOT EXISTS (SELECT 1 ${withoutVector})`,
       [tenantId, model],
     );
   });
 }
 
-/** How many entries have a vector or were refused one. */
+/** Counts the entries with a vector or a refusal. */
 export async function countVectors(db: Database, tenantId: string, model: string): Promise<number> {
   const { rows } = await db.read(tenantId, (tx) =>
     tx.query<{ count: number }>(
@@ -86,14 +86,14 @@ export async function countVectors(db: Database, tenantId: string, model: string
   return rows[0]?.count ?? 0;
 }
 
-/** Vectors of a workspace, one behind the other. */
+/** The vectors of a workspace in one array. */
 export interface VectorTable {
   numbers: Int32Array;
   vectors: Float32Array;
   dimensions: number;
 }
 
-/** Which vectors there are: another number, others. */
+/** Returns the version of the stored vectors. It increases with each change. */
 export async function readVectorsVersion(db: Database, tenantId: string): Promise<number> {
   const { rows } = await db.read(tenantId, (tx) =>
     tx.query<{ vectors_version: number }>(
@@ -114,12 +114,12 @@ export async function readVectors(db: Database, tenantId: string, model: string)
     ),
   );
   const bytes = rows[0]?.vector.length ?? 0;
-  const kept = rows.filter(({ vector }) => vector.length === bytes);
+  const usable = rows.filter(({ vector }) => vector.length === bytes);
   const dimensions = bytes / 4;
-  const vectors = new Float32Array(kept.length * dimensions);
+  const vectors = new Float32Array(usable.length * dimensions);
   const view = Buffer.from(vectors.buffer);
-  kept.forEach(({ vector }, row) => vector.copy(view, row * bytes));
-  return { numbers: Int32Array.from(kept, ({ number }) => number), vectors, dimensions };
+  usable.forEach(({ vector }, row) => vector.copy(view, row * bytes));
+  return { numbers: Int32Array.from(usable, ({ number }) => number), vectors, dimensions };
 }
 
 const bytesOf = (vector: Float32Array | null) =>

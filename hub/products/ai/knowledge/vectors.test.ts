@@ -34,7 +34,7 @@ afterEach(async () => {
   await egress[Symbol.asyncDispose]();
 });
 
-/** A model that knows cats, dogs and birds, however they are called. */
+/** A model that recognizes cats, dogs and birds in three languages. */
 function aboutAnimals(text: string): number[] {
   const knows = (...names: string[]) => (names.some((name) => text.toLowerCase().includes(name)) ? 3 : 0.1);
   return [knows('cat', 'katze', '猫'), knows('dog', 'hund', '犬'), knows('bird', 'vogel', '鳥')];
@@ -59,7 +59,7 @@ const progress = async (knowledge: Knowledge) => (await knowledge.get(tenantId))
 const find = async (knowledge: Knowledge, question: string) =>
   (await knowledge.retrieve(tenantId, question, { limit: 3 })).map(({ id }) => id);
 
-test('a hub makes vectors after a change, says how far it is, and finds what shares no word with the question', async () => {
+test('a hub computes vectors after an update, reports its progress, and finds entries without a common word', async () => {
   await using whole = await startHub({
     EMBEDDINGS_BASE_URL: model.baseUrl,
     EMBEDDINGS_MODEL: 'animals',
@@ -82,24 +82,24 @@ test('a hub makes vectors after a change, says how far it is, and finds what sha
   });
 });
 
-test('only entries that were changed get another vector, and all of them when the model is another', async () => {
+test('only changed entries get a new vector, and all entries when the model changes', async () => {
   const { knowledge, vectors } = open();
   await put(knowledge);
-  await vectors.makeDue();
+  await vectors.embedDue();
   model.requests.length = 0;
   await put(knowledge, [...animals.slice(0, 2), entry('bird', 'What do our birds drink?')]);
-  await vectors.makeDue();
+  await vectors.embedDue();
   expect(model.requests.flatMap(({ texts }) => texts)).toEqual(['What do our birds drink?\nSee there.']);
   expect(await find(knowledge, '鳥')).toEqual(['bird']);
   const other = open('animals-2');
   expect(await progress(other.knowledge)).toEqual({ state: 'pending', done: 0, total: 3 });
   model.requests.length = 0;
-  await other.vectors.makeDue();
+  await other.vectors.embedDue();
   expect(model.requests.map(({ model: name, texts }) => [name, texts.length])).toEqual([['animals-2', 3]]);
   expect(await progress(other.knowledge)).toEqual({ state: 'ready', done: 3, total: 3 });
 });
 
-test('while the model fails, in whatever way, knowledge is found by its words; it is asked again later, and less and less often', async () => {
+test('while the model fails, entries are found by words, and the model is retried with exponential back-off', async () => {
   const { knowledge, vectors } = open();
   const failures: Parameters<typeof startEmbeddingsServer>[0][] = [
     () => ({ status: 500 }),
@@ -112,44 +112,44 @@ test('while the model fails, in whatever way, knowledge is found by its words; i
   let pauseMs = 2_000;
   model.reply = failures[0] as (typeof failures)[number];
   await put(knowledge);
-  await vectors.makeDue();
+  await vectors.embedDue();
   for (const fail of failures.slice(1)) {
     expect(await progress(knowledge)).toEqual({ state: 'failing', done: 0, total: 3 });
     expect(await find(knowledge, 'dogs')).toEqual(['dog']);
     const before = model.requests.length;
     now += pauseMs - 1;
-    await vectors.makeDue();
+    await vectors.embedDue();
     expect(model.requests).toHaveLength(before);
     model.reply = fail;
     now += 1;
-    await vectors.makeDue();
+    await vectors.embedDue();
     expect(model.requests).toHaveLength(before + 1);
     pauseMs *= 2;
   }
   model.reply = (texts) => texts.map(aboutAnimals);
   now += pauseMs;
-  await vectors.makeDue();
+  await vectors.embedDue();
   expect(await progress(knowledge)).toEqual({ state: 'ready', done: 3, total: 3 });
   expect((await find(knowledge, '犬'))[0]).toBe('dog');
 });
 
-test('a text that the model will not take keeps no other from its vector, and is not sent again', async () => {
+test('a text that the model refuses does not block other texts and is not sent again', async () => {
   const { knowledge, vectors } = open();
   model.reply = (texts) => (texts.some((text) => text.includes('dogs')) ? { status: 400 } : texts.map(aboutAnimals));
   await put(knowledge);
-  await vectors.makeDue();
+  await vectors.embedDue();
   expect(await progress(knowledge)).toEqual({ state: 'ready', done: 3, total: 3 });
   expect(await find(knowledge, 'Vogel')).toEqual(['bird']);
   expect(await find(knowledge, 'dogs')).toContain('dog');
   model.requests.length = 0;
-  await vectors.makeDue();
+  await vectors.embedDue();
   expect(model.requests).toEqual([]);
 });
 
-test('a question whose vector does not come is answered by its words, soon, and the next one does not wait', async () => {
+test('a question whose vector times out is searched by words, and the next question does not wait', async () => {
   const { knowledge, vectors } = open();
   await put(knowledge);
-  await vectors.makeDue();
+  await vectors.embedDue();
   model.reply = () => 'hang';
   expect(await find(knowledge, 'birds')).toEqual(['bird']);
   const asked = model.requests.length;
@@ -163,8 +163,8 @@ test('a question whose vector does not come is answered by its words, soon, and 
   await expect(aborted).rejects.toThrow('gone');
 });
 
-test('a model that is right most of the time adds to the words, and where it is wrong takes little from them', async () => {
-  // Each entry has a direction of its own, and so has a question that of its entry: but for one in five, which points anywhere.
+test('a model that is mostly right improves the recall of word search', async () => {
+  // Each question has the direction of its entry, except every fifth question, which has an unrelated direction.
   const direction = (name: string) => {
     let seed = [...name].reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) >>> 0, 7);
     return Array.from({ length: 48 }, () => {
@@ -177,17 +177,17 @@ test('a model that is right most of the time adds to the words, and where it is 
     idOf.set(text, index % 5 === 0 || answeredBy === null ? text : answeredBy),
   );
   model.reply = (texts) => texts.map((text) => direction(idOf.get(text) ?? text));
-  // On a busy machine some of them come late: the next is asked all the same.
+  // On a busy machine some responses are late. Disabling the pause keeps the following requests.
   now = Infinity;
   const { knowledge, vectors } = open('corpus');
   await put(knowledge, corpusEntries);
-  await vectors.makeDue();
+  await vectors.embedDue();
   const recalls = await measureRecall((question) => knowledge.retrieve(tenantId, question, { limit: 5 }), 0.5);
   const shareOf = (group: string) => {
     const own = recalls.filter((each) => each.group === group);
     return own.reduce((sum, { found }) => sum + found, 0) / own.reduce((sum, { questions }) => sum + questions, 0);
   };
   for (const group of ['same', 'german', 'other', 'typos']) expect(shareOf(group)).toBeGreaterThan(0.92);
-  // Half of these are found by their words alone.
+  // Word search alone finds half of these.
   expect(shareOf('trades')).toBeGreaterThan(0.8);
 });

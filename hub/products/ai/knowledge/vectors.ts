@@ -3,28 +3,28 @@ import type { Database } from '../../../platform/db/database.ts';
 import { EmbeddingsError } from '../../../platform/embeddings/embeddings.ts';
 import type { Embeddings } from '../../../platform/embeddings/embeddings.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import type { Nearness } from './retrieve.ts';
+import type { VectorSearch } from './retrieve.ts';
 import {
   countVectors,
   findWaitingWorkspaces,
-  noteNoneWaits,
+  markVectorsComplete,
   readVectors,
   readVectorsVersion,
-  readWaiting,
+  readEntriesWithoutVector,
   writeVectors,
 } from './vector-rows.ts';
-import type { VectorTable, WaitingEntry } from './vector-rows.ts';
+import type { VectorTable, EntryWithoutVector } from './vector-rows.ts';
 
-/** Texts of one request. */
+/** Texts per request. */
 const batch = 64;
-/** Of an entry, as much goes to the model, in UTF-16 units: more than most of them read. */
+/** Maximum length of a text for the model, in UTF-16 units. Most models read less. */
 const maxText = 8_000;
 const batchTimeoutMs = 30_000;
-/** A question waits no longer for its vector: then it is answered by its words alone. */
+/** Time limit for the vector of a question. After it, the search uses words only. */
 const questionTimeoutMs = 2_000;
 const firstPauseMs = 2_000;
-const longestPauseMs = 5 * 60_000;
-/** For all the vectors that a process keeps at hand, in bytes. */
+const maxPauseMs = 5 * 60_000;
+/** Maximum size of the cached vectors of a process, in bytes. */
 const maxCacheBytes = 256 * 1024 * 1024;
 const maxQuestions = 1_000;
 
@@ -35,8 +35,8 @@ export interface VectorsDependencies {
   now?: () => number;
 }
 
-/** Vectors of entries: makes them in the background, and finds by them what is near a question. */
-export class Vectors implements Nearness {
+/** Computes the vectors of entries in the background and searches them. */
+export class Vectors implements VectorSearch {
   readonly #deps: VectorsDependencies;
   readonly #tables = new LRUCache<string, { version: number; table: VectorTable }>({
     maxSize: maxCacheBytes,
@@ -44,9 +44,9 @@ export class Vectors implements Nearness {
   });
   readonly #questions = new LRUCache<string, Float32Array>({ max: maxQuestions });
   #pauseMs = firstPauseMs;
-  /** Until when nothing is asked, since the model failed. */
+  /** End of the pause after a failure of the model. */
   #pausedUntil = 0;
-  #turn: Promise<void> | null = null;
+  #run: Promise<void> | null = null;
   readonly #stopping: AbortSignal;
 
   constructor(dependencies: VectorsDependencies, stopping: AbortSignal) {
@@ -54,13 +54,13 @@ export class Vectors implements Nearness {
     this.#stopping = stopping;
   }
 
-  /** Makes the vectors that are due; one turn at a time. */
-  makeDue(): Promise<void> {
-    if (this.#stopping.aborted) return this.#turn ?? Promise.resolve();
-    this.#turn ??= this.#makeAll().finally(() => {
-      this.#turn = null;
+  /** Computes missing vectors. Concurrent calls share one run. */
+  embedDue(): Promise<void> {
+    if (this.#stopping.aborted) return this.#run ?? Promise.resolve();
+    this.#run ??= this.#embedAll().finally(() => {
+      this.#run = null;
     });
-    return this.#turn;
+    return this.#run;
   }
 
   async progress(
@@ -100,30 +100,30 @@ export class Vectors implements Nearness {
     this.#pausedUntil = this.#now() + this.#pauseMs;
     this.#deps.logger.warn(
       { err: error, part: 'embeddings', retryInMs: this.#pauseMs },
-      'the model for embeddings failed; knowledge is found by its words meanwhile',
+      'the model for embeddings failed; knowledge search uses words only until it recovers',
     );
-    this.#pauseMs = Math.min(longestPauseMs, this.#pauseMs * 2);
+    this.#pauseMs = Math.min(maxPauseMs, this.#pauseMs * 2);
   }
 
-  async #makeAll(): Promise<void> {
+  async #embedAll(): Promise<void> {
     const { db, embeddings } = this.#deps;
     for (const tenantId of await findWaitingWorkspaces(db, embeddings.model)) {
-      while (await this.#makeSome(tenantId));
+      while (await this.#embedBatch(tenantId));
       if (this.#isPaused || this.#stopping.aborted) return;
     }
   }
 
-  /** Whether there may be more. */
-  async #makeSome(tenantId: string): Promise<boolean> {
+  /** Computes one batch. Returns whether there may be more. */
+  async #embedBatch(tenantId: string): Promise<boolean> {
     if (this.#isPaused || this.#stopping.aborted) return false;
     const { db, embeddings } = this.#deps;
-    const waiting = await readWaiting(db, tenantId, embeddings.model, batch);
-    if (waiting.length === 0) {
-      await noteNoneWaits(db, tenantId, embeddings.model);
+    const entries = await readEntriesWithoutVector(db, tenantId, embeddings.model, batch);
+    if (entries.length === 0) {
+      await markVectorsComplete(db, tenantId, embeddings.model);
       return false;
     }
     try {
-      await writeVectors(db, tenantId, embeddings.model, await this.#embed(waiting));
+      await writeVectors(db, tenantId, embeddings.model, await this.#embed(entries));
       this.#pauseMs = firstPauseMs;
       return true;
     } catch (error) {
@@ -134,26 +134,26 @@ export class Vectors implements Nearness {
     }
   }
 
-  /** Where the model refuses them together, each by itself, so that one that it will not take keeps no other from it. */
-  async #embed(waiting: readonly WaitingEntry[]): Promise<{ number: number; vector: Float32Array | null }[]> {
+  /** Splits a refused batch into halves, so that one refused text does not block the others. */
+  async #embed(entries: readonly EntryWithoutVector[]): Promise<{ number: number; vector: Float32Array | null }[]> {
     const options = { signal: this.#stopping, timeoutMs: batchTimeoutMs };
     try {
-      const vectors = await this.#deps.embeddings.embed(waiting.map(textOf), options);
-      return waiting.map(({ number }, index) => ({ number, vector: vectors[index] ?? null }));
+      const vectors = await this.#deps.embeddings.embed(entries.map(textOf), options);
+      return entries.map(({ number }, index) => ({ number, vector: vectors[index] ?? null }));
     } catch (error) {
       if (!(error instanceof EmbeddingsError) || !error.isRefusal) throw error;
-      const [only] = waiting;
-      if (waiting.length === 1 && only !== undefined) return [{ number: only.number, vector: null }];
-      const half = Math.ceil(waiting.length / 2);
-      return [...(await this.#embed(waiting.slice(0, half))), ...(await this.#embed(waiting.slice(half)))];
+      const [only] = entries;
+      if (entries.length === 1 && only !== undefined) return [{ number: only.number, vector: null }];
+      const half = Math.ceil(entries.length / 2);
+      return [...(await this.#embed(entries.slice(0, half))), ...(await this.#embed(entries.slice(half)))];
     }
   }
 
   async #vectorOf(question: string, signal: AbortSignal): Promise<Float32Array> {
-    const known = this.#questions.get(question);
-    if (known !== undefined) return known;
+    const cached = this.#questions.get(question);
+    if (cached !== undefined) return cached;
     const [vector] = await this.#deps.embeddings.embed([question], { signal, timeoutMs: questionTimeoutMs });
-    if (vector === undefined) throw new EmbeddingsError('no vector came', { isRefusal: false });
+    if (vector === undefined) throw new EmbeddingsError('the response has no vector', { isRefusal: false });
     this.#questions.set(question, vector);
     return vector;
   }
@@ -161,44 +161,44 @@ export class Vectors implements Nearness {
   async #table(tenantId: string): Promise<VectorTable> {
     const { db, embeddings } = this.#deps;
     const version = await readVectorsVersion(db, tenantId);
-    const known = this.#tables.get(tenantId);
-    if (known?.version === version) return known.table;
+    const cached = this.#tables.get(tenantId);
+    if (cached?.version === version) return cached.table;
     const table = await readVectors(db, tenantId, embeddings.model);
     this.#tables.set(tenantId, { version, table });
     return table;
   }
 }
 
-const textOf = ({ question, answer }: WaitingEntry) => `${question}\n${answer}`.slice(0, maxText).toWellFormed();
+const textOf = ({ question, answer }: EntryWithoutVector) => `${question}\n${answer}`.slice(0, maxText).toWellFormed();
 
-/** A model finds all texts alike to some degree: this much at most is taken for that. */
-const mostAlike = 0.5;
+/** Maximum baseline: models find all texts similar to some degree. */
+const maxBaseline = 0.5;
 
 /**
- * The nearest by cosine, exactly: all are looked at. How near each is counts from what they are on average: where a model errs, its nearest stand out little,
- * and take little from what was found by words.
+ * Returns the nearest vectors by an exact cosine search. The similarity is relative to the average of all vectors, so
+ * that a wrong model has little influence on the result of the word search.
  */
 function nearestIn(
   { numbers, vectors, dimensions }: VectorTable,
-  asked: Float32Array,
+  queryVector: Float32Array,
   count: number,
 ): Map<number, number> | null {
-  // Of a model that has changed under its name.
-  if (asked.length !== dimensions) return null;
+  // The model has changed without a new name.
+  if (queryVector.length !== dimensions) return null;
   let sum = 0;
   const cosines = Array.from(numbers, (number, row) => {
     let cosine = 0;
     for (let at = 0, from = row * dimensions; at < dimensions; at += 1)
-      cosine += (asked[at] as number) * (vectors[from + at] as number);
+      cosine += (queryVector[at] as number) * (vectors[from + at] as number);
     sum += cosine;
     return { number, cosine };
   });
-  const alike = Math.min(mostAlike, sum / cosines.length);
+  const baseline = Math.min(maxBaseline, sum / cosines.length);
   return new Map(
     cosines
-      .filter(({ cosine }) => cosine > alike)
+      .filter(({ cosine }) => cosine > baseline)
       .toSorted((left, right) => right.cosine - left.cosine)
       .slice(0, count)
-      .map(({ number, cosine }) => [number, (cosine - alike) / (1 - alike)]),
+      .map(({ number, cosine }) => [number, (cosine - baseline) / (1 - baseline)]),
   );
 }

@@ -7,12 +7,15 @@ import { languageOfLocale } from './languages.ts';
 import { foldWord, meaningsOfPhrases, meaningsOfWord, meaningsWithin } from './lexicon.ts';
 import type { Stemmer, Stems } from './stems.ts';
 
-/** Kinds of words in the index: of the whole entry and of its question alone, as written and by what they mean; pieces of the words of its question. */
-export const kinds = { word: 'w', questionWord: 'q', meaning: 'm', questionMeaning: 'n', piece: 'g' } as const;
+/**
+ * Prefixes of the kinds of index words: words and meanings, of the whole entry or its question, and trigrams of the
+ * question.
+ */
+export const wordKinds = { word: 'w', questionWord: 'q', meaning: 'm', questionMeaning: 'n', piece: 'g' } as const;
 
-/** More words of one entry are left out. */
+/** Maximum number of index words per entry. */
 const maxWords = 3_000;
-/** Entries that are taken apart in one turn of the event loop, and about how many characters of them. */
+/** Entries, and approximate number of characters, that are analyzed in one turn of the event loop. */
 const batch = 50;
 const batchCharacters = 20_000;
 
@@ -22,13 +25,13 @@ export interface EntryText {
   locale: string | null;
 }
 
-/** What is kept of an entry to find it by. */
+/** The index words of an entry. */
 export interface EntryWords {
   words: string[];
   questionLength: number;
 }
 
-/** Pieces of three characters, by which a word is found that is written a little otherwise. */
+/** Returns the trigrams of a word. They match words with typing errors. */
 export function piecesOf(word: string): string[] {
   const marked = `^${word}$`;
   const pieces = new Set<string>();
@@ -36,57 +39,57 @@ export function piecesOf(word: string): string[] {
   return [...pieces];
 }
 
-/** A word of a text: folded, and in lower case as it was written. */
+/** A word of a text, normalized and as written in lower case. */
 export interface WrittenWord {
   folded: string;
   written: string;
 }
 
-/** The same words come again and again. */
-const runs = new LRUCache<string, readonly WrittenWord[]>({ max: 50_000 });
-const longestRemembered = 40;
+/** Cache of analyzed words, because words repeat often. */
+const wordCache = new LRUCache<string, readonly WrittenWord[]>({ max: 50_000 });
+const maxCachedLength = 40;
 
-/** The words of a text that are set apart by spaces. */
+/** Returns the words of a text in scripts with spaces. */
 export function writtenWords(text: string): WrittenWord[] {
   const words: WrittenWord[] = [];
   for (const [run] of normalizeText(text, 'NFC').matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
-    let known = runs.get(run);
-    if (known === undefined) {
+    let cached = wordCache.get(run);
+    if (cached === undefined) {
       const written = clipWord(run.toLowerCase());
-      known = [...partsOf(foldWord(run))]
+      cached = [...partsOf(foldWord(run))]
         .filter(({ isSpaced }) => isSpaced)
         .map((part) => ({ folded: clipWord(part.text), written }));
-      if (run.length <= longestRemembered) runs.set(run, known);
+      if (run.length <= maxCachedLength) wordCache.set(run, cached);
     }
-    words.push(...known);
+    words.push(...cached);
   }
   return words;
 }
 
 const isLatin = /^[\0-\u024f\u2000-\u206f]*$/;
 
-/** The parts of a text in scripts without spaces. */
+/** Returns the parts of a text in scripts without spaces. */
 export const unspacedParts = (text: string): string[] =>
   isLatin.test(text) ? [] : [...partsOf(foldWord(text))].filter(({ isSpaced }) => !isSpaced).map((part) => part.text);
 
-/** The language of an entry, for its stems. */
+/** Returns the language of an entry for stemming. */
 export const languageOf = ({ question, answer, locale }: EntryText): string | null =>
   locale === null ? guessLanguage(`${question} ${answer.slice(0, 500)}`) : languageOfLocale(locale);
 
-/** Takes entries apart, some at a time. */
+/** Analyzes entries in batches. */
 export async function wordsOfEntries(stemmer: Stemmer, entries: readonly EntryText[]): Promise<EntryWords[]> {
   const found: EntryWords[] = [];
   while (found.length < entries.length) {
     const some = nextBatch(entries, found.length).map((entry) => ({ entry, language: languageOf(entry) }));
-    const asked = new Map<string, Set<string>>();
+    const wordsByLanguage = new Map<string, Set<string>>();
     for (const { entry, language } of some) {
       if (language === null) continue;
-      const words = asked.get(language) ?? new Set();
-      asked.set(language, words);
+      const words = wordsByLanguage.get(language) ?? new Set();
+      wordsByLanguage.set(language, words);
       for (const { folded, written } of [...writtenWords(entry.question), ...writtenWords(entry.answer)])
         words.add(written).add(folded);
     }
-    const stems = await stemmer.look(asked);
+    const stems = await stemmer.lookUp(wordsByLanguage);
     for (const { entry, language } of some) found.push(wordsOfEntry(entry, language, stems));
     await nextTurn();
   }
@@ -108,17 +111,17 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
   const add = (kind: string, word: string | number) => {
     if (words.size < maxWords) words.add(`${kind}${word}`);
   };
-  const take = (text: string, isQuestion: boolean): number => {
+  const addText = (text: string, isQuestion: boolean): number => {
     const written = writtenWords(text);
     let count = 0;
     const addWord = (word: string) => {
-      add(kinds.word, word);
-      if (isQuestion) add(kinds.questionWord, word);
+      add(wordKinds.word, word);
+      if (isQuestion) add(wordKinds.questionWord, word);
     };
     const addMeanings = (meanings: Iterable<number>) => {
       for (const meaning of meanings) {
-        add(kinds.meaning, meaning);
-        if (isQuestion) add(kinds.questionMeaning, meaning);
+        add(wordKinds.meaning, meaning);
+        if (isQuestion) add(wordKinds.questionMeaning, meaning);
       }
     };
     for (const each of written) {
@@ -128,7 +131,7 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
       count += 1;
       for (const stem of found) addWord(stem);
       addMeanings(meaningsOfWord(each.folded, language));
-      if (isQuestion && each.folded.length >= 4) for (const piece of piecesOf(each.folded)) add(kinds.piece, piece);
+      if (isQuestion && each.folded.length >= 4) for (const piece of piecesOf(each.folded)) add(wordKinds.piece, piece);
     }
     for (const { meanings } of meaningsOfPhrases(written.map(({ folded }) => folded))) addMeanings(meanings);
     for (const part of unspacedParts(text)) {
@@ -139,17 +142,17 @@ function wordsOfEntry(entry: EntryText, language: string | null, stems: Stems): 
     }
     return count;
   };
-  // The question first: where there are too many words, those of the answer are left out.
-  const questionLength = take(entry.question, true);
-  take(entry.answer, false);
+  // The question comes first, so that words of the answer are dropped at the limit.
+  const questionLength = addText(entry.question, true);
+  addText(entry.answer, false);
   return { words: [...words], questionLength };
 }
 
-/** The stems of a word in a language, folded; null for one of its little words. */
+/** Returns the normalized stems of a word; null for a stop word. */
 export function stemsOf({ folded, written }: WrittenWord, language: string | null, stems: Stems): string[] | null {
   if (language === null) return [];
   const stem = stems.of(language, written);
-  if (stem === null) return stems.knows(language) ? null : [];
+  if (stem === null) return stems.hasDictionary(language) ? null : [];
   const ofFolded = stems.of(language, folded);
   const found = new Set([foldWord(stem), ...(ofFolded === null ? [] : [foldWord(ofFolded)])]);
   found.delete(folded);

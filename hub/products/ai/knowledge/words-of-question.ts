@@ -6,50 +6,50 @@ import type { Stemmer } from './stems.ts';
 import { stemsOf, unspacedParts, writtenWords } from './words-of-entry.ts';
 import type { WrittenWord } from './words-of-entry.ts';
 
-/** What a question asks for in one place: found by its words, or by others that mean the same. */
-export interface Asked {
+/** One term of a question. It matches by its words or by words with the same meaning. */
+export interface SearchTerm {
   words: string[];
   meanings: number[];
-  /** A word that may be written a little otherwise where it is in no entry; null for what is none. */
+  /** The word to match by trigrams when no entry contains it; null to skip this. */
   similarTo: string | null;
-  /** What it counts beside the others. */
+  /** Weight relative to the other terms. */
   weight: number;
 }
 
-/** A question as far as it is looked for. */
-export interface AskedQuestion {
-  asked: Asked[];
+/** The search terms and the language of a question. */
+export interface AnalyzedQuestion {
+  terms: SearchTerm[];
   language: string | null;
 }
 
-/** More of one question is left out. */
-const maxAsked = 24;
-/** Under which languages words are looked up where nothing tells which it is. */
+/** Maximum number of terms per question. */
+const maxTerms = 24;
+/** Languages for stemming when the language of a question is unknown. */
 const likelyLanguages = ['en', 'de', 'fr', 'es'];
-const shortestSimilar = 4;
+const minSimilarLength = 4;
 const hiraganaOnly = /^\p{Script=Hiragana}+$/u;
 
-/** Takes a question apart. @param locale in which it was asked, where that is known. */
+/** Analyzes a question. @param locale the locale of the question, if known. */
 export async function wordsOfQuestion(
   stemmer: Stemmer,
   question: string,
   locale: string | undefined,
-): Promise<AskedQuestion> {
+): Promise<AnalyzedQuestion> {
   const language = guessLanguage(question) ?? (locale === undefined ? null : languageOfLocale(locale));
   const written = writtenWords(question);
-  const tried = language === null ? likelyLanguages : [language];
-  const forms = new Set(written.flatMap(({ folded, written: as }) => [folded, as]));
-  const stems = await stemmer.look(new Map(tried.map((each) => [each, forms])));
-  const asked: Asked[] = [];
-  const known = new Set<string>();
+  const candidateLanguages = language === null ? likelyLanguages : [language];
+  const forms = new Set(written.flatMap(({ folded, written: original }) => [folded, original]));
+  const stems = await stemmer.lookUp(new Map(candidateLanguages.map((each) => [each, forms])));
+  const terms: SearchTerm[] = [];
+  const seen = new Set<string>();
   for (const word of written) {
-    if (known.has(word.folded)) continue;
-    known.add(word.folded);
-    const found = tried.map((each) => stemsOf(word, each, stems));
-    // A little word of the one language that it can be.
+    if (seen.has(word.folded)) continue;
+    seen.add(word.folded);
+    const found = candidateLanguages.map((each) => stemsOf(word, each, stems));
+    // A stop word of the only possible language.
     if (found.length === 1 && found[0] === null) continue;
-    asked.push(
-      askedOf(
+    terms.push(
+      termOf(
         word,
         found.flat().filter((stem): stem is string => stem !== null),
         language,
@@ -57,15 +57,15 @@ export async function wordsOfQuestion(
     );
   }
   for (const { words, meanings } of meaningsOfPhrases(written.map(({ folded }) => folded)))
-    if (!known.has(words)) {
-      known.add(words);
-      asked.push({ words: [], meanings: [...meanings], similarTo: null, weight: 1 });
+    if (!seen.has(words)) {
+      seen.add(words);
+      terms.push({ words: [], meanings: [...meanings], similarTo: null, weight: 1 });
     }
-  for (const part of unspacedParts(question)) asked.push(...askedWithin(part));
-  return { asked: asked.slice(0, maxAsked), language };
+  for (const part of unspacedParts(question)) terms.push(...termsWithin(part));
+  return { terms: terms.slice(0, maxTerms), language };
 }
 
-function askedOf(word: WrittenWord, stems: string[], language: string | null): Asked {
+function termOf(word: WrittenWord, stems: string[], language: string | null): SearchTerm {
   const umlauts = word.folded.replaceAll(/([aou])e/g, '$1');
   const spellings = [word.folded, ...(/[aou]e/.test(word.folded) ? [umlauts] : [])];
   const meanings = new Set(spellings.flatMap((each) => [...meaningsOfWord(each, language)]));
@@ -73,15 +73,15 @@ function askedOf(word: WrittenWord, stems: string[], language: string | null): A
   return {
     words: [...words],
     meanings: [...meanings],
-    similarTo: word.folded.length >= shortestSimilar ? word.folded : null,
+    similarTo: word.folded.length >= minSimilarLength ? word.folded : null,
     weight: 1,
   };
 }
 
-/** Of a text without spaces: words that are known, and pairs of what is between them. */
-function askedWithin(part: string): Asked[] {
+/** Returns the terms of a text without spaces: known words, and character pairs of the text in between. */
+function termsWithin(part: string): SearchTerm[] {
   const found = meaningsWithin(part);
-  const asked = found.map(({ word, meanings }): Asked => {
+  const terms = found.map(({ word, meanings }): SearchTerm => {
     const pairs = [...word].length === 1 ? [word] : pairsOf(word);
     return { words: pairs, meanings: [...meanings], similarTo: null, weight: 1 };
   });
@@ -92,12 +92,12 @@ function askedWithin(part: string): Asked[] {
     if (index + 1 < characters.length && !(covered.has(index) && covered.has(index + 1))) pairs.add(pair);
   });
   for (const pair of pairs)
-    asked.push({
+    terms.push({
       words: [clipWord(pair)],
       meanings: [],
       similarTo: null,
-      // Endings and particles say little.
+      // Japanese endings and particles have little meaning.
       weight: hiraganaOnly.test(pair) ? 0.1 : 0.5,
     });
-  return asked;
+  return terms;
 }

@@ -33,7 +33,7 @@ export function aiSkills(answering: Answering): DirectSkill[] {
         truncation: z.string().nullable().describe('Description of the omitted context'),
       }),
       async execute({ input, context, locale }, { tenantId, runId, signal }) {
-        const answer = await answering.askPlainly({
+        const answer = await answering.askWithoutKnowledge({
           tenantId,
           task,
           input,

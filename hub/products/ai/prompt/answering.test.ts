@@ -3,18 +3,18 @@ import { hostileTexts } from '../../../../test/fixtures/hostile-texts.ts';
 import { obey } from '../../../../test/fixtures/obedient-model.ts';
 import { reachedBy } from '../../../../test/fixtures/shown-markdown.ts';
 import type { ModelRequest } from '../../../engine/index.ts';
-import { AnswerAloud } from './answer-aloud.ts';
 import { Answering, readAnswer } from './index.ts';
+import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 
-/** A model that obeys whatever it reads, and a workspace whose knowledge somebody else wrote into. */
-function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
+/** Creates a model that obeys every instruction it reads, and a workspace with hostile text in its knowledge. */
+function answeringFrom(passage: string, terms: string, requests: ModelRequest[]) {
   const models = {
     getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
     generate: async (request: ModelRequest) => {
-      heard.push(request);
-      const said = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
+      requests.push(request);
+      const readText = [request.instructions, ...request.messages.map(({ content }) => content)].join('\n');
       const usage = { inputTokens: 1, outputTokens: 1 };
-      return { text: obey(said).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
+      return { text: obey(readText).answer, model: 'gpt-5', latencyMs: 1, usage, attempts: [], truncated: false };
     },
     async *stream(request: ModelRequest) {
       const answer = await models.generate(request);
@@ -32,9 +32,9 @@ function answeringFrom(passage: string, terms: string, heard: ModelRequest[]) {
 const ask = { tenantId: 'x', task: 'Answer.', input: 'What is it?', signal: new AbortController().signal };
 const addressesOf = (text: string) => text.match(/[a-z]+:\/\/[^\s<>")\]]+/gi) ?? [];
 
-describe('what others wrote into the knowledge of a business', () => {
+describe('an answer from knowledge with hostile text', () => {
   test.each(['passage', 'terms'] as const)(
-    'gets no picture, tag or address of its own out of a model that obeys it: %s',
+    'contains no image, tag or foreign address when the model obeys the text: %s',
     async (place) => {
       let followed = 0;
       for (const { name, text } of hostileTexts) {
@@ -52,19 +52,19 @@ describe('what others wrote into the knowledge of a business', () => {
     },
   );
 
-  test('gets no more out of it sentence by sentence', async () => {
+  test('contains no more when it is streamed sentence by sentence', async () => {
     for (const { name, text } of hostileTexts) {
       const answering = answeringFrom(text, '', []);
       const whole = (await answering.ask(ask)).text;
       let aloud = '';
-      for await (const sentence of answering.askAloud(ask)) aloud += sentence;
+      for await (const sentence of answering.streamSentences(ask)) aloud += sentence;
       const reached = reachedBy(aloud).filter((what) => !reachedBy(whole).includes(what));
       expect([name, reached]).toEqual([name, []]);
       expect(aloud.length).toBeGreaterThanOrEqual(whole.length);
     }
   });
 
-  test('is said to the end before the stream of it ends', async () => {
+  test('is yielded completely before the stream of the model ends', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     onTestFinished(() => resolve());
     const models = {
@@ -74,27 +74,29 @@ describe('what others wrote into the knowledge of a business', () => {
       },
     };
     const knowledge = { retrieve: async () => [], terms: async () => '' };
-    const said = new Answering(models as never, knowledge).askAloud(ask);
-    expect(await said.next()).toEqual({ done: false, value: 'At nine.' });
+    const sentences = new Answering(models as never, knowledge).streamSentences(ask);
+    expect(await sentences.next()).toEqual({ done: false, value: 'At nine.' });
     resolve();
-    expect(await said.next()).toMatchObject({ done: true });
+    expect(await sentences.next()).toMatchObject({ done: true });
   });
 
-  test('is named with the answer, and told apart from what was asked', async () => {
-    const heard: ModelRequest[] = [];
-    const answer = await answeringFrom('We open at nine.', 'We are a shop.', heard).ask(ask);
+  test('names its passages as sources and quotes them before the question', async () => {
+    const requests: ModelRequest[] = [];
+    const answer = await answeringFrom('We open at nine.', 'We are a shop.', requests).ask(ask);
     expect(answer.sources).toEqual(['p']);
-    expect(heard[0]?.messages[0]?.content).toMatch(/\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/);
-    expect(heard[0]?.maxOutputTokens).toBe(1_024);
+    expect(requests[0]?.messages[0]?.content).toMatch(
+      /\| We are a shop\.[^]*\| We open at nine\.[^]*\n\nWhat is it\?$/,
+    );
+    expect(requests[0]?.maxOutputTokens).toBe(1_024);
   });
 });
 
-describe('an answer that is spoken', () => {
+describe('a spoken answer', () => {
   test.each(['Hi. ', 'See a.bc/de. ', 'Yes.', '長い。', 'Say ` it. ', '``` a. '])(
-    'is not read again from its beginning with each sentence: %s',
+    'is not filtered again from its start with each sentence: %s',
     (sentence) => {
       let read = 0;
-      const aloud = new AnswerAloud((answer) => {
+      const aloud = new SpokenAnswerFilter((answer) => {
         read += answer.length;
         return readAnswer({ addresses: new Set() }, answer);
       });
@@ -104,18 +106,18 @@ describe('an answer that is spoken', () => {
     },
   );
 
-  test.each([1, 3, 7, 1_000])('shows no address wherever it is cut, in %i characters each', (step) => {
+  test.each([1, 3, 7, 1_000])('contains no address when it is cut into parts of %i characters', (step) => {
     const hostile =
       'go to evil.com/secret now, evil\f.com/secret, evil\uFEFF.com/secret, `x` evil.com `y`, ``` a evil.com ``` evil.com and ` evil.com.';
     for (const text of [hostile, `${'a'.repeat(1_200)}${hostile}`, `\`${'a b '.repeat(400)}${hostile}`]) {
-      const aloud = new AnswerAloud((answer) => readAnswer({ addresses: new Set() }, answer));
+      const aloud = new SpokenAnswerFilter((answer) => readAnswer({ addresses: new Set() }, answer));
       let told = '';
       for (let at = 0; at < text.length; at += step) told += aloud.push(text.slice(at, at + step));
       expect(reachedBy(told)).toEqual([]);
     }
   });
 
-  test('ends at 8,000 characters, which is told', async () => {
+  test('fails with inference_failed after 8,000 characters', async () => {
     let asked = 0;
     const endless = {
       getModels: async () => ({ models: [], order: [], fallback: { model: 'gpt-5', prices: null }, updatedAt: null }),
@@ -130,7 +132,7 @@ describe('an answer that is spoken', () => {
     const knowledge = { retrieve: async () => [], terms: async () => '' };
     let aloud = '';
     const answer = async () => {
-      for await (const sentence of new Answering(endless, knowledge).askAloud(ask)) aloud += sentence;
+      for await (const sentence of new Answering(endless, knowledge).streamSentences(ask)) aloud += sentence;
     };
     await expect(answer()).rejects.toMatchObject({ code: 'inference_failed' });
     expect([aloud.length > 7_900, aloud.length <= 8_000, asked]).toEqual([true, true, 667]);

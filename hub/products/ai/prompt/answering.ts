@@ -3,15 +3,15 @@ import type { modelConfigurations } from '../../../../shared/contract/ai/models.
 import { AppError } from '../../../../shared/errors.ts';
 import type { ModelAnswer, ModelRequest } from '../../../engine/index.ts';
 import { SentenceCutter } from '../speech/index.ts';
-import { AnswerAloud } from './answer-aloud.ts';
 import { readAnswer } from './answer.ts';
-import { contextTokensOf, leastContextTokens } from './context-size.ts';
+import { contextTokensOf, minContextTokens } from './context-size.ts';
 import { buildPrompt } from './prompt.ts';
 import type { Passage, Prompt, PromptParts } from './prompt.ts';
+import { SpokenAnswerFilter } from './spoken-answer-filter.ts';
 
-/** What a workspace knows. */
+/** The knowledge of a workspace. */
 export interface KnowledgeSource {
-  /** The passages that fit a question, the best first. */
+  /** Returns the passages that match a question, best first. */
   retrieve(tenantId: string, question: string, options: { limit: number; locale?: string }): Promise<Passage[]>;
   terms(tenantId: string): Promise<string>;
 }
@@ -28,21 +28,21 @@ export interface Question extends Omit<PromptParts, 'terms' | 'passages' | 'cont
 }
 
 export interface Answer extends Omit<ModelAnswer, 'truncated'> {
-  /** What was left out, in words; null when nothing was. */
+  /** Describes what was left out of the prompt or the answer; null when nothing was. */
   truncation: string | null;
   /** Ids of the passages that the model was given. */
   sources: string[];
 }
 
-type WindowParts = Omit<PromptParts, 'contextTokens'>;
+type PromptContent = Omit<PromptParts, 'contextTokens'>;
 
 const maxPassages = 8;
-/** Longest answer that is spoken, in characters: some ten minutes of speech. */
+/** Maximum length of a spoken answer, in characters: about ten minutes of speech. */
 const maxSpokenLength = 8_000;
-/** Of a stream, after which others have their turn. */
-const partsAtOnce = 64;
+/** Parts of a stream after which the event loop runs other work. */
+const partsPerTurn = 64;
 
-/** Asks models, and answers what may be shown of what they said. */
+/** Sends questions to models and returns their filtered answers. */
 export class Answering {
   readonly #models: Models;
   readonly #knowledge: KnowledgeSource;
@@ -53,43 +53,44 @@ export class Answering {
   }
 
   /**
-   * Answers from what the workspace knows and from what comes with the question.
-   * @throws as `askPlainly`.
+   * Answers from the knowledge of the workspace and from the context of the question.
+   * @throws as `askWithoutKnowledge`.
    */
   async ask(question: Question): Promise<Answer> {
-    return this.#answer(await this.#informed(question), question);
+    return this.#answer(await this.#withKnowledge(question), question);
   }
 
   /**
-   * The same sentence by sentence, each as soon as it stands; joined they are the answer. Whoever stops early, by `return` or by the signal, closes the connection to the model.
-   * @throws as `ask`; once a sentence went out, that is the end of it. `inference_failed` behind the beginning of an answer that is too long.
+   * Yields the same answer sentence by sentence, each as soon as it is complete.
+   * Ending the generator or aborting the signal closes the connection to the model.
+   * @throws as `ask`, also after some sentences. AppError `inference_failed` after the maximum length of an answer.
    */
-  async *askAloud(question: Question): AsyncGenerator<string, void, undefined> {
+  async *streamSentences(question: Question): AsyncGenerator<string, void, undefined> {
     const { tenantId, signal, locale } = question;
-    const prompt = await this.#prompt(await this.#informed(question), tenantId);
+    const prompt = await this.#prompt(await this.#withKnowledge(question), tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
     const cutter = new SentenceCutter(locale);
-    const aloud = new AnswerAloud((answer) => readAnswer(prompt, answer));
+    const filter = new SpokenAnswerFilter((answer) => readAnswer(prompt, answer));
     let length = 0;
     let parts = 0;
     for await (const part of this.#models.stream({ tenantId, instructions, messages, maxOutputTokens, signal })) {
-      // Behind the last the stream may go on for a while without a word.
+      // An empty part marks the end of the text. The stream may stay open for a while after it.
       const sentences = part === '' ? [cutter.end()] : cutter.push(part.slice(0, maxSpokenLength - length));
-      for (const sentence of sentences) yield* some(aloud.push(sentence));
+      for (const sentence of sentences) yield* nonBlank(filter.push(sentence));
       length += part.length;
       if (length > maxSpokenLength) break;
       parts += 1;
-      if (parts % partsAtOnce === 0) await new Promise(setImmediate);
+      if (parts % partsPerTurn === 0) await new Promise(setImmediate);
     }
-    yield* some(aloud.push(cutter.end()));
+    yield* nonBlank(filter.push(cutter.end()));
     if (length > maxSpokenLength)
       throw new AppError(
         'inference_failed',
-        `The answer is longer than ${maxSpokenLength.toLocaleString('en')} characters, and was cut off there. Ask for a shorter one.`,
+        `The answer was cut off after ${maxSpokenLength.toLocaleString('en')} characters. Ask for a shorter answer.`,
       );
   }
 
-  async #informed(question: Question): Promise<WindowParts> {
+  async #withKnowledge(question: Question): Promise<PromptContent> {
     const { tenantId, input, locale } = question;
     const [passages, terms] = await Promise.all([
       this.#knowledge.retrieve(tenantId, input, {
@@ -102,10 +103,11 @@ export class Answering {
   }
 
   /**
-   * Answers from what comes with the question alone.
-   * @throws AppError `ai_binding_not_configured`, `inference_failed` (a `ModelsFailed`); the signal's reason when it aborts.
+   * Answers only from the context of the question.
+   * @throws AppError `ai_binding_not_configured`, `inference_failed` (a `ModelsFailed`); the reason of an aborted
+   * signal.
    */
-  askPlainly(question: Question): Promise<Answer> {
+  askWithoutKnowledge(question: Question): Promise<Answer> {
     return this.#answer(question, question);
   }
 
@@ -115,15 +117,15 @@ export class Answering {
     return contextTokensOf(ordered.length === 0 && fallback !== null ? [fallback.model] : ordered);
   }
 
-  async #prompt(parts: WindowParts, tenantId: string): Promise<Prompt> {
-    // What fits the smallest window fits each.
-    const prompt = buildPrompt({ ...parts, contextTokens: leastContextTokens });
+  async #prompt(parts: PromptContent, tenantId: string): Promise<Prompt> {
+    // A prompt that fits the smallest context fits every model.
+    const prompt = buildPrompt({ ...parts, contextTokens: minContextTokens });
     return prompt.cut.length === 0
       ? prompt
       : buildPrompt({ ...parts, contextTokens: await this.#contextTokens(tenantId) });
   }
 
-  async #answer(parts: WindowParts, { tenantId, signal }: Question): Promise<Answer> {
+  async #answer(parts: PromptContent, { tenantId, signal }: Question): Promise<Answer> {
     const prompt = await this.#prompt(parts, tenantId);
     const { instructions, messages, maxOutputTokens } = prompt;
     const { truncated, ...answer } = await this.#models.generate({
@@ -146,4 +148,4 @@ export class Answering {
   }
 }
 
-const some = (text: string): string[] => (text.trim() === '' ? [] : [text]);
+const nonBlank = (text: string): string[] => (text.trim() === '' ? [] : [text]);

@@ -1,5 +1,5 @@
-/** Tokens that a model takes in and puts out together, as far as its name tells. */
-const known: readonly [RegExp, number][] = [
+/** Context size in tokens (input and output together) by model name. */
+const contextSizes: readonly [RegExp, number][] = [
   [/^gpt-3\.5/, 16_385],
   [/^gpt-4(?:-\d{4})?$/, 8_192],
   [/^(?:gpt-4-turbo|gpt-4o|gpt-4\.|gpt-[5-9]|chatgpt|o\d)/, 128_000],
@@ -9,15 +9,15 @@ const known: readonly [RegExp, number][] = [
   [/^(?:mistral-(?:large|medium|small)|codestral)/, 32_000],
 ];
 
-/** For models with names that say nothing, and the least of those that do: servers of one's own often give a model less than it could take. */
-export const leastContextTokens = 8_192;
+/** Context size of unknown models, which is also the smallest known one. A private server often limits the context. */
+export const minContextTokens = 8_192;
 
-/** How many tokens the smallest of some models takes in and puts out together: whichever of them answers, nothing is too long. */
+/** Returns the smallest context size of some models, so that the prompt fits each of them. */
 export function contextTokensOf(models: readonly string[]): number {
   const sizes = models.map((model) => {
-    // Those who pass on to others name the provider before it: `openai/gpt-5`.
+    // Model gateways prefix the name with the provider: `openai/gpt-5`.
     const name = model.toLowerCase().split('/').at(-1) ?? '';
-    return known.find(([pattern]) => pattern.test(name))?.[1] ?? leastContextTokens;
+    return contextSizes.find(([pattern]) => pattern.test(name))?.[1] ?? minContextTokens;
   });
-  return sizes.length === 0 ? leastContextTokens : Math.min(...sizes);
+  return sizes.length === 0 ? minContextTokens : Math.min(...sizes);
 }

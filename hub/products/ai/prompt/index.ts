@@ -5,5 +5,5 @@ export { contextTokensOf } from './context-size.ts';
 export { withoutKeys } from './keys.ts';
 export { buildPrompt } from './prompt.ts';
 export type { PromptParts } from './prompt.ts';
-export { tokensOfMessage, tokensOfQuoted, Window } from './window.ts';
-export { leastContextTokens } from './context-size.ts';
+export { tokensOfMessage, tokensOfQuoted, TokenBudget } from './token-budget.ts';
+export { minContextTokens } from './context-size.ts';

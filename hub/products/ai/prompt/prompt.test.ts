@@ -19,7 +19,7 @@ const tokensOf = ({ instructions, messages }: ReturnType<typeof build>) =>
   estimateTokens(instructions) + messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
 
 describe('a prompt', () => {
-  test('has what is asked last, under what is quoted, and the language by its name', () => {
+  test('ends with the question after all quotations and names the language', () => {
     const { instructions, messages, cut, passages } = build({
       locale: 'pt-BR',
       terms: 'We are a shop.',
@@ -45,24 +45,27 @@ describe('a prompt', () => {
     expect([cut, passages.map(({ id }) => id)]).toEqual([[], ['returns']]);
   });
 
-  test.each(['context', 'terms', 'fact', 'passage'] as const)('quotes whatever comes as %s, line by line', (place) => {
-    for (const { name, text } of hostileTexts) {
-      const { messages, instructions } = build({
-        contextTokens: 200_000,
-        ...(place === 'context' ? { context: text } : {}),
-        ...(place === 'terms' ? { terms: text } : {}),
-        ...(place === 'fact' ? { facts: [{ what: 'the name of a file', text }] } : {}),
-        ...(place === 'passage' ? { passages: [passage('p', text)] } : {}),
-      });
-      const lines = (messages[0]?.content ?? '').split('\n');
-      const [mark] = /[0-9a-f]{24}/.exec(instructions) ?? [''];
-      const loose = lines.filter((line) => !line.startsWith('| ') && !line.includes(mark) && line !== '');
-      expect([name, loose]).toEqual([name, ['Why?']]);
-      expect(lines.filter((line) => line.startsWith('end'))).toEqual([`end ${mark}`]);
-    }
-  });
+  test.each(['context', 'terms', 'fact', 'passage'] as const)(
+    'quotes every line of hostile text in the %s',
+    (place) => {
+      for (const { name, text } of hostileTexts) {
+        const { messages, instructions } = build({
+          contextTokens: 200_000,
+          ...(place === 'context' ? { context: text } : {}),
+          ...(place === 'terms' ? { terms: text } : {}),
+          ...(place === 'fact' ? { facts: [{ what: 'the name of a file', text }] } : {}),
+          ...(place === 'passage' ? { passages: [passage('p', text)] } : {}),
+        });
+        const lines = (messages[0]?.content ?? '').split('\n');
+        const [mark] = /[0-9a-f]{24}/.exec(instructions) ?? [''];
+        const loose = lines.filter((line) => !line.startsWith('| ') && !line.includes(mark) && line !== '');
+        expect([name, loose]).toEqual([name, ['Why?']]);
+        expect(lines.filter((line) => line.startsWith('end'))).toEqual([`end ${mark}`]);
+      }
+    },
+  );
 
-  test('loses the end of the context first, then passages and turns, never what is asked, and says so', () => {
+  test('cuts the context first, then passages and turns but never the question, and describes the cuts', () => {
     const long = 'Wir öffnen um neun. '.repeat(1_200);
     const one = build({ context: long });
     expect(one.cut).toEqual([expect.stringMatching(/^The context was cut after [\d,]+ of 24,000 characters\.$/)]);
@@ -91,7 +94,7 @@ describe('a prompt', () => {
     ['code', 'if(a[0]!==b){c=>{d??=e}}\n'],
     ['blank lines', '\n'],
     ['digits', '0123456789 '],
-  ])('fits the window of its model whatever it is filled with: %s', (_what, unit) => {
+  ])('fits the context of the model when it is filled with %s', (_what, unit) => {
     const fill = (length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
     for (const contextTokens of [4_096, 8_192, 128_000]) {
       const prompt = build({
@@ -107,7 +110,7 @@ describe('a prompt', () => {
     }
   });
 
-  test('holds no key of a hub that somebody pasted, and no answer gives one back', () => {
+  test('contains no pasted key of a hub, and the filtered answer contains none either', () => {
     const keys = [
       newApiKey('ai', 'live').key,
       newApiKey('chat', 'test').key,
@@ -126,7 +129,7 @@ describe('a prompt', () => {
     }
   });
 
-  test('says which addresses its answer may name: those of the business and of the question', () => {
+  test('allows only addresses of the business and of the question in the answer', () => {
     const parts = {
       input: 'Is https://asked.example/x yours?',
       terms: 'See https://terms.example/t.',
@@ -146,6 +149,6 @@ test.each([
   [['claude-sonnet-4-5', 'gpt-4'], 8_192],
   [['llama3.2:3b'], 8_192],
   [[], 8_192],
-])('the window of %j is that of the smallest', (models, tokens) => {
+])('the context size of %j is that of the smallest model', (models, tokens) => {
   expect(contextTokensOf(models)).toBe(tokens);
 });

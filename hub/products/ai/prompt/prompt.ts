@@ -3,9 +3,9 @@ import type { InferenceMessage } from '../../../platform/inference/inference.ts'
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import { plainText, Quotation } from '../../../platform/inference/untrusted-text.ts';
 import { withoutKeys } from './keys.ts';
-import { tokensOfMessage, tokensOfQuoted, Window } from './window.ts';
+import { tokensOfMessage, tokensOfQuoted, TokenBudget } from './token-budget.ts';
 
-/** A part of what a workspace knows. */
+/** A passage of the knowledge of a workspace. */
 export interface Passage {
   id: string;
   question: string;
@@ -14,33 +14,35 @@ export interface Passage {
   score: number;
 }
 
-/** Something from outside, with words of ours for what it is. */
+/** Untrusted text with a trusted description. */
 export interface Quoted {
-  /** Such as `the name of the visitor`; nothing of it may come from outside. */
+  /** For example `the name of the visitor`. It must not contain untrusted text. */
   what: string;
   text: string;
 }
 
 export interface PromptParts {
-  /** What the model is to do, in words of ours or of the workspace's own people. */
+  /** The task of the model, written by this project or by members of the workspace. */
   task: string;
-  /** What is asked: the one text from outside that is not quoted. */
+  /** The question: the only untrusted text that is not quoted. */
   input: string;
-  /** What was said before, oldest first. */
+  /** Earlier messages, oldest first. */
   turns?: readonly InferenceMessage[];
-  /** Attributes, names, names of files: each a quotation of its own. */
+  /** Attributes, names and file names. Each one is quoted separately. */
   facts?: readonly Quoted[];
   /** The terms of the business. */
   terms?: string;
-  /** The best first. */
+  /** Best first. */
   passages?: readonly Passage[];
-  /** What the caller knows of the matter; nobody knows who wrote it. */
+  /** Context from the caller. Its author is unknown. */
   context?: string | undefined;
-  /** A language code by BCP 47. */
+  /** A BCP 47 language code. */
   locale?: string | undefined;
-  /** Whether the answer may name addresses of the context. Of a stranger's text it may not: it would lend them the name of the business. */
+  /**
+   * Whether the answer may contain addresses of the context. False for text of third parties, which may be malicious.
+   */
   trustsLinksOfContext?: boolean;
-  /** How many tokens the model takes in and puts out together. */
+  /** Context size of the model in tokens, input and output together. */
   contextTokens: number;
 }
 
@@ -48,23 +50,25 @@ export interface Prompt {
   instructions: string;
   messages: InferenceMessage[];
   maxOutputTokens: number;
-  /** The passages that had room. */
+  /** The passages in the prompt. */
   passages: readonly Passage[];
-  /** What had no room, a sentence each. */
+  /** One sentence for each part that did not fit. */
   cut: readonly string[];
-  /** The addresses that the answer may name. */
+  /** The addresses that the answer may contain. */
   addresses: ReadonlySet<string>;
 }
 
-/** Tokens that an answer may have. */
+/** Maximum number of tokens of an answer. */
 export const maxOutputTokens = 1_024;
-/** What the estimate of tokens may be wrong by. */
-const certainty = 0.95;
+/** Share of the context that is used, because token counts are estimates. */
+const safetyFactor = 0.95;
 
 /**
- * Puts together what goes to a model, so that it fits: after the room for the answer comes what is asked, then the last turns, facts, terms and passages, and last the context,
- * which loses its end. What comes from outside is quoted under a mark of this call alone, without characters that nobody sees; what is secret never comes here, and a key of a hub
- * that somebody pasted is taken out. Whatever a model makes of it goes through `readAnswer`.
+ * Builds a prompt that fits the context of the model. Tokens are reserved for the answer first, then for the question,
+ * the last turns, the facts, the terms, the passages and finally the context, which is cut at its end.
+ *
+ * Untrusted text is quoted with a random mark and without invisible characters. Pasted keys of a hub are removed.
+ * Callers must not pass secrets, and must pass the answer of the model through `readAnswer`.
  */
 export function buildPrompt(parts: PromptParts): Prompt {
   const quotation = new Quotation();
@@ -75,54 +79,56 @@ export function buildPrompt(parts: PromptParts): Prompt {
     ...(parts.locale === undefined ? [] : [`Answer in ${languageName(parts.locale)}.`]),
   ].join('\n\n');
   const clean = (text: string) => withoutKeys(plainText(text));
-  const window = new Window(parts.contextTokens * certainty - maxOutputTokens);
-  window.take(Math.min(window.left, estimateTokens(instructions) + instructionsTokens));
+  const budget = new TokenBudget(parts.contextTokens * safetyFactor - maxOutputTokens);
+  budget.take(Math.min(budget.left, estimateTokens(instructions) + instructionsTokens));
   const cut: string[] = [];
 
-  const asked = clean(parts.input);
-  const input = window.takeBeginning(asked, tokensOfMessage);
-  if (input.length < asked.length) cut.push(`The input was cut after ${count(input)} of ${count(asked)} characters.`);
+  const cleanInput = clean(parts.input);
+  const input = budget.takeBeginning(cleanInput, tokensOfMessage);
+  if (input.length < cleanInput.length)
+    cut.push(`The input was cut after ${count(input)} of ${count(cleanInput)} characters.`);
 
-  const turns = lastTurns(window, parts.turns ?? [], clean);
+  const turns = lastTurns(budget, parts.turns ?? [], clean);
   if (turns.length < (parts.turns?.length ?? 0))
-    cut.push(`Of ${parts.turns?.length} earlier messages the last ${turns.length} had room.`);
+    cut.push(`Only the last ${turns.length} of ${parts.turns?.length} earlier messages fit.`);
 
   const blocks: string[] = [];
   for (const { what, text } of parts.facts ?? []) {
     const whole = clean(text);
-    const taken = whole === '' ? '' : window.takeBeginning(whole, tokensOfQuoted, 0.5);
-    if (taken !== '') blocks.push(quotation.quote(what, taken));
-    if (taken.length < whole.length) cut.push(`Of ${what}, ${count(taken)} of ${count(whole)} characters had room.`);
+    const included = whole === '' ? '' : budget.takeBeginning(whole, tokensOfQuoted, 0.5);
+    if (included !== '') blocks.push(quotation.quote(what, included));
+    if (included.length < whole.length) cut.push(`Of ${what}, ${count(included)} of ${count(whole)} characters fit.`);
   }
   const terms = clean(parts.terms ?? '');
-  const takenTerms = terms === '' ? '' : window.takeBeginning(terms, tokensOfQuoted, 0.5);
-  if (takenTerms !== '') blocks.push(quotation.quote('the terms of the business', takenTerms));
-  if (takenTerms.length < terms.length)
-    cut.push(`The terms were cut after ${count(takenTerms)} of ${count(terms)} characters.`);
+  const includedTerms = terms === '' ? '' : budget.takeBeginning(terms, tokensOfQuoted, 0.5);
+  if (includedTerms !== '') blocks.push(quotation.quote('the terms of the business', includedTerms));
+  if (includedTerms.length < terms.length)
+    cut.push(`The terms were cut after ${count(includedTerms)} of ${count(terms)} characters.`);
 
   const passages: Passage[] = [];
   for (const passage of parts.passages ?? []) {
     const text = clean(
       [passage.question, passage.answer, ...(passage.url === null ? [] : [`Address: ${passage.url}`])].join('\n'),
     );
-    if (!window.take(tokensOfQuoted(text))) continue;
+    if (!budget.take(tokensOfQuoted(text))) continue;
     passages.push(passage);
     blocks.push(quotation.quote('from what the business has written for its customers', text));
   }
-  const offered = parts.passages?.length ?? 0;
-  if (passages.length < offered) cut.push(`Of ${offered} passages of the knowledge ${passages.length} had room.`);
+  const passageCount = parts.passages?.length ?? 0;
+  if (passages.length < passageCount)
+    cut.push(`Only ${passages.length} of ${passageCount} passages of the knowledge fit.`);
 
   const context = clean(parts.context ?? '');
-  const takenContext = context === '' ? '' : window.takeBeginning(context, tokensOfQuoted);
-  if (takenContext.length < context.length)
-    cut.push(`The context was cut after ${count(takenContext)} of ${count(context)} characters.`);
-  if (takenContext !== '')
+  const includedContext = context === '' ? '' : budget.takeBeginning(context, tokensOfQuoted);
+  if (includedContext.length < context.length)
+    cut.push(`The context was cut after ${count(includedContext)} of ${count(context)} characters.`);
+  if (includedContext !== '')
     blocks.push(
       quotation.quote(
-        takenContext.length < context.length
+        includedContext.length < context.length
           ? 'context from the caller; its end is missing'
           : 'context from the caller',
-        takenContext,
+        includedContext,
       ),
     );
 
@@ -135,9 +141,9 @@ export function buildPrompt(parts: PromptParts): Prompt {
     addresses: addressesIn([
       parts.task,
       input,
-      takenTerms,
+      includedTerms,
       ...passages.flatMap(({ question, answer, url }) => [question, answer, url ?? '']),
-      ...(parts.trustsLinksOfContext === true ? [takenContext] : []),
+      ...(parts.trustsLinksOfContext === true ? [includedContext] : []),
     ]),
   };
 }
@@ -146,25 +152,25 @@ const instructionsTokens = 16;
 
 const count = (text: string) => [...text].length.toLocaleString('en');
 
-/** The newest turns that have room, each whole. */
+/** Returns the newest turns that fit completely. */
 function lastTurns(
-  window: Window,
+  budget: TokenBudget,
   turns: readonly InferenceMessage[],
   clean: (text: string) => string,
 ): InferenceMessage[] {
-  const taken: InferenceMessage[] = [];
+  const included: InferenceMessage[] = [];
   for (const { role, content } of turns.toReversed()) {
     const text = clean(content);
-    // Facts, passages and context are to have room as well.
-    if (tokensOfMessage(text) > window.left / 2 || !window.take(tokensOfMessage(text))) break;
-    taken.unshift({ role, content: text === '' ? '(nothing)' : text });
+    // Half of the remaining tokens is kept for facts, passages and context.
+    if (tokensOfMessage(text) > budget.left / 2 || !budget.take(tokensOfMessage(text))) break;
+    included.unshift({ role, content: text === '' ? '(nothing)' : text });
   }
-  return taken;
+  return included;
 }
 
 const languages = new Intl.DisplayNames('en', { type: 'language' });
 
-/** What a language is called: a model knows that better than its code. */
+/** Returns the English name of a language, which models understand better than its code. */
 function languageName(locale: string): string {
   const name = languages.of(locale);
   return name === undefined || name === locale ? `the language with the code ${locale}` : `${name} (${locale})`;

@@ -4,7 +4,7 @@ import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { InferenceMessage } from '../../../platform/inference/inference.ts';
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 import { plainText, Quotation } from '../../../platform/inference/untrusted-text.ts';
-import { leastContextTokens, tokensOfMessage, tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
+import { minContextTokens, tokensOfMessage, tokensOfQuoted, TokenBudget, withoutKeys } from '../prompt/index.ts';
 import type { Passage } from './faces.ts';
 import { resultsTokens } from './tools.ts';
 
@@ -21,7 +21,7 @@ export interface Prompt {
 /** Of each message a model reads so many characters at most. */
 const mostCharacters = 4_000;
 /** What the smallest window has room for beside an answer and what is asked for: none is known of the model that will answer. */
-const roomTokens = leastContextTokens - 1_024 - 900;
+const roomTokens = minContextTokens - 1_024 - 900;
 /** Of what is left, for the newest messages, then for the business, its terms, and what is known. */
 const shares = { talk: 0.5, profile: 0.4, terms: 0.4 };
 
@@ -43,7 +43,7 @@ export function promptOf(
 ): Prompt {
   const quotation = new Quotation();
   const forTools = tools === '' ? 0 : estimateTokens(tools) + resultsTokens;
-  const window = new Window(roomTokens - forTools);
+  const window = new TokenBudget(roomTokens - forTools);
   const talk = newest(messages, Math.floor(window.left * shares.talk));
   window.take(talk.tokens);
   const business = window.takeBeginning(withoutKeys(businessProfile), tokensOfQuoted, shares.profile);

@@ -10,7 +10,7 @@ import { addressesIn } from '../../../platform/inference/answer-filter.ts';
 import type { Quotation } from '../../../platform/inference/untrusted-text.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
 import type { RateLimiter } from '../../../platform/rate-limiter/rate-limiter.ts';
-import { tokensOfQuoted, Window, withoutKeys } from '../prompt/index.ts';
+import { tokensOfQuoted, TokenBudget, withoutKeys } from '../prompt/index.ts';
 import type { Ask, ReplyActions } from './faces.ts';
 import type { Situation } from './situation.ts';
 import { fill } from './tool-settings.ts';
@@ -107,7 +107,7 @@ export class ToolBox {
   readonly #tenantId: string;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #logger: Logger;
-  readonly #room = new Window(resultsTokens);
+  readonly #room = new TokenBudget(resultsTokens);
   readonly #mayAsk: ToolBoxDependencies['mayAsk'];
   /** One thing for an answer is as much as a person can look at with it. */
   #hasAsked = false;

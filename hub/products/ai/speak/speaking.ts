@@ -36,9 +36,9 @@ export class Speaking {
     return answer.text;
   }
 
-  /** Answers sentence by sentence, each as soon as it is complete. @throws the errors of `Answering.askAloud`. */
+  /** Answers sentence by sentence, each as soon as it is complete. @throws the errors of `Answering.streamSentences`. */
   answerAloud(input: SpokenInput): AsyncGenerator<string, void, undefined> {
-    return this.#answering.askAloud(questionOf(input));
+    return this.#answering.streamSentences(questionOf(input));
   }
 }
 

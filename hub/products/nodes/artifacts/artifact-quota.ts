@@ -27,7 +27,8 @@ export class ArtifactQuota {
   }
 
   /**
-   * Checks that `bytes` more fit into the quota. The caller must hold the lock and write the bytes in the same transaction.
+   * Checks that `bytes` more fit into the quota. The caller must hold the lock and write the bytes in the same
+   * transaction.
    * @throws AppError `storage_full`.
    */
   async assertFree(tx: Transaction, tenantId: string, bytes: number): Promise<void> {

@@ -36,6 +36,6 @@ export async function removeOrphanBlobs(
     if (batch.length >= batchSize) await flush();
   }
   await flush();
-  if (removed > 0) logger.info({ blobs: removed }, 'removed stored bytes that no artefact names');
+  if (removed > 0) logger.info({ blobs: removed }, 'removed blobs without an artefact');
   return removed;
 }

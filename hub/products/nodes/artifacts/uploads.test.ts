@@ -53,13 +53,13 @@ test('an upload is marked as verified only after its bytes are synced to disk', 
   async function* body() {
     yield content;
   }
-  const facts = {
+  const metadata = {
     offset: 0,
     bytes: content.length,
     sha256: createHash('sha256').update(content).digest('hex'),
     contentType: 'text/plain',
   };
-  expect(await uploads.receive({ tenantId, nodeId }, commandId, 'a.txt', facts, body())).toMatchObject({
+  expect(await uploads.receive({ tenantId, nodeId }, commandId, 'a.txt', metadata, body())).toMatchObject({
     complete: true,
   });
   expect(seen).toEqual([undefined, [{ verified: false }]]);

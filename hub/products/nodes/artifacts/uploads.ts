@@ -28,11 +28,13 @@ type Answer = z.input<typeof resource.uploadAutomationNodeArtifact.response>;
 /** Maximum number of uploads per workspace that no result has claimed yet. */
 const maxOpenUploads = 1_000;
 /** Maximum number of concurrent upload requests per device and process. */
-const maxWriters = 16;
+const maxConcurrentUploads = 16;
 const defaultCheckIntervalMs = 15_000;
 /** Minimum time that a command stays open after each piece of an artefact, in seconds. */
 const commandExtensionSeconds = 300;
-/** Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended. */
+/**
+ * Time after the last piece until an upload is removed, in hours: while its command is open, and after it has ended.
+ */
 const abandonedAfterHours = 24;
 const endedAfterHours = 1;
 /** Minimum age of bytes without an upload row before they are removed, in milliseconds. */
@@ -45,7 +47,7 @@ const orphanedAfterMs = (abandonedAfterHours + 1) * 60 * 60 * 1000;
  */
 export class ArtifactUploads {
   readonly #deps: ArtifactUploadsDependencies;
-  readonly #writers = new Map<string, number>();
+  readonly #uploadCounts = new Map<string, number>();
 
   constructor(dependencies: ArtifactUploadsDependencies) {
     this.#deps = dependencies;
@@ -65,29 +67,30 @@ export class ArtifactUploads {
   /**
    * Receives a piece. The bytes received before an interruption are kept.
    * Writes nothing if the command belongs to another device or has ended, or if the quota is used up.
-   * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`, `payload_too_large`, `checksum_mismatch`.
+   * @throws AppError `not_found`, `command_ended`, `storage_full`, `upload_limit_reached`, `upload_offset_invalid`,
+   * `payload_too_large`, `checksum_mismatch`.
    */
   async receive(
     device: DeviceIdentity,
     commandId: string,
     name: string,
-    facts: UploadMetadata,
+    metadata: UploadMetadata,
     body: AsyncIterable<Buffer>,
   ): Promise<Answer> {
     const { db, blobs } = this.#deps;
-    using _writer = this.#admit(device.nodeId);
-    const row = await this.#reserve(device, commandId, name, facts);
+    using _slot = this.#acquireSlot(device.nodeId);
+    const row = await this.#reserve(device, commandId, name, metadata);
     const { id, bytes } = row;
     if (row.verifiedAt !== null) return present(row, bytes);
     const before = await blobs.partials.size(id);
-    if (facts.offset > before)
+    if (metadata.offset > before)
       throw new AppError('upload_offset_invalid', `The hub has ${before} bytes of ${name}; continue from there.`);
     // The upload keeps its quota reservation until it is complete.
-    const keep = (tx: Transaction) => touchUpload(tx, id);
+    const renew = (tx: Transaction) => touchUpload(tx, id);
     const received = await blobs.partials.write(
       id,
-      facts.offset,
-      this.#whileCommandOpen(device, commandId, body, keep),
+      metadata.offset,
+      this.#whileCommandOpen(device, commandId, body, renew),
       {
         maxBytes: bytes,
       },
@@ -140,19 +143,19 @@ export class ArtifactUploads {
     device: DeviceIdentity,
     commandId: string,
     name: string,
-    facts: UploadMetadata,
+    metadata: UploadMetadata,
   ): Promise<ReservedUpload> {
-    const { bytes, sha256, contentType } = facts;
+    const { bytes, sha256, contentType } = metadata;
     const { db, blobs, quota } = this.#deps;
     const { tenantId, nodeId } = device;
     const { row, replaced } = await db.workspace(tenantId, async (tx) => {
       await assertOpen(tx, device, commandId);
-      await keepAlive(tx, commandId);
-      const known = await touchMatching(tx, commandId, name, facts);
-      if (known !== null) return { row: known, replaced: null };
+      await extendCommand(tx, commandId);
+      const existing = await touchMatching(tx, commandId, name, metadata);
+      if (existing !== null) return { row: existing, replaced: null };
       await quota.lock(tx, tenantId);
-      const meanwhile = await touchMatching(tx, commandId, name, facts);
-      if (meanwhile !== null) return { row: meanwhile, replaced: null };
+      const concurrent = await touchMatching(tx, commandId, name, metadata);
+      if (concurrent !== null) return { row: concurrent, replaced: null };
       const [old] = await tx
         .delete(artifactUploads)
         .where(and(eq(artifactUploads.commandId, commandId), eq(artifactUploads.name, name)))
@@ -182,7 +185,7 @@ export class ArtifactUploads {
     device: DeviceIdentity,
     commandId: string,
     body: AsyncIterable<Buffer>,
-    keep: (tx: Transaction) => Promise<unknown>,
+    renew: (tx: Transaction) => Promise<unknown>,
   ): AsyncGenerator<Buffer> {
     const { db, checkIntervalMs = defaultCheckIntervalMs } = this.#deps;
     let checkedAt = performance.now();
@@ -191,27 +194,27 @@ export class ArtifactUploads {
       if (performance.now() - checkedAt < checkIntervalMs) continue;
       await db.workspace(device.tenantId, async (tx) => {
         await assertOpen(tx, device, commandId);
-        await keepAlive(tx, commandId);
-        await keep(tx);
+        await extendCommand(tx, commandId);
+        await renew(tx);
       });
       checkedAt = performance.now();
     }
   }
 
-  #admit(nodeId: string): Disposable {
-    const writers = this.#writers.get(nodeId) ?? 0;
-    if (writers >= maxWriters)
+  #acquireSlot(nodeId: string): Disposable {
+    const current = this.#uploadCounts.get(nodeId) ?? 0;
+    if (current >= maxConcurrentUploads)
       throw new AppError(
         'upload_limit_reached',
-        `${maxWriters} uploads of this device are in progress; continue when one of them has finished.`,
-        { retryAfterSeconds: 5, limit: maxWriters },
+        `${maxConcurrentUploads} uploads of this device are in progress; continue when one of them has finished.`,
+        { retryAfterSeconds: 5, limit: maxConcurrentUploads },
       );
-    this.#writers.set(nodeId, writers + 1);
+    this.#uploadCounts.set(nodeId, current + 1);
     return {
       [Symbol.dispose]: () => {
-        const left = (this.#writers.get(nodeId) ?? 0) - 1;
-        if (left > 0) this.#writers.set(nodeId, left);
-        else this.#writers.delete(nodeId);
+        const left = (this.#uploadCounts.get(nodeId) ?? 0) - 1;
+        if (left > 0) this.#uploadCounts.set(nodeId, left);
+        else this.#uploadCounts.delete(nodeId);
       },
     };
   }
@@ -227,7 +230,7 @@ async function assertOpen(tx: Transaction, device: DeviceIdentity, commandId: st
 }
 
 /** Extends the lease of a command whose artefacts arrive, so that it does not expire before the next piece. */
-async function keepAlive(tx: Transaction, commandId: string): Promise<void> {
+async function extendCommand(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
     'keep_command_alive',
     `UPDATE node_commands SET lease_expires_at = greatest(lease_expires_at, now() + make_interval(secs => $2)),

@@ -9,11 +9,11 @@ import { nodeCommands } from '../schema.ts';
 export type NodeCommandRow = typeof nodeCommands.$inferSelect;
 
 /** Locks open commands in id order. To avoid deadlocks, every transaction locks runs before commands. */
-export function lockOpen(tx: Transaction, which: SQL | undefined) {
+export function lockOpenCommands(tx: Transaction, condition: SQL | undefined) {
   return tx
     .select({ id: nodeCommands.id })
     .from(nodeCommands)
-    .where(and(which, inArray(nodeCommands.status, ['pending', 'leased'])))
+    .where(and(condition, inArray(nodeCommands.status, ['pending', 'leased'])))
     .orderBy(nodeCommands.id)
     .for('update');
 }
@@ -68,7 +68,9 @@ interface LockedRow {
   has_uploads: boolean;
 }
 
-/** Locks the run of a command, then the command, to record its result. Returns null when the node has no such command. */
+/**
+ * Locks the run of a command, then the command, to record its result. Returns null when the node has no such command.
+ */
 export async function lockCommand(tx: Transaction, nodeId: string, id: string): Promise<LockedCommand | null> {
   // Both statements are pipelined: the second one does not wait for the result of the first one.
   const [{ rows: runs }, { rows }] = await Promise.all([
@@ -112,7 +114,10 @@ export async function lockCommand(tx: Transaction, nodeId: string, id: string): 
   };
 }
 
-/** Ends a command and wakes its run. The caller holds the lock of the run. Does nothing when the command has already ended. */
+/**
+ * Ends a command and wakes its run. The caller holds the lock of the run. Does nothing when the command has already
+ * ended.
+ */
 export async function endCommand(
   tx: Transaction,
   commandId: string,
@@ -129,7 +134,7 @@ export async function endCommand(
  * Ends a locked open command, resumes its run and returns the outcome. The statements are pipelined.
  * @param isLast whether the transaction writes nothing else. COMMIT is then sent in the same flush.
  */
-export async function endLocked(
+export async function endLockedCommand(
   tx: Transaction,
   command: LockedCommand,
   { status, outcome, isLast }: { status: 'succeeded' | 'failed'; outcome: Outcome; isLast: boolean },
@@ -138,7 +143,8 @@ export async function endLocked(
   const writes = [
     markEnded(tx, command.id, status, outcome),
     resumption.within(tx, { id: command.runId, waits: command.runWaits }),
-    // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be durable.
+    // A read-only command can be repeated after a crash of the database. An action cannot, so its result must be
+    // durable.
     command.acts ? commitDurably(tx) : undefined,
   ] as const;
   if (isLast) commitBehind(tx);
@@ -150,9 +156,18 @@ export async function endLocked(
 }
 
 /** Error codes of commands that started on their node, or may have started. */
-const codesAfterBegin = ['interrupted', 'outcome_unknown', 'timeout', 'exit_code', 'invalid_reply', 'output_too_large'];
+const startedErrorCodes = [
+  'interrupted',
+  'outcome_unknown',
+  'timeout',
+  'exit_code',
+  'invalid_reply',
+  'output_too_large',
+];
 
-/** Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node. */
+/**
+ * Finds the newest unsuccessful command of a step, over all attempts of its flow, that may have started on its node.
+ */
 export async function findEarlier(
   tx: Transaction,
   { runId, stepIndex, type }: { runId: string; stepIndex: number; type: string },
@@ -164,7 +179,7 @@ export async function findEarlier(
      WHERE r.id = $1 AND c.step_index = $2 AND c.type = $3 AND c.handed_out_at IS NOT NULL
        AND (c.status = 'withdrawn' OR c.status = 'failed' AND c.error->>'code' = ANY($4))
      ORDER BY c.handed_out_at DESC LIMIT 1`,
-    [runId, stepIndex, type, codesAfterBegin],
+    [runId, stepIndex, type, startedErrorCodes],
   );
   const [found] = rows;
   return found === undefined ? null : { code: found.code, handedOutAt: found.handed_out_at };
@@ -227,7 +242,7 @@ export async function failNodeCommands(
     tx,
     waiting.map(({ runId }) => runId),
   );
-  const open = await lockOpen(tx, ofNode);
+  const open = await lockOpenCommands(tx, ofNode);
   const jobs: PromisedJob[] = [];
   for (const { id } of open) jobs.push(...(await endCommand(tx, id, 'failed', { error })));
   return jobs;

@@ -55,12 +55,12 @@ test.each([3_600_000, -3_600_000])(
         origin: { step: { index: 0, name: null }, approvedBy: null, reason: null },
       }),
     );
-    const handedOut = await commands.handOut(
+    const result = await commands.leaseCommands(
       { tenantId, nodeId },
       { max: 1, running: [], isRunningComplete: false },
       new AbortController().signal,
     );
-    const endsInMs = handedOut?.answer.commands[0]?.endsInMs ?? 0;
+    const endsInMs = result?.response.commands[0]?.endsInMs ?? 0;
     expect(endsInMs).toBeGreaterThan(10_000);
     expect(endsInMs).toBeLessThanOrEqual(20_000);
   },
@@ -95,7 +95,7 @@ test('a command that its node does not allow fails with denied_by_policy, and is
       )
     )[0];
   let transactions = 0;
-  const dying = {
+  const failingDatabase = {
     workspace: async (...given: Parameters<Database['workspace']>) => {
       transactions += 1;
       if (transactions > 1)
@@ -104,15 +104,15 @@ test('a command that its node does not allow fails with denied_by_policy, and is
     },
   } as unknown as Database;
   const events = { publish: async () => undefined } as unknown as Events;
-  const look = (through: Database) =>
-    new NodeCommands({ db: through, events, dispatch: () => undefined }).handOut(
+  const query = (targetDb: Database) =>
+    new NodeCommands({ db: targetDb, events, dispatch: () => undefined }).leaseCommands(
       { tenantId, nodeId },
       { max: 2, running: [], isRunningComplete: false },
       new AbortController().signal,
     );
-  expect((await look(dying))?.answer.commands.map(({ id }) => id)).toEqual([ping]);
+  expect((await query(failingDatabase))?.response.commands.map(({ id }) => id)).toEqual([ping]);
   expect(await stateOf(refused)).toEqual({ status: 'pending', code: null });
-  expect((await look(db))?.answer.commands).toEqual([]);
+  expect((await query(db))?.response.commands).toEqual([]);
   expect(await stateOf(refused)).toEqual({ status: 'failed', code: 'denied_by_policy' });
   expect(await stateOf(ping)).toEqual({ status: 'leased', code: null });
 });

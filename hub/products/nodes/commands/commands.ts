@@ -11,15 +11,22 @@ import type { Events } from '../../../platform/events/events.ts';
 import { nodeCommands } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
 import { originOf } from './command-origin.ts';
-import { lockOpen, markEnded, nodeRevoked } from './command-rows.ts';
+import { lockOpenCommands, markEnded, nodeRevoked } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
-import { endsInMs, extendLeases, graceMs, handOut, presentCommand, putBack } from './lease-commands.ts';
-import type { HandOut, HandOutRequest, Lease } from './lease-commands.ts';
-import { leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
+import {
+  endsInMs,
+  extendLeases,
+  transferGraceMs,
+  leaseCommands,
+  presentCommand,
+  returnLeases,
+} from './lease-commands.ts';
+import type { PollResult, LeaseRequest, Lease } from './lease-commands.ts';
+import { leaseSeconds, maxRequeueAgeSeconds, refetchSeconds } from './lease.ts';
 import { isReachable } from './reachability.ts';
 import { WaitingPolls } from './waiting-polls.ts';
 
-export type { HandOut };
+export type { PollResult };
 
 /** The event topic that wakes the long polls of a node. */
 export const nodeTopic = (nodeId: string) => `node:${nodeId}`;
@@ -47,10 +54,13 @@ export interface DispatchRequest {
   origin: CommandRequest['origin'];
 }
 
-/** Limits of the outcome cache: milliseconds, total bytes and bytes per outcome. Larger outcomes are read from the database. */
-const rememberMs = 10_000;
-const maxRememberedBytes = 8 * 1024 * 1024;
-const maxRememberedOutcomeBytes = 32 * 1024;
+/**
+ * Limits of the outcome cache: milliseconds, total bytes and bytes per outcome. Larger outcomes are read from the
+ * database.
+ */
+const outcomeTtlMs = 10_000;
+const maxCachedBytes = 8 * 1024 * 1024;
+const maxCachedOutcomeBytes = 32 * 1024;
 
 export interface NodeCommandsDependencies {
   db: Database;
@@ -65,14 +75,16 @@ export interface NodeCommandsDependencies {
 export class NodeCommands {
   readonly #deps: NodeCommandsDependencies;
   /** The polls that wait in this process. */
-  readonly parked = new WaitingPolls();
-  /** Outcomes recorded by this process, which usually also resumes the runs. An outcome recorded in time never changes. */
-  readonly #ended = new LRUCache<string, CommandOutcome>({
+  readonly waitingPolls = new WaitingPolls();
+  /**
+   * Outcomes recorded by this process, which usually also resumes the runs. An outcome recorded in time never changes.
+   */
+  readonly #outcomes = new LRUCache<string, CommandOutcome>({
     max: 1_000,
-    maxSize: maxRememberedBytes,
-    maxEntrySize: maxRememberedOutcomeBytes,
+    maxSize: maxCachedBytes,
+    maxEntrySize: maxCachedOutcomeBytes,
     sizeCalculation: (outcome) => JSON.stringify(outcome).length,
-    ttl: rememberMs,
+    ttl: outcomeTtlMs,
   });
 
   constructor(dependencies: NodeCommandsDependencies) {
@@ -80,7 +92,8 @@ export class NodeCommands {
   }
 
   /**
-   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits in this process.
+   * Writes a command once per attempt and call of a step. A read-only command is leased at once when its device waits
+   * in this process.
    * Call `committed` after the commit.
    * @param asserted SQL expression that is evaluated on the written row, to assert its state.
    */
@@ -91,7 +104,7 @@ export class NodeCommands {
   ): Promise<{ commandId: string; committed: () => void }> {
     const { command, input, nodeId, approval } = request;
     // An action is never leased here: its lease checks the permissions of the node again, which may have changed.
-    const poll = command.acts ? null : this.parked.keep(request);
+    const poll = command.acts ? null : this.waitingPolls.reserve(request);
     const { rows } = await tx.query<{
       id: string;
       expires_at: Date;
@@ -119,10 +132,12 @@ export class NodeCommands {
         approval === null ? null : JSON.stringify(approval),
         command.acts,
         deviceTimeMs(command, input),
-        request.deadlineInSeconds === null ? null : request.deadlineInSeconds + (command.promptMs + graceMs) / 1000,
+        request.deadlineInSeconds === null
+          ? null
+          : request.deadlineInSeconds + (command.promptMs + transferGraceMs) / 1000,
         Math.min(request.waitMs / 1000, request.deadlineInSeconds ?? Infinity),
         poll !== null,
-        graceMs,
+        transferGraceMs,
         leaseSeconds,
         JSON.stringify(request.origin),
       ],
@@ -133,7 +148,7 @@ export class NodeCommands {
     const announce = () => this.announce(nodeId);
     if (poll === null || !row.is_new || handedOutAt === null) return { commandId: id, committed: announce };
     const leases: Lease[] = [{ commandId: id, handedOutAt }];
-    const answer = {
+    const response = {
       commands: [
         presentCommand({
           id,
@@ -150,7 +165,7 @@ export class NodeCommands {
     return {
       commandId: id,
       committed: () => {
-        if (!poll.deliver({ answer, leases })) void this.putBack(request, leases).catch(() => undefined);
+        if (!poll.deliver({ response, leases })) void this.returnLeases(request, leases).catch(() => undefined);
       },
     };
   }
@@ -161,8 +176,8 @@ export class NodeCommands {
   }
 
   /** Caches the outcome of a command for its run, which the same transaction resumed. */
-  remember(tenantId: string, commandId: string, outcome: CommandOutcome): void {
-    this.#ended.set(`${tenantId} ${commandId}`, outcome);
+  cacheOutcome(tenantId: string, commandId: string, outcome: CommandOutcome): void {
+    this.#outcomes.set(`${tenantId} ${commandId}`, outcome);
   }
 
   /**
@@ -170,7 +185,7 @@ export class NodeCommands {
    * An output of more than `maxOutputBytes` as JSON is omitted.
    */
   async readOutcome(tenantId: string, commandId: string, maxOutputBytes: number): Promise<CommandOutcome | null> {
-    const known = this.#ended.get(`${tenantId} ${commandId}`);
+    const known = this.#outcomes.get(`${tenantId} ${commandId}`);
     if (known !== undefined) return known;
     const rows = await this.#deps.db.systemStatement<{ [Column in keyof CommandOutcome]: CommandOutcome[Column] }>(
       'read_command_outcome',
@@ -186,17 +201,17 @@ export class NodeCommands {
    * Leases up to `max` commands to a device and returns the commands in `running` that it must stop.
    * Returns null when the node is revoked. Leases nothing once `signal` is aborted.
    */
-  handOut(
+  leaseCommands(
     device: DeviceIdentity,
-    request: HandOutRequest,
+    request: LeaseRequest,
     signal: { readonly aborted: boolean },
-  ): Promise<HandOut | null> {
-    return handOut(this.#deps, device, request, signal);
+  ): Promise<PollResult | null> {
+    return leaseCommands(this.#deps, device, request, signal);
   }
 
   /** Returns commands to `pending` when their response was not sent, and wakes the polls of their node. */
-  async putBack(device: DeviceIdentity, leases: Lease[]): Promise<void> {
-    await putBack(this.#deps.db, device, leases);
+  async returnLeases(device: DeviceIdentity, leases: Lease[]): Promise<void> {
+    await returnLeases(this.#deps.db, device, leases);
     this.announce(device.nodeId);
   }
 
@@ -210,7 +225,7 @@ export class NodeCommands {
     const withdrawn = await tx
       .update(nodeCommands)
       .set({ status: 'withdrawn', finishedAt: sql`now()`, leaseExpiresAt: null })
-      .where(inArray(nodeCommands.id, lockOpen(tx, inArray(nodeCommands.runId, [...runIds]))))
+      .where(inArray(nodeCommands.id, lockOpenCommands(tx, inArray(nodeCommands.runId, [...runIds]))))
       .returning({ nodeId: nodeCommands.nodeId });
     return () => withdrawn.forEach(({ nodeId }) => this.announce(nodeId));
   }
@@ -226,7 +241,7 @@ export class NodeCommands {
 
   /** Returns how many commands were due and not locked by another transaction. */
   async #sweepBatch(): Promise<number> {
-    const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${rereadSeconds}))`;
+    const latest = sql`coalesce(${nodeCommands.deadlineAt}, ${nodeCommands.createdAt} + make_interval(secs => ${maxRequeueAgeSeconds}))`;
     const isDue = and(
       inArray(nodeCommands.status, ['pending', 'leased']),
       sql`least(${nodeCommands.leaseExpiresAt}, ${nodeCommands.expiresAt}) < now()`,
@@ -267,7 +282,7 @@ export class NodeCommands {
             .set({
               status: 'pending',
               leaseExpiresAt: null,
-              expiresAt: sql`least(now() + make_interval(secs => ${retakeSeconds}), ${latest})`,
+              expiresAt: sql`least(now() + make_interval(secs => ${refetchSeconds}), ${latest})`,
             })
             .where(eq(nodeCommands.id, row.id));
           continue;

@@ -1,10 +1,10 @@
-export { endLocked, failNodeCommands, findEarlier, lockCommand, nodeRevoked } from './command-rows.ts';
+export { endLockedCommand, failNodeCommands, findEarlier, lockCommand, nodeRevoked } from './command-rows.ts';
 export type { LockedCommand, NodeCommandRow } from './command-rows.ts';
 export { NodeCommands, nodeTopic } from './commands.ts';
 export { isResultOf, readDeviceCommand, unknownCommand } from './device-command.ts';
 export { takeBack } from './lease-commands.ts';
-export type { HandOut } from './lease-commands.ts';
-export { QuietNode } from './quiet-node.ts';
+export type { PollResult } from './lease-commands.ts';
+export { NodeIdleState } from './node-idle-state.ts';
 export { Reachability, isReachable } from './reachability.ts';
 export { WaitingPoll } from './waiting-poll.ts';
-export type { PollEnds } from './waiting-poll.ts';
+export type { PollCallbacks } from './waiting-poll.ts';

@@ -13,17 +13,17 @@ import { noteWorkspaceChange } from '../../../platform/events/workspace-topic.ts
 import { nodeCommands } from '../schema.ts';
 import { gateProblem } from '../store.ts';
 import type { DeviceIdentity } from '../store.ts';
-import { endCommand, lockOpen } from './command-rows.ts';
+import { endCommand, lockOpenCommands } from './command-rows.ts';
 import type { NodeCommandRow } from './command-rows.ts';
-import { handOverSeconds, leaseSeconds, rereadSeconds, retakeSeconds } from './lease.ts';
+import { resultTransferSeconds, leaseSeconds, maxRequeueAgeSeconds, refetchSeconds } from './lease.ts';
 
-type PollAnswer = z.input<typeof resource.pollAutomationNodeCommands.response>;
+type PollResponse = z.input<typeof resource.pollAutomationNodeCommands.response>;
 
 /** Time added to the time limit of a command for the network transfer both ways, in milliseconds. */
-export const graceMs = 15_000;
+export const transferGraceMs = 15_000;
 
 /** The parameters of one lease request of a device. */
-export interface HandOutRequest {
+export interface LeaseRequest {
   max: number;
   /** The commands that the device runs or has a result for. */
   running: string[];
@@ -38,12 +38,12 @@ export interface Lease {
 }
 
 /** The response of a poll, and the leases of the commands in it. */
-export interface HandOut {
-  answer: PollAnswer;
+export interface PollResult {
+  response: PollResponse;
   leases: Lease[];
 }
 
-interface HandOutDependencies {
+interface LeaseDependencies {
   db: Database;
   dispatch: (jobs: PromisedJob[]) => void;
 }
@@ -56,24 +56,24 @@ interface Refusal {
 }
 
 /** Rolls back the lease request of a revoked device. */
-class Revoked extends Error {}
+class NodeRevokedError extends Error {}
 
 /**
  * Leases up to `max` commands to a device and returns the commands in `running` that it must stop.
  * Returns null when the node is revoked. Commands that the node does not allow fail.
  * Leases nothing once `signal` is aborted.
  */
-export async function handOut(
-  deps: HandOutDependencies,
+export async function leaseCommands(
+  deps: LeaseDependencies,
   device: DeviceIdentity,
-  { max, running, isRunningComplete }: HandOutRequest,
+  { max, running, isRunningComplete }: LeaseRequest,
   signal: { readonly aborted: boolean },
-): Promise<HandOut | null> {
+): Promise<PollResult | null> {
   const { tenantId, nodeId } = device;
-  const look = async (tx: Transaction): Promise<HandOut & { refused: Refusal[] }> => {
+  const query = async (tx: Transaction): Promise<PollResult & { refused: Refusal[] }> => {
     // The statements are pipelined. Leases are extended before commands are leased with SKIP LOCKED, which never waits,
     // so that two transactions cannot deadlock.
-    const [{ rows: seen }, withdrawn, , leased] = await Promise.all([
+    const [{ rows: nodeRows }, withdrawn, , leased] = await Promise.all([
       tx.query<{ allow_system: boolean; allow_browser: boolean; was_online: boolean }>(
         'poll_node',
         `WITH seen AS (SELECT id, allow_system, allow_browser, online AS was_online, last_seen_at FROM nodes WHERE id = $1 AND revoked_at IS NULL),
@@ -85,11 +85,11 @@ export async function handOut(
         [nodeId],
       ),
       extendLeases(tx, nodeId, running),
-      isRunningComplete ? giveAgain(tx, nodeId, running) : undefined,
+      isRunningComplete ? requeueUndelivered(tx, nodeId, running) : undefined,
       lease(tx, nodeId, signal.aborted ? 0 : max),
     ]);
-    const [node] = seen;
-    if (node === undefined) throw new Revoked();
+    const [node] = nodeRows;
+    if (node === undefined) throw new NodeRevokedError();
     if (!node.was_online) noteWorkspaceChange(tx, tenantId);
     const allowed: typeof leased = [];
     const refused: Refusal[] = [];
@@ -97,15 +97,16 @@ export async function handOut(
       const command = isCommandType(row.type) ? (catalog[row.type] as CommandDefinition) : null;
       const problem =
         command === null
-          ? 'this hub does not know the command any more'
+          ? 'this hub no longer supports the command'
           : gateProblem({ allowSystem: node.allow_system, allowBrowser: node.allow_browser }, command);
       if (problem === null) allowed.push(row);
       else refused.push({ id: row.id, runId: row.run_id, message: problem });
     }
-    // A refused command is not sent. It stays pending until it fails in its own transaction, also if this process crashes.
+    // A refused command is not sent. It stays pending until it fails in its own transaction, also if this process
+    // crashes.
     if (refused.length > 0)
       await tx.query(
-        'keep_refused',
+        'requeue_refused_commands',
         `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL WHERE id = ANY($1::uuid[])`,
         [refused.map(({ id }) => id)],
       );
@@ -115,24 +116,24 @@ export async function handOut(
       presentCommand({ ...row, expiresAt: row.expires_at, endsInMs: row.ends_in_ms }),
     );
     return {
-      answer: { commands, withdrawn },
+      response: { commands, withdrawn },
       leases: allowed.map((row) => ({ commandId: row.id, handedOutAt: row.handed_out_at })),
       refused,
     };
   };
-  const seen = await deps.db.workspace(tenantId, look, { durable: false }).catch((error: unknown) => {
-    if (error instanceof Revoked) return null;
+  const leased = await deps.db.workspace(tenantId, query, { durable: false }).catch((error: unknown) => {
+    if (error instanceof NodeRevokedError) return null;
     throw error;
   });
-  if (seen === null) return null;
-  const { refused, ...handedOut } = seen;
+  if (leased === null) return null;
+  const { refused, ...result } = leased;
   if (refused.length > 0) {
     await refuse(deps, tenantId, refused).catch((error: unknown) => {
       // The leased commands must reach the device. The next poll refuses the others.
-      if (handedOut.leases.length === 0) throw error;
+      if (result.leases.length === 0) throw error;
     });
   }
-  return handedOut;
+  return result;
 }
 
 /** Returns a command in the form of the API. */
@@ -155,7 +156,9 @@ export const presentCommand = ({
   ...(origin === null ? {} : { origin }),
 });
 
-/** Returns the input for the device. Its timeout is limited to the remaining time, unless an approval covers the input. */
+/**
+ * Returns the input for the device. Its timeout is limited to the remaining time, unless an approval covers the input.
+ */
 function inputFor(
   command: CommandDefinition,
   input: JsonObject,
@@ -166,18 +169,18 @@ function inputFor(
 }
 
 /** Returns commands, including actions, to `pending` when their response was not sent. */
-export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
+export async function returnLeases(db: Database, { tenantId, nodeId }: DeviceIdentity, leases: Lease[]): Promise<void> {
   await db.workspace(tenantId, (tx) =>
     tx.query(
-      'put_back_commands',
-      `WITH held AS (
+      'return_command_leases',
+      `WITH locked AS (
          SELECT c.id FROM node_commands c JOIN unnest($2::uuid[], $3::timestamptz[]) AS lease (id, handed_out_at) ON lease.id = c.id
          WHERE c.node_id = $1 AND c.status = 'leased' AND c.handed_out_at = lease.handed_out_at ORDER BY c.id FOR UPDATE OF c
        )
        UPDATE node_commands c SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
          expires_at = least(now() + make_interval(secs => $4), coalesce(deadline_at, 'infinity'))
-       FROM held WHERE c.id = held.id`,
-      [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), retakeSeconds],
+       FROM locked WHERE c.id = locked.id`,
+      [nodeId, leases.map(({ commandId }) => commandId), leases.map(({ handedOutAt }) => handedOutAt), refetchSeconds],
     ),
   );
 }
@@ -185,11 +188,11 @@ export async function putBack(db: Database, { tenantId, nodeId }: DeviceIdentity
 /** Returns a read-only command to `pending` that was leased in the statement that wrote it. */
 export async function takeBack(tx: Transaction, commandId: string): Promise<void> {
   await tx.query(
-    'take_command_back',
+    'release_command_lease',
     `UPDATE node_commands SET status = 'pending', handed_out_at = NULL, lease_expires_at = NULL,
        expires_at = least(now() + make_interval(secs => $2), coalesce(deadline_at, 'infinity'))
      WHERE id = $1 AND status = 'leased' AND NOT acts`,
-    [commandId, retakeSeconds],
+    [commandId, refetchSeconds],
   );
 }
 
@@ -202,56 +205,56 @@ export async function extendLeases(tx: Transaction, nodeId: string, running: str
   if (running.length === 0) return [];
   const { rows: wanted } = await tx.query<{ id: string }>(
     'extend_leases',
-    `WITH held AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE),
+    `WITH locked AS (SELECT id FROM node_commands WHERE node_id = $1 AND id = ANY($2::uuid[]) AND status IN ('pending', 'leased') ORDER BY id FOR UPDATE),
        extended AS (
          UPDATE node_commands c SET status = 'leased', handed_out_at = coalesce(handed_out_at, clock_timestamp()), lease_expires_at = now() + make_interval(secs => $3),
            expires_at = greatest(expires_at, least(now() + make_interval(secs => $3), coalesce(deadline_at, coalesce(handed_out_at, now()) + make_interval(secs => timeout_ms / 1000.0 + $4))))
-         FROM held WHERE c.id = held.id RETURNING c.id
+         FROM locked WHERE c.id = locked.id RETURNING c.id
        )
      SELECT id FROM extended
      UNION ALL
      SELECT c.id FROM node_commands c JOIN runs r ON r.id = c.run_id JOIN run_steps s ON s.run_id = c.run_id AND s.index = c.step_index
      WHERE c.node_id = $1 AND c.id = ANY($2::uuid[]) AND c.overdue AND coalesce(c.deadline_at > now(), true) AND r.status <> 'cancelled' AND ${isCallOfStep}
        AND NOT EXISTS (SELECT 1 FROM runs later WHERE later.flow_id = r.flow_id AND later.attempt > r.attempt)`,
-    [nodeId, running, leaseSeconds, handOverSeconds],
+    [nodeId, running, leaseSeconds, resultTransferSeconds],
   );
-  const kept = new Set(wanted.map((row) => row.id));
-  return running.filter((id) => !kept.has(id));
+  const keptIds = new Set(wanted.map((row) => row.id));
+  return running.filter((id) => !keptIds.has(id));
 }
 
 /** Returns read-only commands that did not reach their device to `pending`. */
-async function giveAgain(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
+async function requeueUndelivered(tx: Transaction, nodeId: string, running: string[]): Promise<void> {
   await tx.query(
-    'give_commands_again',
+    'requeue_undelivered_commands',
     `UPDATE node_commands SET status = 'pending', lease_expires_at = NULL,
        expires_at = least(now() + make_interval(secs => $3), coalesce(deadline_at, created_at + make_interval(secs => $4)))
      WHERE id = ANY(ARRAY(
        SELECT id FROM node_commands WHERE node_id = $1 AND status = 'leased' AND NOT acts AND id <> ALL ($2::uuid[])
          AND coalesce(deadline_at, created_at + make_interval(secs => $4)) > now() ORDER BY id FOR UPDATE SKIP LOCKED
      ))`,
-    [nodeId, running, retakeSeconds, rereadSeconds],
+    [nodeId, running, refetchSeconds, maxRequeueAgeSeconds],
   );
 }
 
-async function refuse(deps: HandOutDependencies, tenantId: string, refused: Refusal[]): Promise<void> {
-  const jobs = await deps.db.workspace(tenantId, async (tx) => {
+async function refuse(deps: LeaseDependencies, tenantId: string, refused: Refusal[]): Promise<void> {
+  const resumeJobs = await deps.db.workspace(tenantId, async (tx) => {
     await lockRuns(
       tx,
       refused.map(({ runId }) => runId),
     );
-    await lockOpen(
+    await lockOpenCommands(
       tx,
       inArray(
         nodeCommands.id,
         refused.map(({ id }) => id),
       ),
     );
-    const woken: PromisedJob[] = [];
+    const jobs: PromisedJob[] = [];
     for (const { id, message } of refused)
-      woken.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
-    return woken;
+      jobs.push(...(await endCommand(tx, id, 'failed', { error: { code: 'denied_by_policy', message } })));
+    return jobs;
   });
-  deps.dispatch(jobs);
+  deps.dispatch(resumeJobs);
 }
 
 interface LeasedRow {
@@ -268,24 +271,24 @@ interface LeasedRow {
   origin: NodeCommandRow['origin'];
 }
 
-/** SQL for the milliseconds until a device must end a command: `graceMs` before the deadline of the hub. */
-export const endsInMs = `extract(epoch from least(expires_at, deadline_at - make_interval(secs => ${graceMs / 1000})) - clock_timestamp())::float8 * 1000`;
+/** SQL for the milliseconds until a device must end a command: `transferGraceMs` before the deadline of the hub. */
+export const endsInMs = `extract(epoch from least(expires_at, deadline_at - make_interval(secs => ${transferGraceMs / 1000})) - clock_timestamp())::float8 * 1000`;
 
 async function lease(tx: Transaction, nodeId: string, max: number): Promise<LeasedRow[]> {
   if (max === 0) return [];
   const { rows } = await tx.query<LeasedRow>(
     'lease_commands',
     // MATERIALIZED, because a plan could otherwise run the subquery once per row and lock more commands each time.
-    `WITH taken AS MATERIALIZED (
+    `WITH selected AS MATERIALIZED (
        SELECT id FROM node_commands WHERE node_id = $1 AND status = 'pending' AND expires_at > now() ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
      ), leased AS (
        UPDATE node_commands c SET status = 'leased', handed_out_at = clock_timestamp(), lease_expires_at = now() + make_interval(secs => $3),
          expires_at = least(now() + make_interval(secs => (timeout_ms + $4) / 1000.0), coalesce(deadline_at, 'infinity'))
-       FROM taken WHERE c.id = taken.id
+       FROM selected WHERE c.id = selected.id
        RETURNING c.id, c.run_id, c.type, c.acts, c.input, c.expires_at, ${endsInMs} AS ends_in_ms, c.handed_out_at::text, c.approval, c.origin
      )
      SELECT * FROM leased ORDER BY id`,
-    [nodeId, max, leaseSeconds, graceMs],
+    [nodeId, max, leaseSeconds, transferGraceMs],
   );
   return rows;
 }

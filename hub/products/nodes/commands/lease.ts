@@ -2,13 +2,15 @@
 export const leaseSeconds = 45;
 
 /** Maximum back-off of the companion between two connection attempts, in seconds. */
-export const devicesReturnSeconds = 30;
+export const reconnectSeconds = 30;
 
-/** Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection. */
-export const handOverSeconds = 3_600;
+/**
+ * Time to transfer a result after its command has ended, in seconds. A large artefact may need it on a slow connection.
+ */
+export const resultTransferSeconds = 3_600;
 
 /** Maximum age of a read-only command that may be leased again, in seconds. */
-export const rereadSeconds = 300;
+export const maxRequeueAgeSeconds = 300;
 
 /** Time that a node has to fetch a command that became pending again, in seconds. */
-export const retakeSeconds = 60;
+export const refetchSeconds = 60;

@@ -2,15 +2,15 @@ import { expect, onTestFinished, test } from 'vitest';
 import { acquireDatabase } from '../../../../test/fixtures/postgres.ts';
 import { Database } from '../../../platform/db/database.ts';
 import { newId } from '../../../platform/ids.ts';
-import { devicesReturnSeconds } from './lease.ts';
-import { sayReachable } from './reachability.ts';
+import { reconnectSeconds } from './lease.ts';
+import { recordReachable } from './reachability.ts';
 
 test.each([
   [1, false],
   [5, true],
 ])(
   'after %i s without a reachable hub, the expiry of a pending command is extended by the reconnect time of devices: %s',
-  async (awaySeconds, isGiven) => {
+  async (outageSeconds, isExtended) => {
     const database = await acquireDatabase();
     const db = new Database({
       url: database.url,
@@ -37,18 +37,18 @@ test.each([
        VALUES ($1, $2, $3, $4, 0, 1, 0, 'node.ping', false, '{}', 'pending', 1000, now() + interval '20 seconds')`,
       [id, tenantId, nodeId, runId],
     );
-    await sayReachable(db);
+    await recordReachable(db);
     await database.query(
       `UPDATE hub_settings SET updated_at = now() - make_interval(secs => $1) WHERE key = 'devices_served'`,
-      [awaySeconds],
+      [outageSeconds],
     );
     await database.query(`UPDATE node_commands SET expires_at = now() + interval '20 seconds'`);
-    await sayReachable(db);
+    await recordReachable(db);
     const [row] = await database.query<{ left: number }>(
       'SELECT extract(epoch FROM expires_at - now())::float8 AS left FROM node_commands WHERE id = $1',
       [id],
     );
-    if (isGiven) expect(row?.left).toBeGreaterThan(devicesReturnSeconds);
+    if (isExtended) expect(row?.left).toBeGreaterThan(reconnectSeconds);
     else expect(row?.left).toBeLessThanOrEqual(20);
   },
 );

@@ -1,15 +1,15 @@
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { logRecovery } from '../../../platform/observability/log-throttle.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import { devicesReturnSeconds, leaseSeconds } from './lease.ts';
+import { reconnectSeconds, leaseSeconds } from './lease.ts';
 
 /** Interval at which each process that serves devices records a beat, in milliseconds. */
-const beatMs = 1_000;
+const beatIntervalMs = 1_000;
 /**
  * A gap of more than this many seconds between two beats counts as an outage.
  * It is short compared with the 30 s that a command waits for its device, because a device backs off after an outage.
  */
-const silentSeconds = 4;
+const outageSeconds = 4;
 const key = 'devices_served';
 
 /**
@@ -21,30 +21,30 @@ export class Reachability implements AsyncDisposable {
   readonly #db: Database;
   readonly #logger: Logger;
   readonly #timer: NodeJS.Timeout;
-  #underWay: Promise<void> | undefined;
+  #beatInProgress: Promise<void> | undefined;
 
   private constructor(db: Database, logger: Logger) {
     this.#db = db;
     this.#logger = logger;
-    this.#timer = setInterval(() => this.#beat(), beatMs);
+    this.#timer = setInterval(() => this.#beat(), beatIntervalMs);
   }
 
   /** Starts the beats of this process. They stop when the returned object is disposed. */
   static async announce(db: Database, logger: Logger): Promise<Reachability> {
     const reachability = new Reachability(db, logger);
     reachability.#beat();
-    await reachability.#underWay;
+    await reachability.#beatInProgress;
     return reachability;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    await this.#underWay;
+    await this.#beatInProgress;
   }
 
   #beat(): void {
     const part = 'device reachability beat';
-    this.#underWay ??= sayReachable(this.#db)
+    this.#beatInProgress ??= recordReachable(this.#db)
       .then(
         (commands) => {
           logRecovery(this.#logger, part);
@@ -55,25 +55,26 @@ export class Reachability implements AsyncDisposable {
           this.#logger.warn({ err: error, part }, 'could not record that devices can reach this hub; retrying'),
       )
       .finally(() => {
-        this.#underWay = undefined;
+        this.#beatInProgress = undefined;
       });
   }
 }
 
 /** Writes a beat. After a gap, extends the open commands and returns their number. */
-export async function sayReachable(db: Database): Promise<number> {
+export async function recordReachable(db: Database): Promise<number> {
   return db.system(
     async (tx) => {
       // The row lock lets only one process detect the gap.
-      const { rows } = await tx.query<{ was_silent: boolean }>(
-        'say_reachable',
+      const { rows } = await tx.query<{ had_outage: boolean }>(
+        'record_reachable',
         `WITH before AS (SELECT updated_at FROM hub_settings WHERE key = $1 FOR UPDATE),
-           said AS (INSERT INTO hub_settings (key, value, updated_at) VALUES ($1, 'true', clock_timestamp()) ON CONFLICT (key) DO UPDATE SET updated_at = clock_timestamp())
-         SELECT updated_at < clock_timestamp() - make_interval(secs => $2) AS was_silent FROM before`,
-        [key, silentSeconds],
+           beat AS (INSERT INTO hub_settings (key, value, updated_at) VALUES ($1, 'true', clock_timestamp()) ON CONFLICT (key) DO UPDATE SET updated_at = clock_timestamp())
+         SELECT updated_at < clock_timestamp() - make_interval(secs => $2) AS had_outage FROM before`,
+        [key, outageSeconds],
       );
-      if (rows[0]?.was_silent === false) return 0;
-      // A pending command still ends at its deadline. A leased command may exceed it, because its device may have a result.
+      if (rows[0]?.had_outage === false) return 0;
+      // A pending command still ends at its deadline. A leased command may exceed it, because its device may have a
+      // result.
       const { rowCount } = await tx.query(
         'extend_open_commands',
         `UPDATE node_commands c SET
@@ -81,7 +82,7 @@ export async function sayReachable(db: Database): Promise<number> {
            expires_at = CASE WHEN c.status = 'leased' THEN greatest(c.expires_at, now() + make_interval(secs => $1))
              ELSE least(greatest(c.expires_at, now() + make_interval(secs => $1)), coalesce(c.deadline_at, 'infinity')) END
          FROM (SELECT id FROM node_commands WHERE status IN ('pending', 'leased') ORDER BY id FOR UPDATE) open WHERE c.id = open.id`,
-        [leaseSeconds + devicesReturnSeconds],
+        [leaseSeconds + reconnectSeconds],
       );
       return rowCount ?? 0;
     },
@@ -94,7 +95,7 @@ export async function isReachable(tx: Transaction): Promise<boolean> {
   const { rows } = await tx.query<{ reachable: boolean }>(
     'is_reachable',
     'SELECT updated_at > clock_timestamp() - make_interval(secs => $2) AS reachable FROM hub_settings WHERE key = $1',
-    [key, silentSeconds],
+    [key, outageSeconds],
   );
   return rows[0]?.reachable === true;
 }

@@ -1,11 +1,11 @@
 import type { DeviceIdentity } from '../store.ts';
-import type { HandOut } from './lease-commands.ts';
-import type { QuietNode } from './quiet-node.ts';
+import type { PollResult } from './lease-commands.ts';
+import type { NodeIdleState } from './node-idle-state.ts';
 
 /** Callbacks of polls. All polls of a kind share one object, so that a waiting poll needs no closure. */
-export interface PollEnds<To> {
+export interface PollCallbacks<To> {
   /** The commands in the response are leased to the device. The response is empty when there are none. */
-  answered(poll: WaitingPoll<To>, handedOut: HandOut): void;
+  answered(poll: WaitingPoll<To>, result: PollResult): void;
   failed(poll: WaitingPoll<To>, error: unknown): void;
 }
 
@@ -19,23 +19,23 @@ export interface PollRequest {
   max: number;
   running: string[];
   /** Whether the device has no other poll. */
-  isOnlyOne: boolean;
+  hasSinglePoll: boolean;
   /** On the clock of `performance`. */
   deadline: number;
   /** Cached idle state of its node; null without a channel. */
-  quiet: QuietNode | null;
+  idleState: NodeIdleState | null;
 }
 
 /** A poll until its response. A waiting poll uses no other memory. */
 export class WaitingPoll<To = unknown> {
   readonly request: PollRequest;
-  readonly ends: PollEnds<To>;
+  readonly callbacks: PollCallbacks<To>;
   /** The recipient of the response. */
   readonly to: To;
   /** Whether it waits and does not query the database. */
-  isParked = false;
+  isWaiting = false;
   /** Whether it is reserved for a command that is being written. */
-  isKept = false;
+  isReserved = false;
   /** Whether an event of its node arrived while it queried the database. */
   isWoken = false;
   /** Whether no more commands may be leased to it: the client disconnected, or the hub stops. */
@@ -44,9 +44,9 @@ export class WaitingPoll<To = unknown> {
   isEnding = false;
   isOver = false;
 
-  constructor(request: PollRequest, ends: PollEnds<To>, to: To) {
+  constructor(request: PollRequest, callbacks: PollCallbacks<To>, to: To) {
     this.request = request;
-    this.ends = ends;
+    this.callbacks = callbacks;
     this.to = to;
   }
 }

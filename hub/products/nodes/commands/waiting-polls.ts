@@ -1,34 +1,34 @@
 import type { DeviceIdentity } from '../store.ts';
-import type { HandOut } from './lease-commands.ts';
+import type { PollResult } from './lease-commands.ts';
 import type { WaitingPoll } from './waiting-poll.ts';
 
 /** Maximum time that a poll is reserved for a command that is being written, in milliseconds. */
-const keptMs = 2_000;
+const reservationMs = 2_000;
 
 /** A poll that is reserved for one command. */
-export interface KeptPoll {
+export interface ReservedPoll {
   /** Delivers the committed command. Returns false when the poll has ended. */
-  deliver(handedOut: HandOut): boolean;
+  deliver(result: PollResult): boolean;
 }
 
-/** Ends and wakes the polls. */
-export interface PollMover {
-  /** Ends a poll with a command that is leased to it. Returns false when the poll does not wait any more. */
-  take(poll: WaitingPoll, handedOut: HandOut): boolean;
+/** Completes and wakes waiting polls. */
+export interface PollController {
+  /** Ends a poll with a command that is leased to it. Returns false when the poll no longer waits. */
+  complete(poll: WaitingPoll, result: PollResult): boolean;
   /** Makes a poll query the database. */
   wake(poll: WaitingPoll): void;
 }
 
-const none: readonly WaitingPoll[] = [];
+const noPolls: readonly WaitingPoll[] = [];
 
 /** The polls of devices in this process. A new command is leased to a waiting poll in the statement that writes it. */
 export class WaitingPolls {
   /** Oldest first. Lists are replaced, never changed, so that polls can end while a caller iterates over a list. */
   readonly #byNode = new Map<string, WaitingPoll[]>();
-  mover: PollMover | undefined;
+  controller: PollController | undefined;
 
   of(nodeId: string): readonly WaitingPoll[] {
-    return this.#byNode.get(nodeId) ?? none;
+    return this.#byNode.get(nodeId) ?? noPolls;
   }
 
   add(poll: WaitingPoll): void {
@@ -45,23 +45,24 @@ export class WaitingPolls {
     else this.#byNode.set(nodeId, polls.toSpliced(index, 1));
   }
 
-  /** Reserves a poll of a node for one command. Returns null when none waits here, or the workspace does not match. */
-  keep({ tenantId, nodeId }: DeviceIdentity): KeptPoll | null {
-    const { mover } = this;
+  /** Reserves a poll of a node for one command. Returns null when the node of this workspace has no free poll here. */
+  reserve({ tenantId, nodeId }: DeviceIdentity): ReservedPoll | null {
+    const { controller } = this;
     const poll = this.of(nodeId).find(
-      ({ isParked, isKept, request }) => isParked && !isKept && request.max > 0 && request.device.tenantId === tenantId,
+      ({ isWaiting, isReserved, request }) =>
+        isWaiting && !isReserved && request.max > 0 && request.device.tenantId === tenantId,
     );
-    if (poll === undefined || mover === undefined) return null;
-    poll.isKept = true;
-    let isKept = true;
-    const end = () => {
-      const wasKept = isKept;
-      isKept = false;
-      clearTimeout(late);
-      return wasKept;
+    if (poll === undefined || controller === undefined) return null;
+    poll.isReserved = true;
+    let isReserved = true;
+    const release = () => {
+      const wasReserved = isReserved;
+      isReserved = false;
+      clearTimeout(timeout);
+      return wasReserved;
     };
     // If the transaction takes too long or fails, the poll queries the database.
-    const late = setTimeout(() => end() && mover.wake(poll), keptMs);
-    return { deliver: (handedOut) => end() && mover.take(poll, handedOut) };
+    const timeout = setTimeout(() => release() && controller.wake(poll), reservationMs);
+    return { deliver: (result) => release() && controller.complete(poll, result) };
   }
 }

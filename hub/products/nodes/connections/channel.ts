@@ -2,29 +2,29 @@ import { channelCloseCodes } from '../../../../shared/contract/nodes/channel.ts'
 import type { nodeChannel } from '../../../../shared/contract/nodes/channel.ts';
 import type { OpenedSocket, WebSocket } from '../../../platform/http/live/sockets.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { QuietNode, WaitingPoll } from '../commands/index.ts';
+import type { NodeIdleState, WaitingPoll } from '../commands/index.ts';
 
 /** The event topic for new channels of a node and for its revocation. */
 export const channelTopic = (nodeId: string) => `channel:${nodeId}`;
 
 /** Concurrent requests of a device. Reading pauses while the limit is reached. */
-const maxAtOnce = 16;
+const maxConcurrentRequests = 16;
 /** Pending requests at which the channel closes. One read of the connection may exceed the limit above. */
-const maxRequests = 256;
+const maxPendingRequests = 256;
 /** Limits per device and second. Reading pauses until the second ends. A companion stays far below them. */
-const mostOfDevice = { frames: 500, bytes: 1024 * 1024 };
+const maxPerDevice = { frames: 500, bytes: 1024 * 1024 };
 /** Limits per workspace and second, so that one workspace cannot delay the frames of others. */
-export const mostOfWorkspace = { frames: 5_000, bytes: 4 * 1024 * 1024 };
+export const maxPerWorkspace = { frames: 5_000, bytes: 4 * 1024 * 1024 };
 
 /** Counts the frames and bytes of the current second. */
-export class Second {
-  readonly #most: { frames: number; bytes: number };
+export class RateWindow {
+  readonly #limits: { frames: number; bytes: number };
   #endsAt = 0;
   #frames = 0;
   #bytes = 0;
 
-  constructor(most: { frames: number; bytes: number }) {
-    this.#most = most;
+  constructor(limits: { frames: number; bytes: number }) {
+    this.#limits = limits;
   }
 
   /** Counts a frame. Returns how long reading must pause, in milliseconds. */
@@ -32,14 +32,14 @@ export class Second {
     if (now >= this.#endsAt) [this.#endsAt, this.#frames, this.#bytes] = [now + 1_000, 0, 0];
     this.#frames += 1;
     this.#bytes += bytes;
-    return this.#frames > this.#most.frames || this.#bytes > this.#most.bytes ? this.#endsAt - now : 0;
+    return this.#frames > this.#limits.frames || this.#bytes > this.#limits.bytes ? this.#endsAt - now : 0;
   }
 }
 
 export type OpenedChannel = OpenedSocket<typeof nodeChannel.connectAutomationNode>;
 
 /** A request that arrived through a channel. The response carries its `id`. */
-export interface AskedThrough {
+export interface ChannelRequest {
   channel: Channel;
   id: number;
 }
@@ -49,24 +49,29 @@ export class Channel {
   /** Ids increase over time across all processes. */
   readonly id = newId();
   readonly opened: OpenedChannel;
-  readonly quiet: QuietNode;
+  readonly idleState: NodeIdleState;
   /** The polls of this channel that wait. */
-  polls: WaitingPoll<AskedThrough>[] = [];
+  polls: WaitingPoll<ChannelRequest>[] = [];
   /** Whether no more commands may be sent through it. */
   isEnded = false;
   readonly #endPolls: (channel: Channel) => void;
-  #underWay = 0;
+  #requestsInProgress = 0;
   /** The close code and reason to use once no request is in progress. */
   #closing: { code: number; reason: string } | undefined;
   /** Timer that resumes reading after a rate limit. */
-  #resting: NodeJS.Timeout | undefined;
-  readonly #own = new Second(mostOfDevice);
-  readonly #shared: Second;
+  #pauseTimer: NodeJS.Timeout | undefined;
+  readonly #deviceWindow = new RateWindow(maxPerDevice);
+  readonly #workspaceWindow: RateWindow;
 
-  constructor(opened: OpenedChannel, shared: Second, quiet: QuietNode, endPolls: (channel: Channel) => void) {
+  constructor(
+    opened: OpenedChannel,
+    workspaceWindow: RateWindow,
+    idleState: NodeIdleState,
+    endPolls: (channel: Channel) => void,
+  ) {
     this.opened = opened;
-    this.quiet = quiet;
-    this.#shared = shared;
+    this.idleState = idleState;
+    this.#workspaceWindow = workspaceWindow;
     this.#endPolls = endPolls;
   }
 
@@ -75,27 +80,28 @@ export class Channel {
   }
 
   /** Counts a frame before it is parsed. */
-  arrived(bytes: number): void {
+  countFrame(bytes: number): void {
     const now = performance.now();
-    const waitMs = Math.max(this.#own.add(bytes, now), this.#shared.add(bytes, now));
-    if (waitMs === 0 || this.#resting !== undefined) return;
+    const waitMs = Math.max(this.#deviceWindow.add(bytes, now), this.#workspaceWindow.add(bytes, now));
+    if (waitMs === 0 || this.#pauseTimer !== undefined) return;
     this.socket.pause();
-    this.#resting = setTimeout(() => {
-      this.#resting = undefined;
-      this.#readOn();
+    this.#pauseTimer = setTimeout(() => {
+      this.#pauseTimer = undefined;
+      this.#resumeReading();
     }, waitMs).unref();
   }
 
-  begun(): void {
-    this.#underWay += 1;
-    if (this.#underWay > maxRequests) this.end(channelCloseCodes.tooMany, `more than ${maxRequests} requests at once`);
-    else if (this.#underWay >= maxAtOnce) this.socket.pause();
+  requestStarted(): void {
+    this.#requestsInProgress += 1;
+    if (this.#requestsInProgress > maxPendingRequests)
+      this.end(channelCloseCodes.tooMany, `more than ${maxPendingRequests} requests at once`);
+    else if (this.#requestsInProgress >= maxConcurrentRequests) this.socket.pause();
   }
 
-  finished(): void {
-    this.#underWay -= 1;
+  requestFinished(): void {
+    this.#requestsInProgress -= 1;
     this.#closeIfIdle();
-    this.#readOn();
+    this.#resumeReading();
   }
 
   /** Ends polls with empty responses, and closes once all requests are answered. */
@@ -124,11 +130,12 @@ export class Channel {
     this.#endPolls(this);
   }
 
-  #readOn(): void {
-    if (this.#underWay < maxAtOnce && this.#resting === undefined) this.socket.resume();
+  #resumeReading(): void {
+    if (this.#requestsInProgress < maxConcurrentRequests && this.#pauseTimer === undefined) this.socket.resume();
   }
 
   #closeIfIdle(): void {
-    if (this.#closing !== undefined && this.#underWay === 0) this.end(this.#closing.code, this.#closing.reason);
+    if (this.#closing !== undefined && this.#requestsInProgress === 0)
+      this.end(this.#closing.code, this.#closing.reason);
   }
 }

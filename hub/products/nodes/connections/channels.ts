@@ -16,11 +16,11 @@ import type { SocketRoute, WebSocket } from '../../../platform/http/live/sockets
 import { answerToError, parsePart } from '../../../platform/http/routing/errors.ts';
 import { parseJsonText } from '../../../platform/http/routing/json-text.ts';
 import type { Logger } from '../../../platform/observability/logger.ts';
-import type { PollEnds, WaitingPoll } from '../commands/index.ts';
+import type { PollCallbacks, WaitingPoll } from '../commands/index.ts';
 import type { Devices } from '../devices/index.ts';
 import type { CommandResults } from '../results/index.ts';
-import { Channel, channelTopic, mostOfWorkspace, Second } from './channel.ts';
-import type { AskedThrough, OpenedChannel } from './channel.ts';
+import { Channel, channelTopic, maxPerWorkspace, RateWindow } from './channel.ts';
+import type { ChannelRequest, OpenedChannel } from './channel.ts';
 import type { DevicePolls } from './device-polls.ts';
 
 export interface NodeChannelsDependencies {
@@ -37,42 +37,43 @@ type ChannelSocket = WebSocket & { [channelOf]?: Channel };
 const revokedReason = 'this device is no longer paired';
 const maxWorkspaces = 10_000;
 /** After missed events all devices are authenticated again, spread over this many milliseconds per device. */
-const lookAgainMs = 2.5;
+const reauthenticateMsPerDevice = 2.5;
 
 /** The open channels of devices. Each request in a channel runs the matching API operation. */
 export class NodeChannels {
   readonly #deps: NodeChannelsDependencies;
   readonly #open = new Set<Channel>();
   /** Rate window of each workspace. */
-  readonly #seconds = new LRUCache<string, Second>({ max: maxWorkspaces });
+  readonly #rateWindows = new LRUCache<string, RateWindow>({ max: maxWorkspaces });
   readonly #newest = new Map<string, Channel>();
   #stopping: AbortSignal | undefined;
   // All sockets share these listeners, because separate closures would use much of the memory of an idle device.
   readonly #onClose: (this: WebSocket) => void;
   readonly #onMessage: (this: WebSocket, data: unknown, isBinary: boolean) => void;
-  readonly #pollEnds: PollEnds<AskedThrough> = {
-    answered: (poll, handedOut) => {
+  readonly #pollCallbacks: PollCallbacks<ChannelRequest> = {
+    answered: (poll, result) => {
       const { device } = poll.request;
-      const onLost = handedOut.leases.length === 0 ? undefined : () => void this.#deps.polls.putBack(device, handedOut);
-      leave(poll);
-      this.#answer(poll.to, { status: 200, body: handedOut.answer }, onLost);
+      const onSendFailure =
+        result.leases.length === 0 ? undefined : () => void this.#deps.polls.returnLeases(device, result);
+      removePoll(poll);
+      this.#answer(poll.to, { status: 200, body: result.response }, onSendFailure);
     },
     failed: (poll, error) => {
-      leave(poll);
-      this.#refuse(poll.to, error);
+      removePoll(poll);
+      this.#answerError(poll.to, error);
     },
   };
 
   constructor(dependencies: NodeChannelsDependencies) {
     this.#deps = dependencies;
     const { events } = dependencies;
-    const leaveChannel = (channel: Channel) => this.#leave(channel);
-    const hear = (channel: Channel, data: Buffer, isBinary: boolean) => this.#hear(channel, data, isBinary);
+    const removeChannel = (channel: Channel) => this.#remove(channel);
+    const receive = (channel: Channel, data: Buffer, isBinary: boolean) => this.#receive(channel, data, isBinary);
     this.#onClose = function onClose(this: ChannelSocket) {
-      if (this[channelOf] !== undefined) leaveChannel(this[channelOf]);
+      if (this[channelOf] !== undefined) removeChannel(this[channelOf]);
     };
     this.#onMessage = function onMessage(this: ChannelSocket, data, isBinary) {
-      if (this[channelOf] !== undefined) hear(this[channelOf], data as Buffer, isBinary);
+      if (this[channelOf] !== undefined) receive(this[channelOf], data as Buffer, isBinary);
     };
     events.subscribeFamily(channelTopic(''), (nodeId, { channel: newer, revoked }) => {
       const channel = this.#newest.get(nodeId);
@@ -81,7 +82,7 @@ export class NodeChannels {
       else if (channel !== undefined && typeof newer === 'string' && newer > channel.id) replace(channel);
     });
     // A revocation event may have been missed, and a device without requests is not authenticated otherwise.
-    events.onReconnect(() => this.#lookAgain());
+    events.onReconnect(() => this.#authenticateAll());
   }
 
   get route(): SocketRoute {
@@ -92,7 +93,7 @@ export class NodeChannels {
     const { socket, principal, stopping } = opened;
     const { nodeId } = principal;
     const { polls } = this.#deps;
-    const channel = new Channel(opened, this.#secondOf(principal.tenantId), polls.watch(nodeId), this.#endPolls);
+    const channel = new Channel(opened, this.#rateWindowOf(principal.tenantId), polls.watch(nodeId), this.#endPolls);
     this.#open.add(channel);
     this.#replaceOlder(nodeId, channel);
     if (this.#stopping !== stopping) {
@@ -105,9 +106,9 @@ export class NodeChannels {
     if (stopping.aborted) channel.stop();
   }
 
-  #leave(channel: Channel): void {
+  #remove(channel: Channel): void {
     const { nodeId } = channel.opened.principal;
-    this.#deps.polls.forget(nodeId, channel.quiet);
+    this.#deps.polls.forget(nodeId, channel.idleState);
     this.#open.delete(channel);
     if (this.#newest.get(nodeId) === channel) this.#newest.delete(nodeId);
     channel.endPolls();
@@ -117,16 +118,16 @@ export class NodeChannels {
     for (const poll of channel.polls) this.#deps.polls.end(poll);
   };
 
-  #hear(channel: Channel, bytes: Buffer, isBinary: boolean): void {
+  #receive(channel: Channel, bytes: Buffer, isBinary: boolean): void {
     const { socket, opened } = channel;
-    channel.arrived(bytes.length);
+    channel.countFrame(bytes.length);
     if (isBinary || socket.readyState !== socket.OPEN) return;
     const request = readRequest(bytes);
-    if (request === 'not understood') {
+    if (request === 'invalid') {
       channel.end(channelCloseCodes.invalidFrame, 'frames are JSON objects with id and type');
       return;
     }
-    if (request === 'of another type') {
+    if (request === 'unknown type') {
       // An unknown request also counts towards the rate limit.
       void opened.limit().catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'rate_limited')
@@ -134,30 +135,30 @@ export class NodeChannels {
       });
       return;
     }
-    channel.begun();
+    channel.requestStarted();
     if (socket.readyState === socket.OPEN) void this.#serveRequest(channel, request);
   }
 
-  #secondOf(tenantId: string): Second {
-    const known = this.#seconds.get(tenantId);
+  #rateWindowOf(tenantId: string): RateWindow {
+    const known = this.#rateWindows.get(tenantId);
     if (known !== undefined) return known;
-    const second = new Second(mostOfWorkspace);
-    this.#seconds.set(tenantId, second);
-    return second;
+    const rateWindow = new RateWindow(maxPerWorkspace);
+    this.#rateWindows.set(tenantId, rateWindow);
+    return rateWindow;
   }
 
   /** Authenticates the devices of all channels again, spread over time. */
-  #lookAgain(): void {
-    const withinMs = this.#open.size * lookAgainMs;
+  #authenticateAll(): void {
+    const spreadMs = this.#open.size * reauthenticateMsPerDevice;
     for (const channel of this.#open) {
-      const look = async () => {
+      const authenticate = async () => {
         if (!this.#open.has(channel)) return;
         await channel.opened.authenticate().catch((error: unknown) => {
           if (error instanceof AppError && error.code === 'device_secret_invalid')
             channel.end(channelCloseCodes.revoked, revokedReason);
         });
       };
-      setTimeout(() => void look(), Math.random() * withinMs).unref();
+      setTimeout(() => void authenticate(), Math.random() * spreadMs).unref();
     }
   }
 
@@ -169,66 +170,73 @@ export class NodeChannels {
     void this.#deps.events.publish(channelTopic(nodeId), { channel: channel.id });
   }
 
-  /** Executes a request, or starts its poll. Never rejects. */
-  async #serveRequest(channel: Channel, request: DeviceRequest | UnreadableRequest): Promise<void> {
-    const asked: AskedThrough = { channel, id: request.id };
+  /** Executes a request and sends its response, or starts its poll. Never rejects. */
+  async #serveRequest(channel: Channel, request: DeviceRequest | InvalidRequest): Promise<void> {
+    const channelRequest: ChannelRequest = { channel, id: request.id };
     try {
       await channel.opened.limit();
       if ('problem' in request)
-        throw new AppError('invalid_json', `The frame is not JSON as it may be: ${request.problem.slice(0, 200)}.`);
-      if (request.type === 'poll') this.#poll(asked, parsePart('body', channelPoll, request.body ?? {}));
-      else this.#answer(asked, { status: 200, body: await this.#carryOut(channel, request) });
+        throw new AppError('invalid_json', `The frame cannot be read as JSON: ${request.problem.slice(0, 200)}.`);
+      if (request.type === 'poll') this.#poll(channelRequest, parsePart('body', channelPoll, request.body ?? {}));
+      else this.#answer(channelRequest, { status: 200, body: await this.#execute(channel, request) });
     } catch (error) {
-      this.#refuse(asked, error);
+      this.#answerError(channelRequest, error);
     }
   }
 
-  #poll(asked: AskedThrough, query: z.output<typeof channelPoll>): void {
-    const { channel } = asked;
+  #poll(channelRequest: ChannelRequest, query: z.output<typeof channelPoll>): void {
+    const { channel } = channelRequest;
     if (channel.isEnded) {
-      this.#answer(asked, { status: 200, body: { commands: [], withdrawn: [] } });
+      this.#answer(channelRequest, { status: 200, body: { commands: [], withdrawn: [] } });
       return;
     }
     const { principal } = channel.opened;
-    const context = { secretHash: principal.secretHash, isConfirmed: true, quiet: channel.quiet };
-    channel.polls = [...channel.polls, this.#deps.polls.begin(principal, query, context, this.#pollEnds, asked)];
+    const context = { secretHash: principal.secretHash, isConfirmed: true, idleState: channel.idleState };
+    channel.polls = [
+      ...channel.polls,
+      this.#deps.polls.begin(principal, query, context, this.#pollCallbacks, channelRequest),
+    ];
   }
 
-  async #carryOut(channel: Channel, { type, commandId, body }: DeviceRequest): Promise<unknown> {
+  async #execute(channel: Channel, { type, commandId, body }: DeviceRequest): Promise<unknown> {
     const { devices, results } = this.#deps;
     const { principal } = channel.opened;
     if (type === 'heartbeat')
       return devices.heartbeat(principal, parsePart('body', resource.heartbeatAutomationNode.body, body));
     // Polls and heartbeats authenticate in their own statements. The result of a revoked device is not recorded.
-    const confirmed = channel.opened.authenticate();
-    confirmed.catch(() => undefined);
+    const authenticated = channel.opened.authenticate();
+    authenticated.catch(() => undefined);
     const params = parsePart('params', resource.completeAutomationNodeCommand.params, {
       id: principal.nodeId,
       commandId,
     });
     const result = parsePart('body', resource.completeAutomationNodeCommand.body, body);
-    const recorded = await results.complete(principal, params.commandId, result, [], confirmed);
-    channel.quiet.ended(params.commandId);
+    const recorded = await results.complete(principal, params.commandId, result, [], authenticated);
+    channel.idleState.ended(params.commandId);
     return recorded;
   }
 
-  /** Sends a response. `onLost` is called when the hub did not send it completely. */
-  #answer({ channel, id }: AskedThrough, frame: Omit<HubAnswerFrame, 'id' | 'type'>, onLost?: () => void): void {
-    send(channel.socket, { id, type: 'answer', ...frame }, onLost);
-    channel.finished();
+  /** Sends a response. `onSendFailure` is called when the hub did not send it completely. */
+  #answer(
+    { channel, id }: ChannelRequest,
+    frame: Omit<HubAnswerFrame, 'id' | 'type'>,
+    onSendFailure?: () => void,
+  ): void {
+    send(channel.socket, { id, type: 'answer', ...frame }, onSendFailure);
+    channel.requestFinished();
   }
 
-  #refuse(asked: AskedThrough, error: unknown): void {
-    const { channel } = asked;
+  #answerError(channelRequest: ChannelRequest, error: unknown): void {
+    const { channel } = channelRequest;
     const { status, body, retryAfterSeconds } = answerToError(error, channel.opened.requestId, this.#deps.logger);
-    this.#answer(asked, { status, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
+    this.#answer(channelRequest, { status, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) });
     if (error instanceof AppError && error.code === 'device_secret_invalid')
       channel.end(channelCloseCodes.revoked, revokedReason);
   }
 }
 
 /** Removes an ended poll from its channel. */
-function leave(poll: WaitingPoll<AskedThrough>): void {
+function removePoll(poll: WaitingPoll<ChannelRequest>): void {
   const { channel } = poll.to;
   channel.polls = channel.polls.filter((one) => one !== poll);
 }
@@ -237,12 +245,12 @@ const replace = (older: Channel): void =>
   older.end(channelCloseCodes.replaced, 'replaced by a newer channel of this device');
 
 /** An invalid request with a readable `id`. */
-interface UnreadableRequest {
+interface InvalidRequest {
   id: number;
   problem: string;
 }
 
-function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not understood' | 'of another type' {
+function readRequest(data: Buffer): DeviceRequest | InvalidRequest | 'invalid' | 'unknown type' {
   const text = data.toString('utf8');
   let frame: unknown;
   try {
@@ -250,24 +258,24 @@ function readRequest(data: Buffer): DeviceRequest | UnreadableRequest | 'not und
   } catch (error) {
     // A retry would fail in the same way, so the sender gets an error response.
     const id = /^\s*\{\s*"id"\s*:\s*(\d{1,15})\s*,/.exec(text)?.[1];
-    return id === undefined ? 'not understood' : { id: Number(id), problem: (error as Error).message };
+    return id === undefined ? 'invalid' : { id: Number(id), problem: (error as Error).message };
   }
   const parsed = deviceRequest.safeParse(frame);
   if (parsed.success) return parsed.data;
-  const isOther = isFrame(frame) && !deviceRequestTypes.some((type) => type === frame.type);
-  return isOther ? 'of another type' : 'not understood';
+  const isUnknownType = isFrame(frame) && !deviceRequestTypes.some((type) => type === frame.type);
+  return isUnknownType ? 'unknown type' : 'invalid';
 }
 
 const isFrame = (value: unknown): value is { type: string } =>
   typeof value === 'object' && value !== null && typeof (value as { type?: unknown }).type === 'string';
 
-/** Sends a frame. `onLost` is called when the hub did not send it completely. */
-function send(socket: WebSocket, frame: HubAnswerFrame, onLost: (() => void) | undefined): void {
+/** Sends a frame. `onSendFailure` is called when the hub did not send it completely. */
+function send(socket: WebSocket, frame: HubAnswerFrame, onSendFailure: (() => void) | undefined): void {
   if (socket.readyState !== socket.OPEN) {
-    onLost?.();
+    onSendFailure?.();
     return;
   }
   socket.send(JSON.stringify(frame), (error) => {
-    if (error !== undefined && error !== null) onLost?.();
+    if (error !== undefined && error !== null) onSendFailure?.();
   });
 }

@@ -2,136 +2,145 @@ import type { z } from 'zod';
 import type { nodes as resource } from '../../../../shared/contract/nodes/nodes.ts';
 import { AppError } from '../../../../shared/errors.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import { QuietNode, WaitingPoll, nodeTopic } from '../commands/index.ts';
-import type { HandOut, NodeCommands, PollEnds } from '../commands/index.ts';
+import { NodeIdleState, WaitingPoll, nodeTopic } from '../commands/index.ts';
+import type { PollResult, NodeCommands, PollCallbacks } from '../commands/index.ts';
 import type { DeviceSecrets } from '../devices/index.ts';
 import type { DeviceIdentity } from '../store.ts';
 
 export interface DevicePollsDependencies {
   events: Events;
-  commands: Pick<NodeCommands, 'handOut' | 'putBack' | 'parked'>;
-  secrets: Pick<DeviceSecrets, 'look' | 'rested' | 'wanted'>;
+  commands: Pick<NodeCommands, 'leaseCommands' | 'returnLeases' | 'waitingPolls'>;
+  secrets: Pick<DeviceSecrets, 'checkIn' | 'pollTimedOut' | 'findNodesToWake'>;
 }
 
-/** What a device asks for in a poll, by its operation or through its channel. */
+/** The parameters of a poll, from the HTTP operation or from a channel. */
 export type PollQuery = z.output<typeof resource.pollAutomationNodeCommands.query>;
 
-/** What is known of who polls, beside the node. */
+/** The authentication state and the cached idle state of a polling device. */
 export interface PollContext {
-  /** By which the device is confirmed again, as base64; null where only its node is known. */
+  /** Base64 hash of the secret with which the device is authenticated again; null when only the node is known. */
   secretHash: string | null;
   isConfirmed: boolean;
-  quiet: QuietNode | null;
+  idleState: NodeIdleState | null;
 }
 
-/** After events were missed all polls look again, spread over so long for each of them, in milliseconds. */
-const lookAgainMs = 2.5;
-/** Polls of one device that wait at one process, at most; a companion needs one, and another while the connection of the first dies. */
-const maxPollsOfDevice = 8;
+/** After missed events all polls query the database, spread over this many milliseconds per poll. */
+const wakeMsPerPoll = 2.5;
 /**
- * How often waiting polls are checked for commands whose event was lost, in milliseconds: those of channels, which wait longer than any request, and
- * all of them while the events of other processes are interrupted. One statement checks so many nodes.
+ * Waiting polls per device and process. A companion needs one, and a second one while the connection of the first one
+ * breaks.
  */
-const missedEveryMs = 30_000;
-const interruptedEveryMs = 1_000;
-const maxLooks = 1_000;
-/** How often it is looked which polls have waited long enough, in milliseconds; they end by so much too early. */
-const deadlineEveryMs = 250;
+const maxPollsPerDevice = 8;
+/**
+ * Interval between checks for pending commands whose event was lost, in milliseconds.
+ * The first interval applies to polls of channels, which wait longer than any HTTP request. The second one applies to
+ * all polls while the events of other processes are interrupted.
+ */
+const missedCheckIntervalMs = 30_000;
+const interruptedCheckIntervalMs = 1_000;
+/** Nodes that one statement checks. */
+const maxNodesPerCheck = 1_000;
+/** Interval between checks for expired polls, in milliseconds. A poll may end this much before its deadline. */
+const deadlineCheckIntervalMs = 250;
 
-const none: string[] = [];
-const nothing = (): HandOut => ({ answer: { commands: [], withdrawn: [] }, leases: [] });
-const knowsNodeOnly: PollContext = { secretHash: null, isConfirmed: true, quiet: null };
+const noCommands: string[] = [];
+const emptyResult = (): PollResult => ({ response: { commands: [], withdrawn: [] }, leases: [] });
+const nodeOnlyContext: PollContext = { secretHash: null, isConfirmed: true, idleState: null };
 
-/** The polls of devices at this process. One that waits is an entry among `parked`, without a timer, a subscription or a promise of its own. */
+/**
+ * The polls of devices in this process. To save memory, a waiting poll has no timer, subscription or promise of its
+ * own.
+ */
 export class DevicePolls {
   readonly #deps: DevicePollsDependencies;
-  readonly #all = new Set<WaitingPoll>();
-  /** What the newest channel of each node here knows of it. */
-  readonly #quiet = new Map<string, QuietNode>();
-  #deadlines: NodeJS.Timeout | undefined;
-  #lookedForMissedAt = performance.now();
-  #isLookingForMissed = false;
+  readonly #polls = new Set<WaitingPoll>();
+  /** Idle state of each node with a channel in this process, as used by its newest channel. */
+  readonly #idleStates = new Map<string, NodeIdleState>();
+  #deadlineTimer: NodeJS.Timeout | undefined;
+  #missedCheckedAt = performance.now();
+  #isCheckingMissed = false;
 
   constructor(dependencies: DevicePollsDependencies) {
     this.#deps = dependencies;
     const { events, commands } = dependencies;
-    commands.parked.mover = {
-      take: (poll, handedOut) => this.#take(poll, handedOut),
+    commands.waitingPolls.controller = {
+      complete: (poll, result) => this.#complete(poll, result),
       wake: (poll) => this.#wake(poll),
     };
     events.subscribeFamily(nodeTopic(''), (nodeId) => {
-      this.#quiet.get(nodeId)?.changed();
-      for (const poll of commands.parked.of(nodeId)) this.#wake(poll);
+      this.#idleStates.get(nodeId)?.changed();
+      for (const poll of commands.waitingPolls.of(nodeId)) this.#wake(poll);
     });
     events.onReconnect(() => {
-      for (const quiet of this.#quiet.values()) quiet.changed();
-      // Thousands at once would leave no connection of the database to anybody else.
-      const withinMs = this.#all.size * lookAgainMs;
-      for (const poll of this.#all) setTimeout(() => this.#wake(poll, false), Math.random() * withinMs).unref();
+      for (const idleState of this.#idleStates.values()) idleState.changed();
+      // Thousands of simultaneous queries would use all database connections.
+      const spreadMs = this.#polls.size * wakeMsPerPoll;
+      for (const poll of this.#polls) setTimeout(() => this.#wake(poll, false), Math.random() * spreadMs).unref();
     });
   }
 
-  /** Begins to keep what is known of a node whose channel was opened here, until `forget`. */
-  watch(nodeId: string): QuietNode {
-    // What nobody tells of changes any more is never quiet.
-    this.#quiet.get(nodeId)?.retire();
-    const quiet = new QuietNode();
-    this.#quiet.set(nodeId, quiet);
-    return quiet;
+  /** Creates the idle state of a node for a new channel. It receives change events until `forget`. */
+  watch(nodeId: string): NodeIdleState {
+    // The state of an older channel receives no more change events, so it must not skip a query.
+    this.#idleStates.get(nodeId)?.disable();
+    const idleState = new NodeIdleState();
+    this.#idleStates.set(nodeId, idleState);
+    return idleState;
   }
 
-  forget(nodeId: string, quiet: QuietNode): void {
-    if (this.#quiet.get(nodeId) === quiet) this.#quiet.delete(nodeId);
+  forget(nodeId: string, idleState: NodeIdleState): void {
+    if (this.#idleStates.get(nodeId) === idleState) this.#idleStates.delete(nodeId);
   }
 
   /**
-   * Begins a poll, which ends once: when there are commands, or one of those running is withdrawn, after `wait` seconds, when it is `end`ed, or fails with
-   * `device_secret_invalid` as soon as the node is revoked. What it answers was leased to the device: `putBack` its leases when the answer can't be sent.
+   * Starts a poll. It ends when commands are leased, when a command in `running` is withdrawn, after `wait` seconds, or
+   * with `end`. It fails with `device_secret_invalid` when the node is revoked.
+   * When the response cannot be sent, the caller must pass the result to `returnLeases`.
    */
   begin<To>(
     device: DeviceIdentity,
     { wait, max, running, runningIsComplete }: PollQuery,
-    { secretHash, isConfirmed, quiet }: PollContext,
-    ends: PollEnds<To>,
+    { secretHash, isConfirmed, idleState }: PollContext,
+    callbacks: PollCallbacks<To>,
     to: To,
   ): WaitingPoll<To> {
     const deadline = performance.now() + wait * 1000;
-    const held = running.length === 0 ? none : running;
+    const runningIds = running.length === 0 ? noCommands : running;
     const request = {
       device,
       secretHash,
       isConfirmed,
       max,
-      running: held,
-      isOnlyOne: runningIsComplete,
+      running: runningIds,
+      hasSinglePoll: runningIsComplete,
       deadline,
-      quiet,
+      idleState,
     };
-    const poll = new WaitingPoll(request, ends, to);
+    const poll = new WaitingPoll(request, callbacks, to);
     const waiting = poll as WaitingPoll;
-    this.#makePlace(waiting);
-    // Heard of before the first look, so that no command between the two is missed.
-    this.#all.add(waiting);
-    this.#deps.commands.parked.add(waiting);
-    if (runningIsComplete && quiet?.isQuiet(running) === true) this.#park(waiting);
-    else void this.#look(waiting, runningIsComplete, false);
+    this.#endOlderPolls(waiting);
+    // The poll is registered before the first query, so that it misses no event in between.
+    this.#polls.add(waiting);
+    this.#deps.commands.waitingPolls.add(waiting);
+    if (runningIsComplete && idleState?.isIdle(running) === true) this.#startWaiting(waiting);
+    else void this.#query(waiting, runningIsComplete, false);
     return poll;
   }
 
-  /** Waits for the end of a poll; empty once `signal` aborts. */
+  /** Starts a poll and returns its result, which is empty once `signal` aborts. */
   poll(
     device: DeviceIdentity,
     query: PollQuery,
     signal: AbortSignal,
-    context: PollContext = knowsNodeOnly,
-  ): Promise<HandOut> {
-    if (signal.aborted) return Promise.resolve(nothing());
-    const { promise, resolve, reject } = Promise.withResolvers<HandOut>();
+    context: PollContext = nodeOnlyContext,
+  ): Promise<PollResult> {
+    if (signal.aborted) return Promise.resolve(emptyResult());
+    const { promise, resolve, reject } = Promise.withResolvers<PollResult>();
     const poll = this.begin(
       device,
       query,
       context,
-      { answered: (_poll, handedOut) => resolve(handedOut), failed: (_poll, error) => reject(error) },
+      { answered: (_poll, result) => resolve(result), failed: (_poll, error) => reject(error) },
       null,
     );
     const onAbort = () => this.end(poll);
@@ -139,148 +148,161 @@ export class DevicePolls {
     return promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  /** Ends a poll: empty, unless something is being leased to it. */
+  /** Ends a poll with an empty result, or with the result of the query in progress. */
   end<To>(poll: WaitingPoll<To>): void {
     poll.aborted = true;
-    this.#endSoon(poll as WaitingPoll);
+    this.#endAfterQuery(poll as WaitingPoll);
   }
 
-  /** Gives commands back whose answer could not be sent. When that fails, too, their leases run out. */
-  async putBack(device: DeviceIdentity, { leases }: HandOut): Promise<void> {
-    await this.#deps.commands.putBack(device, leases).catch(() => undefined);
+  /** Returns the leases of a response that could not be sent. If this fails, the leases expire. */
+  async returnLeases(device: DeviceIdentity, { leases }: PollResult): Promise<void> {
+    await this.#deps.commands.returnLeases(device, leases).catch(() => undefined);
   }
 
-  /** Ends the polls of a device that a new one leaves no place: empty, for what a poll was handed it brings along. */
-  #makePlace({ request }: WaitingPoll): void {
+  /** Ends polls that a new poll of the same device replaces, and the oldest poll when the device has too many. */
+  #endOlderPolls({ request }: WaitingPoll): void {
     const { nodeId } = request.device;
-    const { parked } = this.#deps.commands;
-    // A device that waits in one poll at a time has given up the one before, whose connection may not know it yet.
-    if (request.isOnlyOne) for (const older of parked.of(nodeId)) if (older.request.isOnlyOne) this.#giveUp(older);
-    const [oldest] = parked.of(nodeId);
-    if (oldest !== undefined && parked.of(nodeId).length >= maxPollsOfDevice) this.#giveUp(oldest);
+    const { waitingPolls } = this.#deps.commands;
+    // A device with a single poll has abandoned its previous one, even if that connection still looks open.
+    if (request.hasSinglePoll)
+      for (const older of waitingPolls.of(nodeId)) if (older.request.hasSinglePoll) this.#evict(older);
+    const [oldest] = waitingPolls.of(nodeId);
+    if (oldest !== undefined && waitingPolls.of(nodeId).length >= maxPollsPerDevice) this.#evict(oldest);
   }
 
-  #giveUp(poll: WaitingPoll): void {
-    this.#deps.commands.parked.remove(poll);
-    this.#endSoon(poll);
+  #evict(poll: WaitingPoll): void {
+    this.#deps.commands.waitingPolls.remove(poll);
+    this.#endAfterQuery(poll);
   }
 
-  #endSoon(poll: WaitingPoll): void {
-    if (poll.isParked) this.#finish(poll, nothing());
+  #endAfterQuery(poll: WaitingPoll): void {
+    if (poll.isWaiting) this.#finish(poll, emptyResult());
     else poll.isEnding = true;
   }
 
-  #wake(poll: WaitingPoll, isTold = true): void {
-    if (poll.isParked) void this.#look(poll, false, isTold);
+  #wake(poll: WaitingPoll, isEvent = true): void {
+    if (poll.isWaiting) void this.#query(poll, false, isEvent);
     else poll.isWoken = true;
   }
 
-  #take(poll: WaitingPoll, handedOut: HandOut): boolean {
-    if (!poll.isParked) return false;
-    for (const { id } of handedOut.answer.commands) poll.request.quiet?.handedOut(id);
-    this.#finish(poll, handedOut);
+  #complete(poll: WaitingPoll, result: PollResult): boolean {
+    if (!poll.isWaiting) return false;
+    for (const { id } of result.response.commands) poll.request.idleState?.leased(id);
+    this.#finish(poll, result);
     return true;
   }
 
-  #park(poll: WaitingPoll): void {
-    poll.isParked = true;
-    poll.isKept = false;
-    if (this.#deadlines === undefined) this.#deadlines = setTimeout(() => this.#endLate(), deadlineEveryMs);
+  #startWaiting(poll: WaitingPoll): void {
+    poll.isWaiting = true;
+    poll.isReserved = false;
+    if (this.#deadlineTimer === undefined)
+      this.#deadlineTimer = setTimeout(() => this.#endExpired(), deadlineCheckIntervalMs);
   }
 
-  /** Ends those that waited long enough. What was missed until then the next poll finds. */
-  #endLate(): void {
-    const until = performance.now() + deadlineEveryMs;
-    for (const poll of this.#all) {
-      if (!poll.isParked || poll.request.deadline > until) continue;
-      if (poll.request.secretHash !== null) this.#deps.secrets.rested(poll.request.device.nodeId);
-      this.#finish(poll, nothing());
+  /** Ends expired polls, and starts a check for missed events when it is due. */
+  #endExpired(): void {
+    const until = performance.now() + deadlineCheckIntervalMs;
+    for (const poll of this.#polls) {
+      if (!poll.isWaiting || poll.request.deadline > until) continue;
+      if (poll.request.secretHash !== null) this.#deps.secrets.pollTimedOut(poll.request.device.nodeId);
+      this.#finish(poll, emptyResult());
     }
     const { isInterrupted } = this.#deps.events;
-    const lookEveryMs = isInterrupted ? interruptedEveryMs : missedEveryMs;
-    if (!this.#isLookingForMissed && performance.now() - this.#lookedForMissedAt >= lookEveryMs)
-      void this.#lookForMissed(isInterrupted);
-    this.#deadlines = this.#all.size === 0 ? undefined : setTimeout(() => this.#endLate(), deadlineEveryMs);
+    const checkIntervalMs = isInterrupted ? interruptedCheckIntervalMs : missedCheckIntervalMs;
+    if (!this.#isCheckingMissed && performance.now() - this.#missedCheckedAt >= checkIntervalMs)
+      void this.#wakeMissed(isInterrupted);
+    this.#deadlineTimer =
+      this.#polls.size === 0 ? undefined : setTimeout(() => this.#endExpired(), deadlineCheckIntervalMs);
   }
 
-  /** Wakes polls for commands whose event was lost. Never rejects. */
-  async #lookForMissed(isInterrupted: boolean): Promise<void> {
-    this.#isLookingForMissed = true;
+  /** Wakes the polls of nodes with a pending command whose event was lost. Never rejects. */
+  async #wakeMissed(isInterrupted: boolean): Promise<void> {
+    this.#isCheckingMissed = true;
     const { secrets, commands } = this.#deps;
     const nodeIds = new Set<string>();
-    for (const { isParked, request } of this.#all)
-      if (isParked && (isInterrupted || request.quiet !== null)) nodeIds.add(request.device.nodeId);
+    for (const { isWaiting, request } of this.#polls)
+      if (isWaiting && (isInterrupted || request.idleState !== null)) nodeIds.add(request.device.nodeId);
     const all = [...nodeIds];
-    for (let from = 0; from < all.length; from += maxLooks) {
-      // The next time finds what this one could not.
-      const wanted = await secrets.wanted(all.slice(from, from + maxLooks)).catch(() => []);
-      for (const nodeId of wanted) for (const poll of commands.parked.of(nodeId)) this.#wake(poll);
+    for (let from = 0; from < all.length; from += maxNodesPerCheck) {
+      // After an error the next check finds the commands.
+      const toWake = await secrets.findNodesToWake(all.slice(from, from + maxNodesPerCheck)).catch(() => []);
+      for (const nodeId of toWake) for (const poll of commands.waitingPolls.of(nodeId)) this.#wake(poll);
     }
-    this.#isLookingForMissed = false;
-    this.#lookedForMissedAt = performance.now();
+    this.#isCheckingMissed = false;
+    this.#missedCheckedAt = performance.now();
   }
 
-  #finish(poll: WaitingPoll, handedOut: HandOut): void {
-    this.#leave(poll);
-    poll.ends.answered(poll, handedOut);
+  #finish(poll: WaitingPoll, result: PollResult): void {
+    this.#remove(poll);
+    poll.callbacks.answered(poll, result);
   }
 
-  #leave(poll: WaitingPoll): void {
-    poll.isParked = false;
+  #remove(poll: WaitingPoll): void {
+    poll.isWaiting = false;
     poll.isOver = true;
-    this.#all.delete(poll);
-    this.#deps.commands.parked.remove(poll);
+    this.#polls.delete(poll);
+    this.#deps.commands.waitingPolls.remove(poll);
   }
 
-  /** Never rejects. */
-  async #look(poll: WaitingPoll, isRunningComplete: boolean, isTold: boolean): Promise<void> {
+  /**
+   * Queries the database until the poll ends or must wait. Never rejects.
+   * @param isEvent whether a change event arrived, so that the check-in is skipped.
+   */
+  async #query(poll: WaitingPoll, isRunningComplete: boolean, isEvent: boolean): Promise<void> {
     const { request } = poll;
-    poll.isParked = false;
+    poll.isWaiting = false;
     try {
-      // Only the first look can rest on what the device said: what is leased later may be on its way there.
-      for (let [isComplete, told] = [isRunningComplete, isTold]; ; [isComplete, told] = [false, true]) {
+      // Only the first query may use `isRunningComplete`: a command that is leased later may not have arrived yet.
+      for (let [isComplete, hasEvent] = [isRunningComplete, isEvent]; ; [isComplete, hasEvent] = [false, true]) {
         poll.isWoken = false;
-        const { quiet } = request;
-        const [changes, at] = [quiet?.changes ?? 0, performance.now()];
-        const handedOut =
-          !told && (await this.#finds(request)) === 'nothing' ? nothing() : await this.#handOut(poll, isComplete);
-        const { commands, withdrawn } = handedOut.answer;
+        const { idleState } = request;
+        const [changes, at] = [idleState?.changes ?? 0, performance.now()];
+        const result =
+          !hasEvent && (await this.#checkIn(request)) === 'nothing'
+            ? emptyResult()
+            : await this.#leaseCommands(poll, isComplete);
+        const { commands, withdrawn } = result.response;
         if (isComplete && commands.length < request.max && withdrawn.length === 0)
-          quiet?.looked(changes, at, [...request.running, ...commands.map(({ id }) => id)]);
-        const isSomething = commands.length > 0 || withdrawn.length > 0;
-        if (isSomething || poll.isEnding || request.deadline <= performance.now()) {
-          this.#finish(poll, handedOut);
+          idleState?.recordPoll(changes, at, [...request.running, ...commands.map(({ id }) => id)]);
+        const hasContent = commands.length > 0 || withdrawn.length > 0;
+        if (hasContent || poll.isEnding || request.deadline <= performance.now()) {
+          this.#finish(poll, result);
           return;
         }
         if (!poll.isWoken) break;
       }
-      this.#park(poll);
+      this.#startWaiting(poll);
     } catch (error) {
-      this.#leave(poll);
-      poll.ends.failed(poll, error);
+      this.#remove(poll);
+      poll.callbacks.failed(poll, error);
     }
   }
 
-  /** Confirms the device where that is not done, and looks whether there may be something: with all that look in that moment. */
-  async #finds(request: WaitingPoll['request']): Promise<'nothing' | 'something'> {
+  /**
+   * Authenticates the device if needed, and returns whether it may have a command. Concurrent calls share a statement.
+   */
+  async #checkIn(request: WaitingPoll['request']): Promise<'nothing' | 'something'> {
     const { device, secretHash, isConfirmed, running, deadline } = request;
     if (secretHash === null || (isConfirmed && running.length > 0)) return 'something';
-    const seen = await this.#deps.secrets.look({ nodeId: device.nodeId, secretHash }, deadline > performance.now());
-    if (seen === null) throw revoked();
+    const checkedIn = await this.#deps.secrets.checkIn(
+      { nodeId: device.nodeId, secretHash },
+      deadline > performance.now(),
+    );
+    if (checkedIn === null) throw revokedError();
     request.isConfirmed = true;
-    return running.length === 0 && !seen.hasOpen ? 'nothing' : 'something';
+    return running.length === 0 && !checkedIn.hasOpenCommands ? 'nothing' : 'something';
   }
 
-  async #handOut(poll: WaitingPoll, isRunningComplete: boolean): Promise<HandOut> {
+  async #leaseCommands(poll: WaitingPoll, isRunningComplete: boolean): Promise<PollResult> {
     const { device, max, running } = poll.request;
-    // Nothing is written for somebody who has gone meanwhile.
-    if (poll.aborted) return nothing();
-    const handedOut = await this.#deps.commands.handOut(device, { max, running, isRunningComplete }, poll);
-    if (handedOut === null) throw revoked();
-    return handedOut;
+    // The client disconnected, so no command may be leased to it.
+    if (poll.aborted) return emptyResult();
+    const result = await this.#deps.commands.leaseCommands(device, { max, running, isRunningComplete }, poll);
+    if (result === null) throw revokedError();
+    return result;
   }
 }
 
-function revoked(): AppError {
-  return new AppError('device_secret_invalid', 'This device is not paired any more; pair it again.');
+function revokedError(): AppError {
+  return new AppError('device_secret_invalid', 'This device is no longer paired; pair it again.');
 }

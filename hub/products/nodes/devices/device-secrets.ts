@@ -5,22 +5,22 @@ import { workspaceTopic } from '../../../platform/events/workspace-topic.ts';
 import type { KnownDevice } from '../store.ts';
 import { deviceSecretHash } from './pairing-code.ts';
 
-const maxKnown = 20_000;
-/** After so long without a request a device is forgotten, in milliseconds: polls come sooner. */
-const forgetAfterMs = 120_000;
+const maxCachedDevices = 20_000;
+/** Time without a request after which a device leaves the cache, in milliseconds. Polls are more frequent. */
+const cacheTtlMs = 120_000;
 
-/** What many devices ask at once is gathered so far. */
-const maxAtOnce = 512;
-/** All devices of a large hub may come back in the same moment. */
+/** Devices per statement. */
+const maxPerBatch = 512;
+/** Requests that may wait for a statement. All devices of a large hub may reconnect at the same time. */
 const maxWaiting = 50_000;
-/** For so long looks that most likely find nothing are gathered, in milliseconds. */
+/** Time for which check-ins of idle devices are collected into one statement, in milliseconds. */
 const gatherMs = 40;
-/** A device that waited in vain and asks again within so long most likely waits in vain again, in milliseconds. */
-const restsMs = 5_000;
+/** A device whose poll timed out at most this long ago counts as idle, in milliseconds. */
+const idlePollMs = 5_000;
 
-interface RememberedDevice extends KnownDevice {
-  /** When it last waited in vain, by the clock of `performance`. */
-  restedAt: number;
+interface CachedDevice extends KnownDevice {
+  /** When its last poll ended without a command, on the clock of `performance`. */
+  timedOutAt: number;
 }
 
 interface FoundRow {
@@ -29,80 +29,84 @@ interface FoundRow {
   tenant_id: string;
 }
 
-interface Proof {
+interface Credentials {
   nodeId: string;
-  /** As base64. */
+  /** Base64. */
   secretHash: string;
 }
 
-/** A device at a look for what waits for it. */
-export interface SeenDevice extends KnownDevice {
-  /** Whether there is a command that is not over; if not, whoever looks closer finds nothing. */
-  hasOpen: boolean;
+/** An authenticated device and whether it has commands. */
+export interface CheckedInDevice extends KnownDevice {
+  /** Whether it has a pending or leased command. */
+  hasOpenCommands: boolean;
 }
 
-/** The secrets of devices. What is known of them from before lets nobody in: it says what to prepare while the database is asked. */
+/**
+ * Authenticates devices by their secrets, in batches. The cache never authenticates a device: it only tells which
+ * data to prepare while the database checks the secret.
+ */
 export class DeviceSecrets {
   readonly #db: Database;
-  /** By node. */
-  readonly #known = new LRUCache<string, RememberedDevice>({
-    max: maxKnown,
-    ttl: forgetAfterMs,
+  /** Key: node id. */
+  readonly #cache = new LRUCache<string, CachedDevice>({
+    max: maxCachedDevices,
+    ttl: cacheTtlMs,
     updateAgeOnGet: true,
   });
-  /** One text for all devices of a workspace. */
+  /** Shares one string per workspace id between its devices, to save memory. */
   readonly #tenantIds = new LRUCache<string, string>({ max: 1_000 });
-  readonly #proofs: Batches<Proof, KnownDevice | null>;
-  readonly #looks: Batches<Proof, SeenDevice | null>;
-  readonly #patientLooks: Batches<Proof, SeenDevice | null>;
+  readonly #authentications: Batches<Credentials, KnownDevice | null>;
+  readonly #checkIns: Batches<Credentials, CheckedInDevice | null>;
+  readonly #delayedCheckIns: Batches<Credentials, CheckedInDevice | null>;
 
   constructor(db: Database) {
     this.#db = db;
     const options = {
-      bytesOf: ({ nodeId, secretHash }: Proof) => nodeId.length + secretHash.length,
-      maxItems: maxAtOnce,
-      // One that waits holds up no other.
+      bytesOf: ({ nodeId, secretHash }: Credentials) => nodeId.length + secretHash.length,
+      maxItems: maxPerBatch,
+      // A statement that waits for a lock must not delay the others.
       maxFlushesOfKey: 4,
       maxWaiting,
     };
-    this.#proofs = new Batches({ ...options, flush: (_key, proofs) => this.#prove(proofs) });
-    const flush = (_key: string, proofs: readonly Proof[]) => this.#see(proofs);
-    this.#looks = new Batches({ ...options, flush });
-    this.#patientLooks = new Batches({ ...options, gatherMs, flush });
+    this.#authentications = new Batches({ ...options, flush: (_key, batch) => this.#authenticateBatch(batch) });
+    const flush = (_key: string, batch: readonly Credentials[]) => this.#checkInBatch(batch);
+    this.#checkIns = new Batches({ ...options, flush });
+    this.#delayedCheckIns = new Batches({ ...options, gatherMs, flush });
   }
 
-  /** The device that a secret belongs to, or null. */
+  /** Returns the device, or null when the secret is wrong or the node is revoked. */
   async authenticate(nodeId: string, secret: string): Promise<KnownDevice | null> {
     return this.confirm({ nodeId: nodeId.toLowerCase(), secretHash: hashOf(secret) });
   }
 
-  /** Whether a device that proved itself before still is what it was; null when not. */
-  async confirm(proof: Proof): Promise<KnownDevice | null> {
-    return this.#remember(proof, await this.#proofs.add('', proof));
+  /** Authenticates a cached device again. Returns null when its secret or its pairing is no longer valid. */
+  async confirm(credentials: Credentials): Promise<KnownDevice | null> {
+    return this.#cacheDevice(credentials, await this.#authentications.add('', credentials));
   }
 
-  /** As which device a secret was known by its latest request, which says nothing of now. */
+  /** Returns the cached device with this secret, or null. The device may have been revoked since. */
   recall(nodeId: string, secret: string): KnownDevice | null {
-    const known = this.#known.get(nodeId.toLowerCase());
+    const known = this.#cache.get(nodeId.toLowerCase());
     return known?.secretHash === hashOf(secret) ? known : null;
   }
 
   /**
-   * Confirms a device, notes that it lives, and says whether anything waits for it: for all that ask in one moment, which is longer for those that
-   * waited in vain just before and will wait again. Null when it is not paired any more.
+   * Authenticates a device, updates its last-seen time and returns whether it has open commands.
+   * Check-ins of idle devices are collected for longer. Returns null when the device is not paired.
+   * @param waits whether the poll of the device will wait.
    */
-  async look(proof: Proof, waits: boolean): Promise<SeenDevice | null> {
-    const restedAt = this.#known.peek(proof.nodeId)?.restedAt ?? Number.NEGATIVE_INFINITY;
-    const isPatient = waits && performance.now() - restedAt < restsMs;
-    const seen = await (isPatient ? this.#patientLooks : this.#looks).add('', proof);
-    this.#remember(proof, seen);
-    return seen;
+  async checkIn(credentials: Credentials, waits: boolean): Promise<CheckedInDevice | null> {
+    const timedOutAt = this.#cache.peek(credentials.nodeId)?.timedOutAt ?? Number.NEGATIVE_INFINITY;
+    const isDelayed = waits && performance.now() - timedOutAt < idlePollMs;
+    const device = await (isDelayed ? this.#delayedCheckIns : this.#checkIns).add('', credentials);
+    this.#cacheDevice(credentials, device);
+    return device;
   }
 
-  /** Which of some nodes have a command that nobody took, or are not paired any more. */
-  async wanted(nodeIds: readonly string[]): Promise<string[]> {
+  /** Returns the nodes that have a pending command or are revoked. */
+  async findNodesToWake(nodeIds: readonly string[]): Promise<string[]> {
     const rows = await this.#db.systemStatement<{ id: string }>(
-      'find_wanted_devices',
+      'find_nodes_to_wake',
       `SELECT asked.id FROM unnest($1::uuid[]) AS asked (id) LEFT JOIN LATERAL (SELECT revoked_at FROM nodes WHERE id = asked.id OFFSET 0) n ON true
        WHERE n.revoked_at IS NOT NULL OR (SELECT true FROM node_commands c WHERE c.node_id = asked.id AND c.status = 'pending' LIMIT 1)`,
       [nodeIds],
@@ -110,43 +114,43 @@ export class DeviceSecrets {
     return rows.map(({ id }) => id);
   }
 
-  /** Notes that a device waited in vain. */
-  rested(nodeId: string): void {
-    const known = this.#known.peek(nodeId);
-    if (known !== undefined) known.restedAt = performance.now();
+  /** Records that a poll of a device ended without a command. */
+  pollTimedOut(nodeId: string): void {
+    const known = this.#cache.peek(nodeId);
+    if (known !== undefined) known.timedOutAt = performance.now();
   }
 
-  #remember(proof: Proof, found: KnownDevice | null): KnownDevice | null {
-    const known = this.#known.get(proof.nodeId);
+  #cacheDevice(credentials: Credentials, found: KnownDevice | null): KnownDevice | null {
+    const known = this.#cache.get(credentials.nodeId);
     if (found === null) {
-      // A wrong secret says nothing of the right one.
-      if (known?.secretHash === proof.secretHash) this.#known.delete(proof.nodeId);
+      // A wrong secret must not remove the device that has the right one.
+      if (known?.secretHash === credentials.secretHash) this.#cache.delete(credentials.nodeId);
       return null;
     }
     if (known?.secretHash === found.secretHash && known.tenantId === found.tenantId) return known;
     const { tenantId, nodeId, secretHash } = found;
     this.#tenantIds.set(tenantId, tenantId);
-    const device = { tenantId, nodeId, secretHash, restedAt: Number.NEGATIVE_INFINITY };
-    this.#known.set(nodeId, device);
+    const device = { tenantId, nodeId, secretHash, timedOutAt: Number.NEGATIVE_INFINITY };
+    this.#cache.set(nodeId, device);
     return device;
   }
 
-  async #prove(proofs: readonly Proof[]): Promise<(KnownDevice | null)[]> {
+  async #authenticateBatch(batch: readonly Credentials[]): Promise<(KnownDevice | null)[]> {
     const rows = await this.#db.systemStatement<{ position: number; id: string; tenant_id: string }>(
       'authenticate_devices',
-      // A subquery with an offset is looked up by its key for each of them, whatever the planner thinks of how many there are.
+      // OFFSET 0 forces one index lookup per row, regardless of the row estimate of the planner.
       `SELECT asked.position::int, asked.id, n.tenant_id
        FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, secret_hash, position)
        CROSS JOIN LATERAL (SELECT tenant_id, secret_hash, revoked_at FROM nodes WHERE id = asked.id OFFSET 0) n
        WHERE n.secret_hash = decode(asked.secret_hash, 'base64') AND n.revoked_at IS NULL`,
-      columnsOf(proofs),
+      columnsOf(batch),
     );
-    const found = proofs.map((): KnownDevice | null => null);
-    for (const row of rows) found[row.position - 1] = this.#foundAs(row, proofs);
+    const found = batch.map((): KnownDevice | null => null);
+    for (const row of rows) found[row.position - 1] = this.#deviceOf(row, batch);
     return found;
   }
 
-  async #see(proofs: readonly Proof[]): Promise<(SeenDevice | null)[]> {
+  async #checkInBatch(batch: readonly Credentials[]): Promise<(CheckedInDevice | null)[]> {
     const rows = await this.#db.systemStatement<{
       position: number;
       id: string;
@@ -154,14 +158,14 @@ export class DeviceSecrets {
       was_online: boolean;
       has_open: boolean;
     }>(
-      'look_at_devices',
+      'check_in_devices',
       `WITH seen AS MATERIALIZED (
          SELECT asked.position, n.*, coalesce(n.last_seen_at < now() - interval '5 seconds', true) OR NOT n.online AS stale
          FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS asked (id, secret_hash, position)
          CROSS JOIN LATERAL (SELECT id, tenant_id, secret_hash, online, last_seen_at, revoked_at FROM nodes WHERE id = asked.id OFFSET 0) n
          WHERE n.secret_hash = decode(asked.secret_hash, 'base64') AND n.revoked_at IS NULL
        ), touched AS (
-         -- What somebody changes now is noted with the next look: nobody waits for that.
+         -- A row that another transaction has locked is skipped. The next check-in updates it.
          UPDATE nodes SET last_seen_at = now(), online = true
          FROM (SELECT id FROM nodes WHERE id = ANY(ARRAY(SELECT id FROM seen WHERE stale)) AND revoked_at IS NULL FOR NO KEY UPDATE SKIP LOCKED) free
          WHERE nodes.id = free.id
@@ -169,26 +173,26 @@ export class DeviceSecrets {
        SELECT position::int, id, tenant_id, online AS was_online,
          (SELECT true FROM node_commands c WHERE c.node_id = seen.id AND c.status IN ('pending', 'leased') LIMIT 1) IS NOT NULL AS has_open
        FROM seen`,
-      columnsOf(proofs),
+      columnsOf(batch),
     );
-    const found = proofs.map((): SeenDevice | null => null);
+    const found = batch.map((): CheckedInDevice | null => null);
     for (const row of rows) {
       if (!row.was_online) this.#db.tellWritten(workspaceTopic(row.tenant_id));
-      found[row.position - 1] = { ...this.#foundAs(row, proofs), hasOpen: row.has_open };
+      found[row.position - 1] = { ...this.#deviceOf(row, batch), hasOpenCommands: row.has_open };
     }
     return found;
   }
 
-  /** By the spelling of the row: that of a request is a piece of its address, which would stay in memory as long as the device is known. */
-  #foundAs({ position, id, tenant_id: tenantId }: FoundRow, proofs: readonly Proof[]): KnownDevice {
-    const { secretHash } = proofs[position - 1] as Proof;
+  /** Uses the node id of the row: the one of the request is a slice of its URL and would keep the URL in memory. */
+  #deviceOf({ position, id, tenant_id: tenantId }: FoundRow, batch: readonly Credentials[]): KnownDevice {
+    const { secretHash } = batch[position - 1] as Credentials;
     return { tenantId: this.#tenantIds.get(tenantId) ?? tenantId, nodeId: id, secretHash };
   }
 }
 
 const hashOf = (secret: string) => deviceSecretHash(secret).toString('base64');
 
-const columnsOf = (proofs: readonly Proof[]) => [
-  proofs.map(({ nodeId }) => nodeId),
-  proofs.map(({ secretHash }) => secretHash),
+const columnsOf = (batch: readonly Credentials[]) => [
+  batch.map(({ nodeId }) => nodeId),
+  batch.map(({ secretHash }) => secretHash),
 ];

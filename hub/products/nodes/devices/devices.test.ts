@@ -3,24 +3,24 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { testSecrets } from '../../../../test/fixtures/secrets.ts';
 import { LocalEvents } from '../../../platform/events/events.ts';
 import type { Events } from '../../../platform/events/events.ts';
-import type { HandOut, NodeCommands } from '../commands/index.ts';
+import type { PollResult, NodeCommands } from '../commands/index.ts';
 import { WaitingPolls } from '../commands/waiting-polls.ts';
 import { DevicePolls } from '../connections/device-polls.ts';
 import type { DeviceSecrets } from './device-secrets.ts';
 
-const nothing: HandOut = { answer: { commands: [], withdrawn: [] }, leases: [] };
+const nothing: PollResult = { response: { commands: [], withdrawn: [] }, leases: [] };
 const query = { wait: 25, max: 1, running: [], runningIsComplete: false };
 
 let local: LocalEvents;
-let looks: string[];
+let queriedNodes: string[];
 let polls: DevicePolls;
-let parked: WaitingPolls;
+let waitingPolls: WaitingPolls;
 let events: Events;
 let commands: NodeCommands;
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   local = new LocalEvents(testSecrets, pino({ level: 'silent' }));
-  looks = [];
+  queriedNodes = [];
   events = {
     publish: async (topic, payload) => local.deliver(topic, payload),
     subscribe: (topic, listener) => local.subscribe(topic, listener),
@@ -29,13 +29,13 @@ beforeEach(() => {
     onReconnect: (listener) => local.onReconnect(listener),
     [Symbol.asyncDispose]: async () => undefined,
   };
-  parked = new WaitingPolls();
+  waitingPolls = new WaitingPolls();
   commands = {
-    handOut: async ({ nodeId }: { nodeId: string }) => {
-      looks.push(nodeId);
+    leaseCommands: async ({ nodeId }: { nodeId: string }) => {
+      queriedNodes.push(nodeId);
       return nothing;
     },
-    parked,
+    waitingPolls,
   } as unknown as NodeCommands;
   polls = new DevicePolls({ events, commands, secrets: undefined as unknown as DeviceSecrets });
 });
@@ -43,111 +43,119 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const park = (count: number, signal: AbortSignal) =>
+const startPolls = (count: number, signal: AbortSignal) =>
   Array.from({ length: count }, (_value, index) => polls.poll({ tenantId: 't', nodeId: `n${index}` }, query, signal));
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
-test('polls look again one after the other once events may have been missed, and not all at once', async () => {
+test('after missed events, waiting polls query the database spread over time', async () => {
   const end = new AbortController();
-  const begun = park(4_000, end.signal);
+  const pending = startPolls(4_000, end.signal);
   await settle();
-  expect(looks).toHaveLength(4_000);
+  expect(queriedNodes).toHaveLength(4_000);
   local.reconnected();
   await settle();
-  // Within ten seconds for so many: never more at a moment than the database has connections for.
-  expect(looks.length - 4_000).toBeLessThan(20);
+  // 4,000 polls are spread over 10 s, so that they do not use all database connections.
+  expect(queriedNodes.length - 4_000).toBeLessThan(20);
   await vi.advanceTimersByTimeAsync(5_000);
-  expect(looks.length - 4_000).toBeGreaterThan(1_500);
-  expect(looks.length - 4_000).toBeLessThan(2_500);
+  expect(queriedNodes.length - 4_000).toBeGreaterThan(1_500);
+  expect(queriedNodes.length - 4_000).toBeLessThan(2_500);
   await vi.advanceTimersByTimeAsync(5_001);
-  expect(new Set(looks.slice(4_000)).size).toBe(4_000);
+  expect(new Set(queriedNodes.slice(4_000)).size).toBe(4_000);
   end.abort();
-  await Promise.all(begun);
+  await Promise.all(pending);
 });
 
-test('a poll whose device is gone looks no more, whatever wakes it', async () => {
-  const gone = new AbortController();
-  const [poll] = park(1, gone.signal);
+test('a poll whose device disconnected does not query the database when an event arrives', async () => {
+  const disconnect = new AbortController();
+  const [poll] = startPolls(1, disconnect.signal);
   await settle();
-  gone.abort();
+  disconnect.abort();
   local.deliver('node:n0', {});
   expect(await poll).toEqual(nothing);
-  expect(looks).toEqual(['n0']);
+  expect(queriedNodes).toEqual(['n0']);
 });
 
-test('a poll that waits is known until its end, and not after it', async () => {
+test('a waiting poll is registered until it ends and leaves no timer behind', async () => {
   const end = new AbortController();
-  const begun = park(3, end.signal);
+  const pending = startPolls(3, end.signal);
   await settle();
-  expect(parked.of('n1')).toHaveLength(1);
+  expect(waitingPolls.of('n1')).toHaveLength(1);
   end.abort();
-  await Promise.all(begun);
-  for (const node of ['n0', 'n1', 'n2']) expect(parked.of(node)).toEqual([]);
+  await Promise.all(pending);
+  for (const node of ['n0', 'n1', 'n2']) expect(waitingPolls.of(node)).toEqual([]);
   expect(vi.getTimerCount()).toBeLessThanOrEqual(1);
   await vi.advanceTimersByTimeAsync(500);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('what is told of while a poll looks is looked for before it waits', async () => {
-  const looked = Promise.withResolvers<void>();
-  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpen: false };
-  const secrets = { look: () => looked.promise.then(() => seen), rested: () => undefined, wanted: async () => [] };
+test('an event that arrives during the query of a poll makes the poll query again before it waits', async () => {
+  const checkInDone = Promise.withResolvers<void>();
+  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpenCommands: false };
+  const secrets = {
+    checkIn: () => checkInDone.promise.then(() => seen),
+    pollTimedOut: () => undefined,
+    findNodesToWake: async () => [],
+  };
   const own = new DevicePolls({ events, commands, secrets });
-  const context = { secretHash: 'h', isConfirmed: false, quiet: null };
+  const context = { secretHash: 'h', isConfirmed: false, idleState: null };
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, query, end.signal, context);
   local.deliver('node:n', {});
-  expect(looks).toEqual([]);
-  looked.resolve();
+  expect(queriedNodes).toEqual([]);
+  checkInDone.resolve();
   await settle();
-  expect(looks).toEqual(['n']);
+  expect(queriedNodes).toEqual(['n']);
   end.abort();
   expect(await poll).toEqual(nothing);
 });
 
-test('a poll of which nothing is known to wait is told by one look for all, and a device that is not paired any more by its failure', async () => {
+test('a poll without open commands ends after the shared check-in, and a poll of an unpaired device fails', async () => {
   let isPaired = true;
-  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpen: false };
-  const secrets = { look: async () => (isPaired ? seen : null), rested: () => undefined, wanted: async () => [] };
+  const seen = { tenantId: 't', nodeId: 'n', secretHash: 'h', hasOpenCommands: false };
+  const secrets = {
+    checkIn: async () => (isPaired ? seen : null),
+    pollTimedOut: () => undefined,
+    findNodesToWake: async () => [],
+  };
   const own = new DevicePolls({ events, commands, secrets });
-  const context = { secretHash: 'h', isConfirmed: false, quiet: null };
+  const context = { secretHash: 'h', isConfirmed: false, idleState: null };
   const poll = (wait: number) =>
     own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait }, new AbortController().signal, context);
   expect(await poll(0)).toEqual(nothing);
-  expect(looks).toEqual([]);
+  expect(queriedNodes).toEqual([]);
   isPaired = false;
   await expect(poll(0)).rejects.toMatchObject({ code: 'device_secret_invalid' });
-  expect(looks).toEqual([]);
+  expect(queriedNodes).toEqual([]);
 });
 
-test('word that was lost of a command is found out within half a minute by a poll that waits longer', async () => {
-  const secrets = { look: async () => null, rested: () => undefined, wanted: async () => ['n'] };
+test('a long poll finds a command whose event was lost within 30 s', async () => {
+  const secrets = { checkIn: async () => null, pollTimedOut: () => undefined, findNodesToWake: async () => ['n'] };
   const own = new DevicePolls({ events, commands, secrets });
   const end = new AbortController();
   const poll = own.poll({ tenantId: 't', nodeId: 'n' }, { ...query, wait: 600 }, end.signal, {
     secretHash: null,
     isConfirmed: true,
-    quiet: own.watch('n'),
+    idleState: own.watch('n'),
   });
   await settle();
-  expect(looks).toEqual(['n']);
+  expect(queriedNodes).toEqual(['n']);
   await vi.advanceTimersByTimeAsync(30_500);
-  expect(looks).toEqual(['n', 'n']);
+  expect(queriedNodes).toEqual(['n', 'n']);
   end.abort();
   expect(await poll).toEqual(nothing);
 });
 
-test('a device that waits in one poll at a time is answered in its latest', async () => {
+test('a new poll of a device with a single poll ends the previous poll', async () => {
   const { signal } = new AbortController();
   const poll = () => polls.poll({ tenantId: 't', nodeId: 'n' }, { ...query, runningIsComplete: true }, signal);
   const older = poll();
   await settle();
   const newer = poll();
   expect(await older).toEqual(nothing);
-  const before = looks.length;
+  const before = queriedNodes.length;
   local.deliver('node:n', {});
   await settle();
-  expect(looks.length).toBe(before + 1);
+  expect(queriedNodes.length).toBe(before + 1);
   await vi.advanceTimersByTimeAsync(25_000);
   expect(await newer).toEqual(nothing);
 });

@@ -30,9 +30,9 @@ export interface DevicesDependencies {
 type ClaimBody = z.output<typeof resource.claimAutomationNode.body>;
 
 const claimWindowSeconds = 600;
-const wrongClaimsAllowed = 10;
+const maxWrongClaims = 10;
 
-/** The name of a node that is paired now: its own or its device's, with a number behind it where another paired node has that name. */
+/** SQL for the name of a newly paired node: its own name or the name of its device, with a number when it is taken. */
 const freeNameSql = (deviceName: string) => sql`coalesce((
   SELECT candidate.name
   FROM (SELECT CASE WHEN nodes.name = ${unnamedNode} THEN ${deviceName} ELSE nodes.name END AS name) wanted,
@@ -45,7 +45,7 @@ const freeNameSql = (deviceName: string) => sql`coalesce((
   ORDER BY position LIMIT 1
 ), left(${deviceName}, 180) || ' ' || right(nodes.id::text, 12))`;
 
-/** The device's side of nodes: claim and heartbeat. */
+/** Operations of devices: claim, proof of the hub and heartbeat. */
 export class Devices {
   readonly #deps: DevicesDependencies;
   readonly #heartbeats: Heartbeats;
@@ -55,13 +55,13 @@ export class Devices {
   }
 
   /**
-   * Trades a pairing code for a device secret, once.
-   * @throws AppError `pairing_code_invalid` for a wrong, used or expired code alike, `rate_limited` after too many of them.
+   * Exchanges a pairing code for a device secret, once.
+   * @throws AppError `pairing_code_invalid` for a wrong, used or expired code, `rate_limited` after too many of them.
    */
   async claim(body: ClaimBody, address: string) {
     const limitKey = `wrong-claims:${addressBlock(address)}`;
     const failures = await this.#deps.rateLimiter.peek(limitKey, {
-      limit: wrongClaimsAllowed,
+      limit: maxWrongClaims,
       windowSeconds: claimWindowSeconds,
     });
     if (!failures.allowed) {
@@ -69,29 +69,33 @@ export class Devices {
       throw new AppError(
         'rate_limited',
         `Too many wrong pairing codes from this address; try again in ${retryAfterSeconds} seconds.`,
-        { retryAfterSeconds, limit: wrongClaimsAllowed },
+        { retryAfterSeconds, limit: maxWrongClaims },
       );
     }
     const code = normalisePairingCode(body.pairingCode);
     const secret = newDeviceSecret();
     const claimed = code === null ? null : await this.#claim(code, secret, body);
     if (claimed === null) {
-      await this.#deps.rateLimiter.take(limitKey, { limit: wrongClaimsAllowed, windowSeconds: claimWindowSeconds });
+      await this.#deps.rateLimiter.take(limitKey, { limit: maxWrongClaims, windowSeconds: claimWindowSeconds });
       throw new AppError(
         'pairing_code_invalid',
         'This pairing code is wrong, used or expired; make a new one at the hub.',
       );
     }
-    return { nodeId: claimed, deviceSecret: secret, hub: this.#pace };
+    return { nodeId: claimed, deviceSecret: secret, hub: this.#intervals };
   }
 
   /**
    * Proves to a device that this is the hub that it is paired with.
    * @param baseUrl the address of this hub.
-   * @throws AppError `not_found`; `conflict` for an address that is not this hub's.
+   * @throws AppError `not_found`; `conflict` when `challenge.hub` is not the address of this hub.
    */
-  async proveHub(nodeId: string, asked: { hub: string; nonce: string }, baseUrl: string): Promise<{ proof: string }> {
-    if (asked.hub.replace(/(?<!\/)\/+$/, '') !== baseUrl)
+  async proveHub(
+    nodeId: string,
+    challenge: { hub: string; nonce: string },
+    baseUrl: string,
+  ): Promise<{ proof: string }> {
+    if (challenge.hub.replace(/(?<!\/)\/+$/, '') !== baseUrl)
       throw new AppError(
         'conflict',
         "body.hub is not this hub's address, so it proves nothing; set PUBLIC_URL of the hub to the address that its devices use.",
@@ -107,16 +111,21 @@ export class Devices {
       { durable: false },
     );
     if (secretHash === null) throw notFound('node', nodeId);
-    return { proof: createHmac('sha256', secretHash).update(hubProofText(nodeId, asked)).digest('hex') };
+    return { proof: createHmac('sha256', secretHash).update(hubProofText(nodeId, challenge)).digest('hex') };
   }
 
-  /** Records that the device lives and what changed of it, extends the leases of what it runs, and says what it should stop. */
+  /** Records a heartbeat, extends the leases of running commands, and returns the commands and runs to stop. */
   async heartbeat(device: KnownDevice, body: HeartbeatBody) {
-    const heard = await this.#heartbeats.hear(device, body);
-    return { ok: true as const, ...heard, endedRuns: await this.#endedRuns(device, body.browserRuns), hub: this.#pace };
+    const response = await this.#heartbeats.record(device, body);
+    return {
+      ok: true as const,
+      ...response,
+      endedRuns: await this.#endedRuns(device, body.browserRuns),
+      hub: this.#intervals,
+    };
   }
 
-  /** Which of some runs are over, or are no runs of the device's workspace. */
+  /** Returns the runs that have ended or do not belong to the workspace of the device. */
   async #endedRuns({ tenantId }: KnownDevice, runIds: readonly string[]): Promise<string[]> {
     if (runIds.length === 0) return [];
     const { rows } = await this.#deps.db.read(tenantId, (tx) =>
@@ -130,7 +139,7 @@ export class Devices {
     return runIds.filter((id) => !unfinished.has(id));
   }
 
-  get #pace() {
+  get #intervals() {
     return { pollSeconds: this.#deps.pollSeconds, heartbeatSeconds: this.#deps.heartbeatSeconds };
   }
 

@@ -6,12 +6,12 @@ import type { Cursors } from '../../../platform/cursor.ts';
 import type { Database, Transaction } from '../../../platform/db/database.ts';
 import { and, desc, eq, lt } from '../../../platform/db/orm.ts';
 import { nodeCommands, nodeFacts, nodes } from '../schema.ts';
-import type { NotedFacts } from './facts.ts';
+import type { RecordedFacts } from './facts.ts';
 
 type CommandsQuery = z.output<typeof resource.listAutomationNodeCommands.query>;
 type FactsQuery = z.output<typeof resource.listAutomationNodeFacts.query>;
 
-/** What a node did and what it said of itself, over time; of a revoked one as well. */
+/** The commands and recorded facts of a node over time. A revoked node keeps its history. */
 export class NodeHistory {
   readonly #db: Database;
   readonly #cursors: Cursors;
@@ -21,7 +21,10 @@ export class NodeHistory {
     this.#cursors = cursors;
   }
 
-  /** The commands of a node, newest first, without what they were given and what they answered. @throws AppError `not_found`, `invalid_cursor`. */
+  /**
+   * Lists the commands of a node, newest first, without input and output.
+   * @throws AppError `not_found`, `invalid_cursor`.
+   */
   commands(tenantId: string, nodeId: string, query: CommandsQuery) {
     const read = (limit: number, before: string | undefined) =>
       this.#db.read(tenantId, async (tx) => {
@@ -60,7 +63,7 @@ export class NodeHistory {
     }));
   }
 
-  /** What a node said of itself whenever that changed, newest first. @throws AppError `not_found`, `invalid_cursor`. */
+  /** Lists the recorded facts of a node, newest first. @throws AppError `not_found`, `invalid_cursor`. */
   facts(tenantId: string, nodeId: string, query: FactsQuery) {
     const read = (limit: number, before: string | undefined) =>
       this.#db.read(tenantId, async (tx) => {
@@ -81,7 +84,7 @@ export class NodeHistory {
     return readPage(this.#cursors, `node-facts:${tenantId}:${nodeId}`, query, read, ({ id, at, facts }) => ({
       id,
       at: at.toISOString(),
-      facts: facts as NotedFacts,
+      facts: facts as RecordedFacts,
     }));
   }
 }

@@ -22,8 +22,8 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** A paired node and a run, and the two ways in which the engine writes a command for them. */
-async function scene() {
+/** Creates a paired node and a run, and returns the two ways in which the engine writes a command for them. */
+async function createScenario() {
   const [tenantId, nodeId, workflowId, runId, id] = [newId(), newId(), newId(), newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1::uuid, $1::text, '{}')`, [tenantId]);
   await database.query(
@@ -88,13 +88,13 @@ async function untilBlocked(work: Promise<unknown>): Promise<void> {
 }
 
 test.each(['waiting', 'pipelined'] as const)(
-  'a command that is written (%s) while its node is revoked ends with node_revoked',
+  'a command whose transaction (%s) is open when its node is revoked ends with node_revoked',
   async (way) => {
-    const { tenantId, nodeId, runId, ways, nodes, command } = await scene();
+    const { tenantId, nodeId, runId, ways, nodes, command } = await createScenario();
     const written = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
     const writing = db.workspace(tenantId, async (tx) => {
-      // As the engine does: the run is locked before the command is written.
+      // The engine also locks the run before it writes a command.
       await tx.query('lock_run', 'SELECT FROM runs WHERE id = $1 FOR NO KEY UPDATE', [runId]);
       await ways[way](tx);
       written.resolve();
@@ -111,9 +111,9 @@ test.each(['waiting', 'pipelined'] as const)(
 );
 
 test.each(['waiting', 'pipelined'] as const)(
-  'no command is written (%s) for a node whose revocation commits meanwhile',
+  'no command is written (%s) for a node whose revocation commits first',
   async (way) => {
-    const { tenantId, nodeId, ways, command } = await scene();
+    const { tenantId, nodeId, ways, command } = await createScenario();
     const revoked = Promise.withResolvers<void>();
     const commit = Promise.withResolvers<void>();
     const revoking = db.workspace(tenantId, async (tx) => {
@@ -135,8 +135,8 @@ test.each(['waiting', 'pipelined'] as const)(
   },
 );
 
-test('a command whose hub crashed while its node was revoked ends with node_revoked in the next sweep', async () => {
-  const { tenantId, nodeId, ways, commands, command } = await scene();
+test('after a crash between the two transactions of a revocation, the next sweep ends open commands with node_revoked', async () => {
+  const { tenantId, nodeId, ways, commands, command } = await createScenario();
   await database.query(
     `INSERT INTO hub_settings (key, value) VALUES ('devices_served', 'true') ON CONFLICT (key) DO UPDATE SET updated_at = now()`,
   );

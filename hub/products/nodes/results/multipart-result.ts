@@ -21,7 +21,7 @@ import type { MemoryReservation } from '../../../platform/process/memory-budget.
 import { maxCommandBytes } from '../artifacts/index.ts';
 import type { UploadedFile } from './results.ts';
 
-/** A result that came as `multipart/form-data`; its files are removed with it. */
+/** A result that was sent as `multipart/form-data`. Disposing it deletes its files. */
 export interface UploadedResult extends AsyncDisposable {
   result: CommandResult;
   files: UploadedFile[];
@@ -34,14 +34,14 @@ export interface ResultMemory {
 
 const maxFieldBytes = 12 * 1024 * 1024;
 
-/** Greatest body that is read, in bytes: what a command may bring along, and the result. */
+/** Maximum size of a body, in bytes: the artefacts of a command, the result and the multipart headers. */
 export const maxMultipartBytes = maxCommandBytes + maxFieldBytes + 64 * 1024;
 
 /**
- * Reads a multipart result, its files into bytes of the request's own that a sweep removes should this process die. The files of a
- * result that failed are not kept. What can't be stored or used ends the reading at once.
- * @param memory `incoming` for what is received besides files, `parsed` for the parsed result.
- * @throws AppError for a body that is not usable, or what `body` throws.
+ * Reads a multipart result and writes its files to partial blobs. If this process crashes, a sweep deletes them.
+ * The files of a failed result are discarded. Reading stops at the first error.
+ * @param memory `incoming` for the received bytes outside of files, `parsed` for the parsed result.
+ * @throws AppError for an invalid body, or the error that `body` throws.
  */
 export async function readMultipartResult(
   headers: IncomingHttpHeaders,
@@ -92,7 +92,7 @@ async function receive(
   let receivedBytes = 0;
   let fileBytes = 0;
   const files: UploadedFile[] = [];
-  const contents: Readable[] = [];
+  const streams: Readable[] = [];
   const writes: Promise<void>[] = [];
   const failed = Promise.withResolvers<void>();
   const fail = (error: unknown) => {
@@ -104,7 +104,7 @@ async function receive(
       if (name !== 'result')
         throw invalid(`body.${name.slice(0, 100)}`, 'is not known here; the fields are result and the artefacts');
       if (valueTruncated) throw new AppError('payload_too_large', 'The field result is too large.');
-      // Parsed once the files have come, however slowly they come: until then it takes only its length.
+      // The field is parsed after the files, so that it uses less memory while slow files arrive.
       text = Buffer.from(value);
       heapBytes = heapOfBody(text);
     } catch (error) {
@@ -133,15 +133,15 @@ async function receive(
     stream.on('limit', () =>
       fail(new AppError('payload_too_large', `An artefact has more than ${maxArtifactBytes} bytes.`)),
     );
-    // A file that breaks off is an error of the form, not of the disk.
-    stream.on('error', (error: unknown) => fail(notWhole(error)));
-    contents.push(stream);
+    // An interrupted file is an error of the request, not of the storage.
+    stream.on('error', (error: unknown) => fail(incomplete(error)));
+    streams.push(stream);
     const write = async () => {
-      const pieces = counted(
+      const chunks = counted(
         stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>,
         (bytes) => (fileBytes += bytes),
       );
-      file.bytes = await partials.write(id, 0, pieces, { maxBytes: maxArtifactBytes });
+      file.bytes = await partials.write(id, 0, chunks, { maxBytes: maxArtifactBytes });
       total += file.bytes;
       if (total > maxCommandBytes)
         throw new AppError(
@@ -152,14 +152,14 @@ async function receive(
     writes.push(write().catch(fail));
   });
   parser.on('filesLimit', () => fail(invalid('body', `has more than ${maxArtifacts} files`)));
-  const parsed = finished(parser).catch((error: unknown) => fail(notWhole(error)));
+  const parsed = finished(parser).catch((error: unknown) => fail(incomplete(error)));
   try {
-    for await (const piece of body) {
-      receivedBytes += piece.length;
-      // The field is in memory until the files have come, however slowly they come.
+    for await (const chunk of body) {
+      receivedBytes += chunk.length;
+      // The field stays in memory until all files have arrived.
       if (!memory.incoming.tryResize(receivedBytes - fileBytes)) throw tooManyLargeBodies();
-      // A file whose bytes can't be written takes no more of them, so that only `failed` would end the wait.
-      if (!parser.write(piece)) await Promise.race([once(parser, 'drain'), parsed, failed.promise]);
+      // After a write error the file stream never drains, so only `failed` ends the wait.
+      if (!parser.write(chunk)) await Promise.race([once(parser, 'drain'), parsed, failed.promise]);
       if (problem !== undefined) throw problem;
     }
     parser.end();
@@ -167,10 +167,10 @@ async function receive(
     if (problem === undefined) await Promise.all(writes);
     if (problem !== undefined) throw problem;
   } catch (error) {
-    for (const content of contents) content.destroy();
+    for (const stream of streams) stream.destroy();
     parser.destroy();
     await Promise.allSettled(writes);
-    throw error instanceof AppError ? error : (problem ?? notWhole(error));
+    throw error instanceof AppError ? error : (problem ?? incomplete(error));
   }
   if (text === undefined) return { result: undefined, files };
   if (!memory.parsed.tryResize(heapBytes)) throw tooManyLargeBodies();
@@ -178,14 +178,14 @@ async function receive(
   return { result, files: result.status === 'failed' ? [] : files };
 }
 
-async function* counted(pieces: AsyncIterable<Buffer>, count: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) {
-    count(piece.length);
-    yield piece;
+async function* counted(chunks: AsyncIterable<Buffer>, count: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    count(chunk.length);
+    yield chunk;
   }
 }
 
-const notWhole = (cause: unknown) => invalid('body', 'is not whole multipart/form-data', cause);
+const incomplete = (cause: unknown) => invalid('body', 'is incomplete multipart/form-data', cause);
 
 function parseJson(text: string): unknown {
   try {

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../../../shared/json.ts';
 
-/** What a person would read of a node's answer: its text, else its JSON. */
+/** Returns the text of a command output (`stdout`, `text` or `content`), or its JSON. */
 export function textOfOutput(output: JsonValue): string {
   if (typeof output === 'object' && output !== null && !Array.isArray(output)) {
     for (const key of ['stdout', 'text', 'content']) {

@@ -20,7 +20,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-async function pair() {
+async function createNode() {
   const [tenantId, nodeId] = [newId(), newId()];
   await database.query(`INSERT INTO tenants (id, name, entitlements) VALUES ($1, $2, '{}')`, [tenantId, tenantId]);
   await database.query(
@@ -30,9 +30,9 @@ async function pair() {
   return { tenantId, nodeId };
 }
 
-/** A command that a device has, of a workspace of its own unless it is named. */
-async function handOut(device?: { tenantId: string; nodeId: string }) {
-  const { tenantId, nodeId } = device ?? (await pair());
+/** Creates a leased command, in a new workspace unless `device` is given. */
+async function createLeasedCommand(device?: { tenantId: string; nodeId: string }) {
+  const { tenantId, nodeId } = device ?? (await createNode());
   const [workflowId, runId, commandId] = [newId(), newId(), newId()];
   await database.query(
     `INSERT INTO runs (id, tenant_id, workflow_id, workflow_version, flow_id, status, trigger, environment, attempt, queued_at) VALUES ($1, $2, $3, 1, $3, 'running', '{}', 'live', 1, now())`,
@@ -46,39 +46,39 @@ async function handOut(device?: { tenantId: string; nodeId: string }) {
   return { tenantId, nodeId, commandId };
 }
 
-/** Stored bytes, by their keys; deleting one of those that are on their way in fails. */
-function keepBytes() {
-  const kept = new Set<string>();
+/** Records the keys of stored blobs. Deleting a partial blob fails. */
+function recordingBlobs() {
+  const storedKeys = new Set<string>();
   const blobs = {
     put: async (key: string) => {
-      kept.add(key);
+      storedKeys.add(key);
       return { bytes: 1, sha256: 'a'.repeat(64) };
     },
-    delete: async (key: string) => void kept.delete(key),
+    delete: async (key: string) => void storedKeys.delete(key),
     partials: { delete: () => Promise.reject(Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })) },
   } as unknown as Blobs;
-  return { kept, blobs };
+  return { storedKeys, blobs };
 }
 
-const forgetful = { remember: () => undefined };
+const noCache = { cacheOutcome: () => undefined };
 const resumption = () => new Resumption(null, () => undefined);
 const pong = { status: 'succeeded' as const, output: { pong: true, latencyMs: 0, appVersion: '1' }, artifacts: [] };
 const file = { name: 'a.png', contentType: 'image/png', bytes: 1, open: () => Readable.from(['x']) };
 
-test('of two results that come at once, the one without room in the workspace leaves nothing behind', async () => {
-  const device = await pair();
+test('of two concurrent results, the one that exceeds the quota leaves no blob behind', async () => {
+  const device = await createNode();
   const { tenantId } = device;
-  const commands = [await handOut(device), await handOut(device)];
+  const commands = [await createLeasedCommand(device), await createLeasedCommand(device)];
   const bothStored = Promise.withResolvers<void>();
-  const { kept, blobs } = keepBytes();
+  const { storedKeys, blobs } = recordingBlobs();
   const put = async (key: string) => {
-    kept.add(key);
-    if (kept.size === 2) bothStored.resolve();
+    storedKeys.add(key);
+    if (storedKeys.size === 2) bothStored.resolve();
     await bothStored.promise;
     return { bytes: 600, sha256: 'a'.repeat(64) };
   };
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db,
     blobs: { ...blobs, put },
     quota: new ArtifactQuota(1_000),
@@ -94,11 +94,11 @@ test('of two results that come at once, the one without room in the workspace le
     ),
   ).toEqual(expect.arrayContaining(['storage_full', true]));
   const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE tenant_id = $1', [tenantId]);
-  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  expect([...storedKeys]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
 });
 
-test('the bytes of an artefact stay when the connection breaks between the commit of their result and the word of it', async () => {
-  const { tenantId, nodeId, commandId } = await handOut();
+test('an artefact keeps its bytes when the connection breaks after the commit of its result', async () => {
+  const { tenantId, nodeId, commandId } = await createLeasedCommand();
   let transactions = 0;
   const breaking = {
     read: (...given: Parameters<Database['read']>) => db.read(...given),
@@ -113,9 +113,9 @@ test('the bytes of an artefact stay when the connection breaks between the commi
       return result;
     },
   } as unknown as Database;
-  const { kept, blobs } = keepBytes();
+  const { storedKeys, blobs } = recordingBlobs();
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db: breaking,
     blobs,
     quota: new ArtifactQuota(1_000),
@@ -127,23 +127,23 @@ test('the bytes of an artefact stay when the connection breaks between the commi
   );
   const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
   expect(rows).toHaveLength(1);
-  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
-  // The device sends it again, as it does while it has no answer.
+  expect([...storedKeys]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  // A device without a response sends the result again.
   expect(await results.complete({ tenantId, nodeId }, commandId, pong as never, [file])).toMatchObject({
     recorded: false,
     status: 'succeeded',
   });
 });
 
-test('the bytes of an artefact stay once its result is recorded, although what was uploaded ahead of it can not be removed', async () => {
-  const { tenantId, nodeId, commandId } = await handOut();
+test('an artefact keeps its bytes when deleting another upload of its command fails', async () => {
+  const { tenantId, nodeId, commandId } = await createLeasedCommand();
   await database.query(
     `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5)`,
     [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
   );
-  const { kept, blobs } = keepBytes();
+  const { storedKeys, blobs } = recordingBlobs();
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
@@ -156,12 +156,12 @@ test('the bytes of an artefact stay once its result is recorded, although what w
   });
   const rows = await database.query<{ id: string }>('SELECT id FROM artifacts WHERE command_id = $1', [commandId]);
   expect(rows).toHaveLength(1);
-  expect([...kept]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
+  expect([...storedKeys]).toEqual(rows.map(({ id }) => `${tenantId}/${id}`));
 });
 
-test('a result whose upload is gone, or is another, asks for it anew instead of failing for good', async () => {
+test('a result whose upload is missing or changed fails with checksum_mismatch, so that the device uploads again', async () => {
   for (const found of [null, 'c'.repeat(64)]) {
-    const { tenantId, nodeId, commandId } = await handOut();
+    const { tenantId, nodeId, commandId } = await createLeasedCommand();
     await database.query(
       `INSERT INTO artifact_uploads (id, tenant_id, node_id, command_id, name, content_type, bytes, sha256, verified_at) VALUES ($1, $2, $3, $4, 'b.png', 'image/png', 1, $5, now())`,
       [newId(), tenantId, nodeId, commandId, 'b'.repeat(64)],
@@ -177,7 +177,7 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
       partials: { read: () => Readable.from([]), delete: async (id: string) => void removed.push(id) },
     } as unknown as Blobs;
     const results = new CommandResults({
-      commands: forgetful,
+      commands: noCache,
       db,
       blobs,
       quota: new ArtifactQuota(1_000),
@@ -195,26 +195,28 @@ test('a result whose upload is gone, or is another, asks for it anew instead of 
   }
 });
 
-/** Room for one run, and what became of it. */
-function roomForOne() {
-  const begun: { id: string; fence: string; next_step: number; steps: unknown[]; results: unknown[] }[] = [];
+/** Creates a slot for one run, and records the runs that begin in it. */
+function oneSlot() {
+  const startedRuns: { id: string; fence: string; next_step: number; steps: unknown[]; results: unknown[] }[] = [];
   let isOpen = true;
-  const room = {
-    begin: (run: (typeof begun)[number]) => void begun.push(run),
+  const slot = {
+    begin: (run: (typeof startedRuns)[number]) => void startedRuns.push(run),
     [Symbol.dispose]: () => void (isOpen = false),
   };
   const woken: unknown[] = [];
   return {
-    begun,
+    startedRuns,
     woken,
     isOpen: () => isOpen,
-    resumption: () => new Resumption(room, (jobs) => void woken.push(...jobs)),
+    resumption: () => new Resumption(slot, (jobs) => void woken.push(...jobs)),
   };
 }
 
-/** A command that a device has, for whose result a run of a real workflow waits; held by somebody meanwhile, if asked for. */
-async function waitFor(isHeld: boolean) {
-  const device = await handOut();
+/**
+ * Creates a leased command for which a run of a workflow waits. If `isLeased`, another worker has a lease on the run.
+ */
+async function createWaitingRun(isLeased: boolean) {
+  const device = await createLeasedCommand();
   const { tenantId, commandId } = device;
   const [{ run_id: runId, workflow_id: workflowId }] = (await database.query<{ run_id: string; workflow_id: string }>(
     'SELECT c.run_id, r.workflow_id FROM node_commands c JOIN runs r ON r.id = c.run_id WHERE c.id = $1',
@@ -231,7 +233,7 @@ async function waitFor(isHeld: boolean) {
   );
   await database.query(
     `UPDATE runs SET started_at = now(), fence = 4, wake_at = now() + interval '1 hour', lease_expires_at = CASE WHEN $2 THEN now() + interval '30 seconds' END WHERE id = $1`,
-    [runId, isHeld],
+    [runId, isLeased],
   );
   await database.query(
     `INSERT INTO run_steps (run_id, index, tenant_id, status, attempts, wait, started_at) VALUES ($1, 0, $2, 'running', 1, $3, now())`,
@@ -240,70 +242,70 @@ async function waitFor(isHeld: boolean) {
   const runNow = async () =>
     (
       await database.query(
-        "SELECT fence::text, lease_expires_at IS NOT NULL AS is_held, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
+        "SELECT fence::text, lease_expires_at IS NOT NULL AS is_leased, wake_at <= now() AS is_due, (SELECT count(*)::int FROM outbox o WHERE o.data->>'runId' = runs.id::text) AS jobs FROM runs WHERE id = $1",
         [runId],
       )
     )[0];
   return { ...device, runId, runNow };
 }
 
-test('a run that waits for a result is held by the process that records it, where that has room, and needs no wake-up', async () => {
-  const { runId, runNow, commandId, ...device } = await waitFor(false);
-  const { begun, woken, resumption: withRoom } = roomForOne();
+test('the process that records a result leases the waiting run when it has a free slot, without a job', async () => {
+  const { runId, runNow, commandId, ...device } = await createWaitingRun(false);
+  const { startedRuns, woken, resumption: slotResumption } = oneSlot();
   const quota = new ArtifactQuota(1_000);
-  const { blobs } = keepBytes();
+  const { blobs } = recordingBlobs();
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db,
     blobs,
     quota,
     dispatch: () => undefined,
-    resumption: withRoom,
+    resumption: slotResumption,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
   const { fence } = (await runNow()) as { fence: string };
   expect(fence).not.toBe('4');
-  expect(await runNow()).toEqual({ fence, is_held: true, is_due: true, jobs: 0 });
-  expect(begun).toMatchObject([{ id: runId, fence, next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
+  expect(await runNow()).toEqual({ fence, is_leased: true, is_due: true, jobs: 0 });
+  expect(startedRuns).toMatchObject([{ id: runId, fence, next_step: 0, steps: [{}], results: [{ index: 0 }] }]);
   expect(woken).toEqual([]);
-  // The device sends it again, as it does while it has no answer: nothing begins twice.
+  // A device without a response sends the result again. The run does not begin twice.
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: false });
-  expect(begun).toHaveLength(1);
+  expect(startedRuns).toHaveLength(1);
 });
 
-test('a run that somebody holds as its result comes is woken, so that whoever lets it go has it taken again', async () => {
-  const { runNow, commandId, ...device } = await waitFor(true);
-  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
-  const { blobs } = keepBytes();
+test('a result of a run that another worker has leased enqueues a job for the run', async () => {
+  const { runNow, commandId, ...device } = await createWaitingRun(true);
+  const { startedRuns, woken, isOpen, resumption: slotResumption } = oneSlot();
+  const { blobs } = recordingBlobs();
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
-    resumption: withRoom,
+    resumption: slotResumption,
   });
   expect(await results.complete(device, commandId, pong as never, [])).toMatchObject({ recorded: true });
-  expect(await runNow()).toEqual({ fence: '4', is_held: true, is_due: true, jobs: 1 });
-  expect(begun).toEqual([]);
+  expect(await runNow()).toEqual({ fence: '4', is_leased: true, is_due: true, jobs: 1 });
+  expect(startedRuns).toEqual([]);
   expect(woken).toHaveLength(1);
   expect(isOpen()).toBe(false);
 });
 
-test('a result that can not be recorded leaves its run waiting, and the room kept for that free', async () => {
-  const { runNow, commandId, ...device } = await waitFor(false);
-  const { begun, woken, isOpen, resumption: withRoom } = roomForOne();
-  const { blobs } = keepBytes();
+test('a result that cannot be recorded leaves its run waiting and releases the reserved slot', async () => {
+  const { runNow, commandId, ...device } = await createWaitingRun(false);
+  const { startedRuns, woken, isOpen, resumption: slotResumption } = oneSlot();
+  const { blobs } = recordingBlobs();
   const results = new CommandResults({
-    commands: forgetful,
+    commands: noCache,
     db,
     blobs,
     quota: new ArtifactQuota(1_000),
     dispatch: () => undefined,
-    resumption: withRoom,
+    resumption: slotResumption,
   });
   const unknown = Promise.reject(new Error('the device is revoked'));
   await expect(results.complete(device, commandId, pong as never, [], unknown)).rejects.toThrow('revoked');
-  expect(await runNow()).toEqual({ fence: '4', is_held: false, is_due: false, jobs: 0 });
-  expect([begun, woken, isOpen()]).toEqual([[], [], false]);
+  expect(await runNow()).toEqual({ fence: '4', is_leased: false, is_due: false, jobs: 0 });
+  expect([startedRuns, woken, isOpen()]).toEqual([[], [], false]);
 });

@@ -20,13 +20,13 @@ import { commitDurably } from '../../../platform/db/transaction.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { ArtifactQuota } from '../artifacts/index.ts';
 import { findVerified, deleteUpload, releaseUploads } from '../artifacts/index.ts';
-import { endLocked, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
+import { endLockedCommand, isResultOf, lockCommand, readDeviceCommand, unknownCommand } from '../commands/index.ts';
 import type { LockedCommand, NodeCommandRow, NodeCommands } from '../commands/index.ts';
 import { artifacts } from '../schema.ts';
 import type { DeviceIdentity } from '../store.ts';
-import { takeLateResult } from './late-result.ts';
+import { recordLateResult } from './late-result.ts';
 
-/** An artefact that came as a part of a multipart body, and is removed with its request. */
+/** A file of a multipart body. It is deleted at the end of the request. */
 export interface UploadedFile {
   name: string;
   contentType: string;
@@ -34,13 +34,13 @@ export interface UploadedFile {
   open(): Readable;
 }
 
-/** An artefact before it is one: its bytes still lie with the request or in an upload. */
+/** An artefact whose bytes are still in the request or in an upload. */
 interface IncomingArtifact {
   name: string;
   contentType: string;
-  /** Room that it takes and that was not taken before. */
+  /** Bytes that count towards the quota. The bytes of an upload are already reserved. */
   newBytes: number;
-  /** The upload that it comes from, and what was uploaded. */
+  /** The upload that contains it, with the expected checksum. */
   upload?: { id: string; sha256: string };
   content(): Buffer | Readable;
 }
@@ -49,9 +49,9 @@ export interface CommandResultsDependencies {
   db: Database;
   blobs: Blobs;
   quota: ArtifactQuota;
-  commands: Pick<NodeCommands, 'remember'>;
+  commands: Pick<NodeCommands, 'cacheOutcome'>;
   dispatch: (jobs: PromisedJob[]) => void;
-  /** Prepares for a run of a workspace to go on. */
+  /** Prepares to resume a run of a workspace. */
   resumption: (tenantId: string) => Resumption;
 }
 
@@ -65,9 +65,7 @@ interface StoredArtifact {
   sha256: string;
 }
 
-/**
- * Results that devices report: each recorded once, with its artefacts, and its run woken in the same transaction.
- */
+/** Records the results of commands once, with their artefacts, and resumes their runs in the same transaction. */
 export class CommandResults {
   readonly #deps: CommandResultsDependencies;
 
@@ -76,71 +74,76 @@ export class CommandResults {
   }
 
   /**
-   * Records a result; one for a command that has ended changes nothing, unless it ended for want of just this result.
-   * @param confirmed settles once it is known whether the device is who it says; nothing is recorded before.
-   * @throws AppError `not_found` for a command that is not this device's, `validation_failed` for artefacts that are not usable.
+   * Records a result. For an ended command it changes nothing, unless the hub ended the command without a result.
+   * @param authenticated rejects when the device is not authenticated. Nothing is recorded before it resolves.
+   * @throws AppError `not_found` for a command of another device, `validation_failed` for invalid artefacts.
    */
   async complete(
     device: DeviceIdentity,
     commandId: string,
     result: CommandResult,
     files: UploadedFile[],
-    confirmed: Promise<unknown> = Promise.resolve(),
+    authenticated: Promise<unknown> = Promise.resolve(),
   ): Promise<Answer> {
     const { tenantId } = device;
-    const brought = await this.#lookAtBrought(device, commandId, result, files);
-    if ('ended' in brought) return { id: commandId, status: brought.ended, recorded: false };
-    const { incoming } = brought;
+    const found = await this.#readIncoming(device, commandId, result, files);
+    if ('ended' in found) return { id: commandId, status: found.ended, recorded: false };
+    const { incoming } = found;
 
     const stored: StoredArtifact[] = [];
     try {
       await this.#store(tenantId, incoming, stored);
       const newBytes = incoming.reduce((sum, artifact) => sum + artifact.newBytes, 0);
       using resumption = this.#deps.resumption(tenantId);
-      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, confirmed, resumption);
+      const recorded = await this.#record(device, commandId, result, { stored, newBytes }, authenticated, resumption);
       if (!recorded.recorded) await this.#discard(tenantId, stored);
       if (recorded.ended !== undefined) {
-        this.#deps.commands.remember(tenantId, commandId, recorded.ended);
+        this.#deps.commands.cacheOutcome(tenantId, commandId, recorded.ended);
         resumption.begin();
       }
       this.#deps.dispatch(recorded.jobs);
-      // The result stands whatever becomes of these; those that can't be removed now are swept.
+      // The result is recorded, so an error is ignored here. The sweep deletes the remaining bytes.
       await Promise.all(recorded.released.map((id) => this.#deps.blobs.partials.delete(id).catch(() => undefined)));
       return { id: commandId, status: recorded.status, recorded: recorded.recorded };
     } catch (error) {
-      // Whether a connection broke before the commit or after it nobody knows; bytes that no artefact names are swept.
+      // After a lost connection the commit may have succeeded. A sweep deletes blobs without an artefact.
       if (!isDatabaseUnavailable(error)) await this.#discard(tenantId, stored);
       throw error;
     }
   }
 
   /**
-   * How a command of this device ended, or null while its result is wanted: to be asked before a large result is read.
+   * Returns the final status of a command, or null while it accepts a result. Call it before reading a large result.
    * @throws AppError `not_found`.
    */
   async finalStatus(device: DeviceIdentity, commandId: string): Promise<NodeCommandRow['status'] | null> {
     return (await this.#deps.db.read(device.tenantId, (tx) => readDeviceCommand(tx, device, commandId))).ended;
   }
 
-  /** What a result brings along, or how its command ended before: most bring nothing, and are looked at only as they are recorded. */
-  async #lookAtBrought(
+  /**
+   * Returns the artefacts of a result, or the final status of its command. A result without artefacts needs no query
+   * here, because its command is checked when the result is recorded.
+   */
+  async #readIncoming(
     device: DeviceIdentity,
     commandId: string,
     result: CommandResult,
     files: UploadedFile[],
   ): Promise<{ incoming: IncomingArtifact[] } | { ended: NodeCommandRow['status'] }> {
-    const bringsNothing =
+    const hasNoArtifacts =
       result.status === 'failed' || (result.artifacts ?? []).length + (result.uploads ?? []).length === 0;
-    if (bringsNothing && files.length === 0) return { incoming: [] };
+    if (hasNoArtifacts && files.length === 0) return { incoming: [] };
     const { tenantId } = device;
     return this.#deps.db.read(tenantId, async (tx) => {
       const { ended } = await readDeviceCommand(tx, device, commandId);
-      return ended === null ? { incoming: await this.#incoming(tx, tenantId, commandId, result, files) } : { ended };
+      return ended === null
+        ? { incoming: await this.#collectIncoming(tx, tenantId, commandId, result, files) }
+        : { ended };
     });
   }
 
-  /** What a result brings along; nothing for a failure, which nobody looks at. */
-  async #incoming(
+  /** Returns the artefacts of a successful result. The artefacts of a failed result are discarded. */
+  async #collectIncoming(
     tx: Transaction,
     tenantId: string,
     commandId: string,
@@ -186,15 +189,15 @@ export class CommandResults {
       const found = upload === undefined ? await put : await put.catch(ignoreMissing);
       if (found !== undefined) stored.push({ id, name, contentType, ...found });
       if (upload !== undefined && found?.sha256 !== upload.sha256)
-        throw await this.#uploadLost(tenantId, upload.id, name);
+        throw await this.#dropUpload(tenantId, upload.id, name);
     }
   }
 
-  /** Lets the device begin anew with an artefact of which something else is here than what it uploaded. */
-  async #uploadLost(tenantId: string, uploadId: string, name: string): Promise<AppError> {
+  /** Deletes an upload whose bytes are missing or changed, so that the device uploads the artefact again. */
+  async #dropUpload(tenantId: string, uploadId: string, name: string): Promise<AppError> {
     await this.#deps.db.workspace(tenantId, (tx) => deleteUpload(tx, uploadId));
     await this.#deps.blobs.partials.delete(uploadId);
-    return new AppError('checksum_mismatch', `What was uploaded of ${name} is not here any more; upload it again.`);
+    return new AppError('checksum_mismatch', `The uploaded bytes of ${name} are missing or damaged; upload it again.`);
   }
 
   async #discard(tenantId: string, stored: StoredArtifact[]): Promise<void> {
@@ -206,20 +209,20 @@ export class CommandResults {
     commandId: string,
     result: CommandResult,
     { stored, newBytes }: { stored: StoredArtifact[]; newBytes: number },
-    confirmed: Promise<unknown>,
+    authenticated: Promise<unknown>,
     resumption: Resumption,
-  ): Promise<Recorded> {
-    const record = async (tx: Transaction): Promise<Recorded> => {
-      const [row] = await Promise.all([lockCommand(tx, nodeId, commandId), confirmed]);
+  ): Promise<RecordedResult> {
+    const record = async (tx: Transaction): Promise<RecordedResult> => {
+      const [row] = await Promise.all([lockCommand(tx, nodeId, commandId), authenticated]);
       const isOpen = row?.status === 'pending' || row?.status === 'leased';
       if (row === null || !isResultOf(row)) throw unknownCommand(commandId);
       if (!isOpen && !row.overdue) return { status: row.status, recorded: false, jobs: [], released: [] };
-      // What comes late lets a run go on that people saw fail.
+      // A late result can resume a run that users saw fail, so the commit must be durable.
       if (!isOpen) await commitDurably(tx);
-      const outcome = judge(row, result, stored);
+      const outcome = evaluate(row, result, stored);
       if (stored.length > 0) {
         if (newBytes > 0) {
-          // Others may have taken the room while the bytes were written.
+          // Other results may have used the quota while the bytes were written.
           await this.#deps.quota.lock(tx, tenantId);
           await this.#deps.quota.assertFree(tx, tenantId, newBytes);
         }
@@ -230,8 +233,8 @@ export class CommandResults {
       const status = outcome.error === undefined ? 'succeeded' : 'failed';
       const isLast = !row.hasUploads;
       const written = isOpen
-        ? { jobs: [], ended: await endLocked(tx, row, { status, outcome, isLast }, resumption) }
-        : { jobs: await takeLateResult(tx, row, status, outcome) };
+        ? { jobs: [], ended: await endLockedCommand(tx, row, { status, outcome, isLast }, resumption) }
+        : { jobs: await recordLateResult(tx, row, status, outcome) };
       const released = row.hasUploads ? await releaseUploads(tx, commandId) : [];
       return { status, recorded: true, released, ...written };
     };
@@ -239,19 +242,19 @@ export class CommandResults {
   }
 }
 
-/** What became of a result. */
-interface Recorded {
+/** The outcome of recording a result. */
+interface RecordedResult {
   status: NodeCommandRow['status'];
   recorded: boolean;
   jobs: PromisedJob[];
-  /** Uploads whose bytes are to be deleted. */
+  /** Ids of the uploads whose bytes must be deleted. */
   released: string[];
-  /** How the command now stands, if its run waited for it. */
+  /** The outcome of the command if it was open. */
   ended?: CommandOutcome;
 }
 
-/** Decides what a device's word is worth: a success counts only when its output is what the command promises. */
-function judge(
+/** Validates a result. A success counts only if its output matches the schema of the command and its artefacts. */
+function evaluate(
   row: LockedCommand,
   result: CommandResult,
   stored: StoredArtifact[],
@@ -259,11 +262,11 @@ function judge(
   if (result.status === 'failed')
     return { error: result.error ?? { code: 'failed', message: 'The node gave no reason.' } };
   if (!isCommandType(row.type))
-    return { error: { code: 'unknown_command', message: 'This hub does not know the command any more.' } };
+    return { error: { code: 'unknown_command', message: 'This hub no longer supports the command.' } };
   const command = catalog[row.type] as CommandDefinition;
   const reply = command.reply.safeParse(result.output);
   const invalid = (message: string) => ({
-    error: { code: 'invalid_reply', message: `The node answered something else than ${row.type} promises: ${message}` },
+    error: { code: 'invalid_reply', message: `The output does not match the schema of ${row.type}: ${message}` },
   });
   if (!reply.success)
     return invalid(
@@ -276,9 +279,9 @@ function judge(
   if (isObject(output) && typeof output['artifact'] === 'string') {
     const { artifact: name, ...rest } = output;
     const artifact = stored.find((candidate) => candidate.name === name);
-    if (artifact === undefined) return invalid(`it names the artefact ${String(name)} and did not send it`);
+    if (artifact === undefined) return invalid(`the artefact ${String(name)} was not sent`);
     if (typeof rest['bytes'] === 'number' && rest['bytes'] !== artifact.bytes)
-      return invalid(`it announced ${rest['bytes']} bytes and sent ${artifact.bytes}`);
+      return invalid(`the artefact has ${artifact.bytes} bytes instead of ${rest['bytes']}`);
     if (typeof rest['sha256'] === 'string' && rest['sha256'] !== artifact.sha256)
       return invalid('the checksum of the artefact differs');
     output = { artifactId: artifact.id, ...rest };
@@ -294,14 +297,14 @@ function judge(
       const artifact = stored.find((candidate) => candidate.name === name && candidate.bytes === rest['bytes']);
       return artifact === undefined ? null : { artifactId: artifact.id, ...rest };
     });
-    if (downloads.includes(null)) return invalid('it names a download and did not send it whole');
+    if (downloads.includes(null)) return invalid('a download was not sent completely');
     output = { ...output, downloads };
   }
   if (row.type === 'node.ping' && isObject(output))
     output = { ...output, latencyMs: Math.max(0, Math.round(row.elapsedMs * 1000) / 1000) };
   const outputBytes = outputBytesOf(output, null);
   if (outputBytes > maxOutputBytes) {
-    const message = `The output of ${row.type} takes up ${outputBytes} bytes; ${maxOutputBytes} is the most.`;
+    const message = `The output of ${row.type} has ${outputBytes} bytes; the limit is ${maxOutputBytes}.`;
     return { error: { code: 'output_too_large', message } };
   }
   if (row.type === systemRun.type && !row.acceptsExitCode) {

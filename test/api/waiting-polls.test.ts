@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHub } from '../fixtures/hub.ts';
 import type { TestHub, TestWorkspace } from '../fixtures/hub.ts';
 
-/** Polls that wait are kept apart from all other requests; whoever asks must not be able to tell. */
+/** Waiting polls bypass the normal request handling. Their responses must be the same as those of other operations. */
 
 let hub: TestHub;
 let workspace: TestWorkspace;
@@ -33,8 +33,8 @@ const poll = async ({ url, secret }: Device, query: string, headers: Record<stri
   });
   return { status: answer.statusCode, headers: answer.headers, body: (await answer.body.json()) as object };
 };
-/** With an announced body a poll goes the way of all other operations. */
-const asOthers = { 'content-length': '0' };
+/** With a `Content-Length` header a poll uses the normal request handling. */
+const normalHandling = { 'content-length': '0' };
 const ping = (nodeId: string) =>
   workspace.api.call('runAutomationSkill', { params: { skillId: 'node.ping' }, body: { input: { nodeId } } });
 
@@ -44,7 +44,7 @@ const shown = ({ status, headers }: Awaited<ReturnType<typeof poll>>) => {
   return { status, ...rest };
 };
 
-test('an answer has the same headers whether its poll waited, did not, or went the way of other operations', async () => {
+test('a response has the same headers whether its poll waited, did not wait, or used the normal request handling', async () => {
   const device = await pair();
   const direct = await poll(device, 'wait=0');
   expect(direct.headers).toMatchObject({
@@ -56,7 +56,7 @@ test('an answer has the same headers whether its poll waited, did not, or went t
   await ping(device.nodeId);
   const woken = await waiting;
   expect(woken.body).toMatchObject({ commands: [{ type: 'node.ping' }] });
-  const other = await poll(device, 'wait=0', asOthers);
+  const other = await poll(device, 'wait=0', normalHandling);
   for (const each of [waited, woken, other]) expect(shown(each)).toEqual(shown(direct));
   const named = await poll(device, 'wait=0', { 'x-request-id': 'own-id.1' });
   expect(named.headers['x-request-id']).toBe('own-id.1');
@@ -64,36 +64,36 @@ test('an answer has the same headers whether its poll waited, did not, or went t
 
 test.each([
   ['a wait that is too long', 'wait=31', {}, 400, 'validation_failed'],
-  ['what is given twice', 'wait=1&wait=2', {}, 400, 'validation_failed'],
-  ['what is not known', 'running=x', {}, 400, 'validation_failed'],
-  ['another secret', 'wait=1', { authorization: 'Bearer wrong' }, 401, 'device_secret_invalid'],
+  ['a repeated parameter', 'wait=1&wait=2', {}, 400, 'validation_failed'],
+  ['an unknown command id', 'running=x', {}, 400, 'validation_failed'],
+  ['a wrong secret', 'wait=1', { authorization: 'Bearer wrong' }, 401, 'device_secret_invalid'],
   ['no secret', 'wait=1', { authorization: '' }, 401, 'unauthenticated'],
-])('%s is refused as by other operations', async (_what, query, headers, status, code) => {
+])('%s gets the same error as in other operations', async (_what, query, headers, status, code) => {
   const device = await pair();
   const [first, known, other] = [
     await poll(device, query, headers),
     await poll(device, query, headers),
-    await poll(device, query, { ...headers, ...asOthers }),
+    await poll(device, query, { ...headers, ...normalHandling }),
   ];
   expect(first).toMatchObject({ status, body: { code, requestId: first.headers['x-request-id'] } });
   for (const each of [known, other]) expect(shown(each)).toEqual(shown(first));
 });
 
-test('a path that names no node is refused as by other operations', async () => {
+test('an invalid node id gets the same error as in other operations', async () => {
   const device = { ...(await pair()), url: `${hub.url}/v1/automations/nodes/nobody/commands` };
-  const [first, other] = [await poll(device, 'wait=1'), await poll(device, 'wait=1', asOthers)];
+  const [first, other] = [await poll(device, 'wait=1'), await poll(device, 'wait=1', normalHandling)];
   expect(first).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   expect(shown(other)).toEqual(shown(first));
 });
 
-describe('a poll whose caller goes away while it waits', () => {
+describe('a waiting poll whose client disconnects', () => {
   const seen = async () => {
     const text = await (await fetch(`${hub.url}/metrics`)).text();
     const counts = text.matchAll(/request_seconds_count\{operation="pollAutomationNodeCommands"[^}]*\} (\d+)/g);
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
   };
 
-  test('is over, is counted, and leaves what comes then to the next', async () => {
+  test('ends, is counted in the metrics, and leaves later commands to the next poll', async () => {
     const device = await pair();
     await poll(device, 'wait=0');
     const before = await seen();
@@ -119,7 +119,7 @@ describe('a poll whose caller goes away while it waits', () => {
   });
 });
 
-test('a poll by HEAD hands nothing out, for nobody could receive it', async () => {
+test('a HEAD poll leases no command, because its response has no body', async () => {
   const device = await pair();
   await ping(device.nodeId);
   const waitingCommands = async () =>
@@ -138,7 +138,7 @@ test('a poll by HEAD hands nothing out, for nobody could receive it', async () =
   expect(body).toMatchObject({ commands: [{ type: 'node.ping' }] });
 });
 
-test('a poll ends as soon as its node is revoked', async () => {
+test('a waiting poll fails when its node is revoked', async () => {
   const device = await pair();
   await poll(device, 'wait=0');
   const waiting = poll(device, 'wait=25');
@@ -146,13 +146,13 @@ test('a poll ends as soon as its node is revoked', async () => {
   expect(await waiting).toMatchObject({ status: 401, body: { code: 'device_secret_invalid' } });
 });
 
-test('a hub that stops answers all polls that wait, empty, and cuts none off', async () => {
+test('a stopping hub ends all waiting polls with complete empty responses', async () => {
   const stopping = await startHub({ SHUTDOWN_SECONDS: '20' });
   const own = await stopping.workspace();
   const devices = await Promise.all(Array.from({ length: 10 }, () => pair(own, stopping)));
   for (const device of devices) await poll(device, 'wait=0');
   const polls = devices.flatMap((device) => [poll(device, 'wait=25'), poll(device, 'wait=25')]);
-  // A busy machine: whenever the process gets the processor, all its timers are due.
+  // Simulates a busy machine, on which all timers are due at the same time.
   const busy = setInterval(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 30), 1);
   try {
     await stopping[Symbol.asyncDispose]();

@@ -1,9 +1,9 @@
 import { estimateTokens } from '../../../platform/inference/token-estimate.ts';
 
-/** What each quoted line begins with, and the lines around a quotation with what they say. */
+/** Tokens of the prefix of each quoted line, and of the lines around a quotation. */
 const quotedLineTokens = 2;
 const quotationTokens = 60;
-/** What servers put around each message. */
+/** Tokens that model servers add to each message. */
 const messageTokens = 8;
 
 export const tokensOfMessage = (content: string): number => estimateTokens(content) + messageTokens;
@@ -14,8 +14,8 @@ export function tokensOfQuoted(text: string): number {
   return estimateTokens(text) + quotedLineTokens * lines + quotationTokens;
 }
 
-/** What is left of a model's context for a prompt: it is filled part by part, the most important first. */
-export class Window {
+/** The tokens of a context that are left for the prompt. Parts are added in order of importance. */
+export class TokenBudget {
   #left: number;
 
   constructor(tokens: number) {
@@ -26,28 +26,28 @@ export class Window {
     return this.#left;
   }
 
-  /** Takes room for something as a whole; false when there is too little. */
+  /** Uses some tokens. Returns false, and uses none, when fewer are left. */
   take(tokens: number): boolean {
     if (tokens > this.#left) return false;
     this.#left -= tokens;
     return true;
   }
 
-  /** As much of a text, from its beginning, as there is room for; at most `share` of what is left. */
+  /** Returns the longest prefix of a text that fits into `share` of the remaining tokens, and uses its tokens. */
   takeBeginning(text: string, tokensOf: (text: string) => number, share = 1): string {
-    const room = this.#left * share;
-    let least = 0;
-    let most = text.length;
-    if (tokensOf(text) > room) {
-      while (least < most) {
-        const middle = Math.ceil((least + most) / 2);
-        if (tokensOf(text.slice(0, middle)) <= room) least = middle;
-        else most = middle - 1;
+    const available = this.#left * share;
+    let low = 0;
+    let high = text.length;
+    if (tokensOf(text) > available) {
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2);
+        if (tokensOf(text.slice(0, middle)) <= available) low = middle;
+        else high = middle - 1;
       }
-      // Not half of a character.
-      if (least > 0 && (text.charCodeAt(least - 1) & 0xfc00) === 0xd800) least -= 1;
-    } else least = text.length;
-    const taken = text.slice(0, least);
+      // A surrogate pair must not be split.
+      if (low > 0 && (text.charCodeAt(low - 1) & 0xfc00) === 0xd800) low -= 1;
+    } else low = text.length;
+    const taken = text.slice(0, low);
     if (taken !== '') this.#left = Math.max(0, this.#left - tokensOf(taken));
     return taken;
   }
