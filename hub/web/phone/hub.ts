@@ -1,11 +1,11 @@
 import type { HostedSip } from '../../../shared/contract/calls/hosted-sip.ts';
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { ask, readRefusal as readRefusalOfHub } from '../voice/hub.ts';
-import { userOf } from './people.ts';
-import type { Colleague } from './people.ts';
+import { userOf } from './peers.ts';
+import type { Colleague } from './peers.ts';
 
 /** Who is signed in. */
-export interface Person {
+export interface SignedInUser {
   id: string;
   tenantId: string;
   email: string;
@@ -35,8 +35,8 @@ export async function readRefusal(path: string): Promise<Problem> {
 }
 
 /** How many calls, and people, are shown. */
-const shownCalls = 20;
-const shownPeople = 100;
+const maxCalls = 20;
+const maxColleagues = 100;
 
 async function read<Type>(path: string): Promise<Type | Problem> {
   try {
@@ -49,7 +49,7 @@ async function read<Type>(path: string): Promise<Type | Problem> {
 }
 
 /** Who is signed in at this browser, or why that is not known. */
-export async function readPerson(): Promise<Person | Problem> {
+export async function readSignedInUser(): Promise<SignedInUser | Problem> {
   type Me = { tenantId: string; workspaceName: string; user: { id: string; email: string } };
   const me = await read<Me>('auth/me');
   if (typeof me === 'string') return me;
@@ -67,9 +67,9 @@ export async function readAccount(): Promise<Account | Problem> {
 }
 
 /** The others of the workspace; nobody where that can't be read. */
-export async function readColleagues({ id: own, tenantId }: Person, { user }: Account): Promise<Colleague[]> {
+export async function readColleagues({ id: own, tenantId }: SignedInUser, { user }: Account): Promise<Colleague[]> {
   const found = await read<{ data: { id: string; email: string }[] }>(
-    `tenants/${tenantId}/members?limit=${shownPeople}`,
+    `tenants/${tenantId}/members?limit=${maxColleagues}`,
   );
   if (typeof found === 'string') return [];
   return found.data
@@ -80,6 +80,6 @@ export async function readColleagues({ id: own, tenantId }: Person, { user }: Ac
 
 /** The calls of the workspace that began last; null where they can't be read. */
 export async function readCalls(): Promise<CallRecord[] | null> {
-  const found = await read<{ items: CallRecord[] }>(`calls?limit=${shownCalls}`);
+  const found = await read<{ items: CallRecord[] }>(`calls?limit=${maxCalls}`);
   return typeof found === 'string' ? null : found.items;
 }

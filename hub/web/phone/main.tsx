@@ -18,7 +18,7 @@ async function start(root: Element): Promise<void> {
   document.documentElement.dir = language.direction;
   const store = new PhoneStore({
     language,
-    person: null,
+    signedInUser: null,
     account: null,
     problem: canSpeak() ? null : 'unsupported',
     connection: 'connecting',
@@ -28,7 +28,7 @@ async function start(root: Element): Promise<void> {
     colleagues: [],
     records: null,
     dialled: '',
-    isDialledWrong: false,
+    isDialledInvalid: false,
     microphoneProblem: null,
     isSoundBlocked: false,
     microphones: [],

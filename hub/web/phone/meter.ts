@@ -1,11 +1,11 @@
 import { qualityBetween } from './quality.ts';
 import type { Counts, Quality } from './quality.ts';
 
-const everyMs = 200;
+const pollIntervalMs = 200;
 /** Over how much of the call its quality is judged. */
 const windowMs = 4_000;
 /** How often it is told. */
-const toldMs = 1_000;
+const reportIntervalMs = 1_000;
 
 export interface MeterOptions {
   connection: RTCPeerConnection;
@@ -18,13 +18,13 @@ export interface MeterOptions {
 export class Meter {
   readonly #options: MeterOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  #counted: Counts[] = [];
+  #recentCounts: Counts[] = [];
   #isReading = false;
-  #toldAt = 0;
+  #reportedAt = 0;
 
   constructor(options: MeterOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.#read(), everyMs);
+    this.#timer = setInterval(() => void this.#read(), pollIntervalMs);
   }
 
   stop(): void {
@@ -39,7 +39,7 @@ export class Meter {
     try {
       const { levels, counts } = readReport(await connection.getStats());
       onLevels(levels);
-      this.#judge(counts);
+      this.#reportQuality(counts);
     } catch {
       // Closed meanwhile.
     } finally {
@@ -47,12 +47,17 @@ export class Meter {
     }
   }
 
-  #judge(counts: Counts): void {
-    const recent = this.#counted.filter(({ atMs }) => atMs > counts.atMs - windowMs);
+  #reportQuality(counts: Counts): void {
+    const recent = this.#recentCounts.filter(({ atMs }) => atMs > counts.atMs - windowMs);
     const [first] = recent;
-    this.#counted = [...recent, counts];
-    if (first === undefined || counts.atMs - first.atMs < toldMs || counts.atMs - this.#toldAt < toldMs) return;
-    this.#toldAt = counts.atMs;
+    this.#recentCounts = [...recent, counts];
+    if (
+      first === undefined ||
+      counts.atMs - first.atMs < reportIntervalMs ||
+      counts.atMs - this.#reportedAt < reportIntervalMs
+    )
+      return;
+    this.#reportedAt = counts.atMs;
     this.#options.onQuality(qualityBetween(first, counts));
   }
 }

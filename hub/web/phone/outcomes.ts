@@ -82,20 +82,20 @@ export function outcomeOf({ originator, cause, status, reason = '' }: CallEnd): 
   return refusals[reason] ?? statuses[status ?? 0] ?? causes[cause] ?? 'callFailed';
 }
 
-/** What a call that came and was not taken here came to. @param takenBack the `Reason` (RFC 3326) by which it was. */
-export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, takenBack = ''): Outcome {
-  const status = Number(/cause\s*=\s*([0-9]{3})/i.exec(takenBack)?.[1] ?? 0);
+/** What a call that came and was not taken here came to. @param reasonHeader the `Reason` (RFC 3326) by which it was. */
+export function outcomeOfIncoming(end: CallEnd, isDeclined: boolean, reasonHeader = ''): Outcome {
+  const status = Number(/cause\s*=\s*([0-9]{3})/i.exec(reasonHeader)?.[1] ?? 0);
   if (status === 200) return 'answeredElsewhere';
   // Declined at another phone of the same person, too.
   return isDeclined || status >= 600 ? 'youDeclined' : outcomeOf(end);
 }
 
 /** What a call that was answered came to. */
-export function endOf(cause: string): Outcome {
+export function outcomeOfAnswered(cause: string): Outcome {
   const outcome = causes[cause];
   return outcome === 'connectionLost' ? 'connectionBroken' : (outcome ?? 'callOver');
 }
 
 /** What is said of a call that nobody answered: whoever is in distress hears of another phone, whatever went wrong. */
-export const toldOutcome = (outcome: Outcome, called: string | null): Outcome =>
+export const shownOutcome = (outcome: Outcome, called: string | null): Outcome =>
   outcome !== 'cancelled' && called !== null && isEmergencyNumber(called) ? 'emergencyNotPossible' : outcome;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { chatLocales } from '../../../shared/contract/chat/settings.ts';
-import { Breakage } from './breakage.ts';
 import { loadLanguage } from './language.ts';
-import { endOf, outcomeOf, outcomeOfIncoming, toldOutcome } from './outcomes.ts';
+import { MediaOutage } from './media-outage.ts';
+import { outcomeOfAnswered, outcomeOf, outcomeOfIncoming, shownOutcome } from './outcomes.ts';
 import { nameOf } from './parts/names.ts';
-import { peerOf, seenCallOf, targetOf, userOf } from './people.ts';
+import { peerOf, callListItemOf, targetOf, userOf } from './peers.ts';
 import { qualityBetween } from './quality.ts';
 import { english } from './words/english.ts';
 
@@ -53,21 +53,21 @@ test('a call among colleagues comes in for whom it was, goes out for whoever mad
   const { user, email } = colleagues[0] as (typeof colleagues)[0];
   const third = { id: '', email: 'cleo@harbour.example', user: userOf(own, '019c0000-0000-7000-8000-000000000009') };
   const all = { ...directory, colleagues: [...colleagues, third] };
-  const seen = (fromId: string | null, toId: string | null, direction: 'inbound' | 'outbound' | null = 'outbound') =>
-    seenCallOf({ direction, fromId, toId }, own, all);
-  expect(seen(user, own)).toMatchObject({ way: 'inbound', peer: { user, name: email }, other: null });
-  expect(seen(own, user)).toMatchObject({ way: 'outbound', peer: { user, name: email }, other: null });
-  expect(seen(user, third.user)).toMatchObject({ way: 'between', peer: { user }, other: { name: third.email } });
-  expect(seen(user, '+4930123')).toMatchObject({ way: 'between', peer: { user }, other: { name: '+4930123' } });
+  const itemOf = (fromId: string | null, toId: string | null, direction: 'inbound' | 'outbound' | null = 'outbound') =>
+    callListItemOf({ direction, fromId, toId }, own, all);
+  expect(itemOf(user, own)).toMatchObject({ kind: 'inbound', peer: { user, name: email }, other: null });
+  expect(itemOf(own, user)).toMatchObject({ kind: 'outbound', peer: { user, name: email }, other: null });
+  expect(itemOf(user, third.user)).toMatchObject({ kind: 'between', peer: { user }, other: { name: third.email } });
+  expect(itemOf(user, '+4930123')).toMatchObject({ kind: 'between', peer: { user }, other: { name: '+4930123' } });
   // Of a carrier, by what it says of the direction.
-  expect(seen('+4930123', '+4940', 'inbound')).toEqual({
-    way: 'inbound',
+  expect(itemOf('+4930123', '+4940', 'inbound')).toEqual({
+    kind: 'inbound',
     peer: { user: '+4930123', name: '+4930123', number: '' },
     other: null,
   });
-  expect(seen('+4940', '+4930123')).toMatchObject({ way: 'outbound', peer: { user: '+4930123' } });
-  expect(seen('sip:a@elsewhere.example', '+4940', 'inbound').peer).toMatchObject({ user: null });
-  expect(seen(null, null, null)).toMatchObject({ way: 'outbound', peer: { user: null, name: '' } });
+  expect(itemOf('+4940', '+4930123')).toMatchObject({ kind: 'outbound', peer: { user: '+4930123' } });
+  expect(itemOf('sip:a@elsewhere.example', '+4940', 'inbound').peer).toMatchObject({ user: null });
+  expect(itemOf(null, null, null)).toMatchObject({ kind: 'outbound', peer: { user: null, name: '' } });
 });
 
 test('numbers stay as they are in a language that is written from right to left, and times have its digits', async () => {
@@ -105,10 +105,10 @@ test('a call sounds good without loss, worse with loss and delay, and silent whe
 });
 
 test('a way that is broken is told after 30 seconds and ends the call after 60, counted anew once something came', () => {
-  const breakage = new Breakage();
-  const at = (seconds: number, isBroken = true) => breakage.note(isBroken, seconds * 1000);
-  expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'told', 'told']);
-  expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'told', 'over']);
+  const outage = new MediaOutage();
+  const at = (seconds: number, isBroken = true) => outage.update(isBroken, seconds * 1000);
+  expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'warn', 'warn']);
+  expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'warn', 'end']);
 });
 
 test('each end of a call has its word, and refusals of the hub those of their own', () => {
@@ -124,7 +124,7 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   expect(outcomeOf({ originator: 'local', cause: 'Canceled' })).toBe('cancelled');
   expect(outcomeOf({ originator: 'system', cause: 'Connection Error' })).toBe('connectionLost');
   expect(outcomeOf({ originator: 'system', cause: 'What Nobody Knows' })).toBe('callFailed');
-  expect(['Terminated', 'WebRTC Error', 'Request Timeout'].map(endOf)).toEqual([
+  expect(['Terminated', 'WebRTC Error', 'Request Timeout'].map(outcomeOfAnswered)).toEqual([
     'callOver',
     'noCommonSound',
     'connectionBroken',
@@ -133,22 +133,22 @@ test('each end of a call has its word, and refusals of the hub those of their ow
 
 test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {
   const cancelled = { originator: 'remote', cause: 'Canceled' };
-  for (const [isDeclined, takenBack, outcome] of [
+  for (const [isDeclined, reasonHeader, outcome] of [
     [false, 'SIP;cause=200;text="Call completed elsewhere"', 'answeredElsewhere'],
     [false, 'SIP ;cause=603', 'youDeclined'],
     [false, 'Q.850;cause=16', 'cancelled'],
     [false, undefined, 'cancelled'],
     [true, undefined, 'youDeclined'],
   ] as const)
-    expect(outcomeOfIncoming(cancelled, isDeclined, takenBack)).toBe(outcome);
+    expect(outcomeOfIncoming(cancelled, isDeclined, reasonHeader)).toBe(outcome);
 });
 
 test('whoever called an emergency number in vain is told to take another phone, whatever went wrong', () => {
   for (const number of ['112', '+112', '00112', '911', '+1911', '999', '110'])
     for (const outcome of ['noSuchNumber', 'noWayToNumbers', 'busy', 'connectionLost', 'microphoneNeeded'] as const)
-      expect(toldOutcome(outcome, number)).toBe('emergencyNotPossible');
-  expect(toldOutcome('cancelled', '112')).toBe('cancelled');
-  expect([toldOutcome('busy', '+49112'), toldOutcome('busy', null)]).toEqual(['busy', 'busy']);
+      expect(shownOutcome(outcome, number)).toBe('emergencyNotPossible');
+  expect(shownOutcome('cancelled', '112')).toBe('cancelled');
+  expect([shownOutcome('busy', '+49112'), shownOutcome('busy', null)]).toEqual(['busy', 'busy']);
 });
 
 test('every language says everything that English does, with the same values in it, and in words of its own', async () => {

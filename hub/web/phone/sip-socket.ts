@@ -5,9 +5,9 @@ import { backoffMs } from '../chat/backoff.ts';
 const tooMany: (typeof sipCloseCodes)['tooMany'] = 4429;
 
 /** One that lasted so long was no failure, in milliseconds. */
-const steadyMs = 10_000;
+const stableAfterMs = 10_000;
 /** After how many attempts in vain the hub's patience would be used up: from then on there are fewer of them in a minute. */
-const manyAttempts = 6;
+const rateLimitedAttempt = 6;
 
 /** The WebSocket under JsSIP: opens again after ever longer pauses, because JsSIP begins anew with each one that opened, however short it lasted. */
 export class SipSocket implements Socket {
@@ -31,7 +31,7 @@ export class SipSocket implements Socket {
   }
 
   /** Opens it at once if it waits, and the next time without waiting. */
-  again(): void {
+  reconnectNow(): void {
     this.#attempt = 0;
     if (this.#timer === undefined) return;
     this.#stopWaiting();
@@ -85,8 +85,8 @@ export class SipSocket implements Socket {
     socket.addEventListener('close', ({ code, reason, wasClean }) => {
       if (this.#socket !== socket) return;
       this.#socket = null;
-      if (this.hasOpened && performance.now() - openedAt > steadyMs) this.#attempt = 0;
-      if (code === tooMany) this.#attempt = Math.max(this.#attempt, manyAttempts);
+      if (this.hasOpened && performance.now() - openedAt > stableAfterMs) this.#attempt = 0;
+      if (code === tooMany) this.#attempt = Math.max(this.#attempt, rateLimitedAttempt);
       this.ondisconnect(!wasClean, code, reason);
     });
   }

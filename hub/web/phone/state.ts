@@ -2,10 +2,10 @@ import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 import { Store } from '../../../shared/web/store.ts';
 import type { MicrophoneNotice } from '../voice/microphone.ts';
 import type { Device } from '../voice/state.ts';
-import type { Account, Person, Problem } from './hub.ts';
+import type { Account, SignedInUser, Problem } from './hub.ts';
 import type { Language } from './language.ts';
 import type { Outcome } from './outcomes.ts';
-import type { Colleague, Peer } from './people.ts';
+import type { Colleague, Peer } from './peers.ts';
 import type { Quality } from './quality.ts';
 
 /** The call that is, as the page shows it. */
@@ -43,14 +43,14 @@ export interface MissedCall {
 const maxMissed = 50;
 
 /** With one more of them. */
-export const withMissed = (missed: readonly MissedCall[], peer: Peer): readonly MissedCall[] =>
+export const addMissedCall = (missed: readonly MissedCall[], peer: Peer): readonly MissedCall[] =>
   [{ id: (missed[0]?.id ?? 0) + 1, peer, at: new Date() }, ...missed].slice(0, maxMissed);
 
 /** All that the page shows, but for levels, which change too often. */
 export interface PhoneState {
   language: Language;
   /** Null until it is known. */
-  person: Person | null;
+  signedInUser: SignedInUser | null;
   account: Account | null;
   /** Why nobody can be called; null for nothing. */
   problem: Problem | null;
@@ -65,7 +65,7 @@ export interface PhoneState {
   /** What is written to be called. */
   dialled: string;
   /** Whether nobody can be called by it. */
-  isDialledWrong: boolean;
+  isDialledInvalid: boolean;
   microphoneProblem: MicrophoneNotice | null;
   /** Whether the browser wants a click before it plays what is heard. */
   isSoundBlocked: boolean;

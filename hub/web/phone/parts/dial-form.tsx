@@ -6,7 +6,7 @@ import type { PartProps } from './part-props.ts';
 
 /** Whom to call, and what the call before came to. */
 export function DialForm({ phone, state }: PartProps) {
-  const { language, dialled, isDialledWrong, last } = state;
+  const { language, dialled, isDialledInvalid, last } = state;
   const { words } = language;
   const input = useRef<HTMLInputElement>(null);
   const wasInCall = last !== null;
@@ -41,12 +41,16 @@ export function DialForm({ phone, state }: PartProps) {
           maxLength={200}
           value={dialled}
           aria-describedby="dial-hint"
-          aria-invalid={isDialledWrong}
-          onInput={({ currentTarget }) => phone.write(currentTarget.value)}
+          aria-invalid={isDialledInvalid}
+          onInput={({ currentTarget }) => phone.setDialled(currentTarget.value)}
         />
       </label>
-      <p id="dial-hint" class={isDialledWrong ? 'hint wrong' : 'soft hint'} role={isDialledWrong ? 'alert' : undefined}>
-        {isDialledWrong ? words.dialWrong : words.dialHint}
+      <p
+        id="dial-hint"
+        class={isDialledInvalid ? 'hint wrong' : 'soft hint'}
+        role={isDialledInvalid ? 'alert' : undefined}
+      >
+        {isDialledInvalid ? words.dialWrong : words.dialHint}
       </p>
       <button type="submit" class="round take" disabled={!canCall(state) || dialled.trim() === ''}>
         <CallIcon />

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CallRecord } from '../../../../shared/contract/calls/records.ts';
-import { peerOf, seenCallOf } from '../people.ts';
-import type { Peer, SeenCall } from '../people.ts';
+import { peerOf, callListItemOf } from '../peers.ts';
+import type { Peer, CallListItem } from '../peers.ts';
 import { canCall } from '../state.ts';
 import { BetweenIcon, CallIcon, InboundIcon, OutboundIcon } from './icons.tsx';
 import { nameOf } from './names.ts';
@@ -51,7 +51,7 @@ export function MissedCalls({ phone, state }: PartProps) {
     <section class="list missed" aria-labelledby="missed">
       <div class="top">
         <h2 id="missed">{words.missed}</h2>
-        <button type="button" onClick={() => phone.forgetMissed()}>
+        <button type="button" onClick={() => phone.clearMissed()}>
           {words.forget}
         </button>
       </div>
@@ -65,15 +65,15 @@ export function MissedCalls({ phone, state }: PartProps) {
 }
 
 /** So many of a list are shown at first. */
-const shownFirst = 8;
+const collapsedCount = 8;
 
 /** The first of a list, and the others on demand. */
 function Fold({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <ul>{isOpen ? rows : rows.slice(0, shownFirst)}</ul>
-      {!isOpen && rows.length > shownFirst && (
+      <ul>{isOpen ? rows : rows.slice(0, collapsedCount)}</ul>
+      {!isOpen && rows.length > collapsedCount && (
         <button type="button" class="more" onClick={() => setOpen(true)}>
           {more}
         </button>
@@ -92,14 +92,14 @@ const results = {
 const declinedStatus = 603;
 
 /** The word for what became of a call; null for one that was answered, or lasts. */
-function resultWordOf({ result, sipCode }: CallRecord, way: SeenCall['way']) {
+function resultWordOf({ result, sipCode }: CallRecord, kind: CallListItem['kind']) {
   if (result === null || result === 'answered') return null;
   if (sipCode === declinedStatus) return 'resultDeclined';
   // To whoever was called it does not matter why they did not come to speak.
-  return way === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
+  return kind === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
 }
 
-const ways = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
+const callIcons = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
 
 /** Calls of the workspace, as its carriers told them. */
 export function RecentCalls({ phone, state }: PartProps) {
@@ -107,9 +107,9 @@ export function RecentCalls({ phone, state }: PartProps) {
   const { words } = language;
   const directory = { domain: account?.domain ?? '', colleagues };
   const rowOf = (record: CallRecord) => {
-    const { way, peer, other } = seenCallOf(record, account?.user ?? '', directory);
-    const word = resultWordOf(record, way);
-    const Icon = ways[way];
+    const { kind, peer, other } = callListItemOf(record, account?.user ?? '', directory);
+    const word = resultWordOf(record, kind);
+    const Icon = callIcons[kind];
     return (
       <Row
         key={record.id}
@@ -126,7 +126,7 @@ export function RecentCalls({ phone, state }: PartProps) {
           </>
         }
         icon={
-          <span class="way" role="img" aria-label={words[way]}>
+          <span class="way" role="img" aria-label={words[kind]}>
             <Icon />
           </span>
         }

@@ -1,5 +1,5 @@
 import type { Language } from '../language.ts';
-import type { Peer } from '../people.ts';
+import type { Peer } from '../peers.ts';
 
 /** Keeps a text in its own direction from turning those around it. */
 export const isolated = (text: string): string => `\u2068${text}\u2069`;

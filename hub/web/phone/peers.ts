@@ -17,7 +17,7 @@ export interface Peer {
   number: string;
 }
 
-const person = /^w[0-9a-f]{16}(?:-[0-9a-f]{32})?$/;
+const memberUser = /^w[0-9a-f]{16}(?:-[0-9a-f]{32})?$/;
 
 /** The SIP user of a member of the workspace, by that of another one. */
 export const userOf = (own: string, memberId: string): string =>
@@ -44,40 +44,40 @@ export function targetOf(text: string, { domain, colleagues }: Directory): strin
   const [, user, host] = /^sips?:([^@;?]+)@([^:;?]+)/i.exec(given) ?? [];
   if (user !== undefined)
     return host?.toLowerCase() === domain ? targetOf(unescaped(user), { domain, colleagues }) : null;
-  return person.test(given) ? given : numberOf(given.replace(/^tel:/i, ''));
+  return memberUser.test(given) ? given : numberOf(given.replace(/^tel:/i, ''));
 }
 
 /** The other side of a call, by its SIP user and what it calls itself. A name that it gives itself never stands in the place of its number. */
 export function peerOf(user: string, displayName: string, colleagues: readonly Colleague[]): Peer {
   const colleague = colleagues.find((each) => each.user === user);
   if (colleague !== undefined) return { user, name: colleague.email, number: '' };
-  const number = person.test(user) ? '' : user;
+  const number = memberUser.test(user) ? '' : user;
   return { user, name: displayName || number, number: displayName === '' ? '' : number };
 }
 
-/** A call of the workspace as the person who looks at it sees it. */
-export interface SeenCall {
-  way: 'inbound' | 'outbound' | 'between';
+/** A call of the workspace as the memberUser who looks at it sees it. */
+export interface CallListItem {
+  kind: 'inbound' | 'outbound' | 'between';
   /** Whom a click calls: the other side, or the colleague who called somebody else. */
   peer: Peer;
   /** Whom that colleague called; null for calls of one's own, and of carriers. */
   other: Peer | null;
 }
 
-/** Who a call was with. @param own the SIP user of the person who looks. */
-export function seenCallOf(
+/** Who a call was with. @param own the SIP user of the memberUser who looks. */
+export function callListItemOf(
   { direction, fromId, toId }: Pick<CallRecord, 'direction' | 'fromId' | 'toId'>,
   own: string,
   directory: Directory,
-): SeenCall {
+): CallListItem {
   const from = fromId === null ? null : targetOf(fromId, directory);
   if (toId !== null && targetOf(toId, directory) === own)
-    return { way: 'inbound', peer: peerOfRecord(fromId, directory), other: null };
-  if (from === own) return { way: 'outbound', peer: peerOfRecord(toId, directory), other: null };
-  if (from !== null && person.test(from))
-    return { way: 'between', peer: peerOfRecord(fromId, directory), other: peerOfRecord(toId, directory) };
-  const way = direction === 'inbound' ? 'inbound' : 'outbound';
-  return { way, peer: peerOfRecord(way === 'inbound' ? fromId : toId, directory), other: null };
+    return { kind: 'inbound', peer: peerOfRecord(fromId, directory), other: null };
+  if (from === own) return { kind: 'outbound', peer: peerOfRecord(toId, directory), other: null };
+  if (from !== null && memberUser.test(from))
+    return { kind: 'between', peer: peerOfRecord(fromId, directory), other: peerOfRecord(toId, directory) };
+  const kind = direction === 'inbound' ? 'inbound' : 'outbound';
+  return { kind, peer: peerOfRecord(kind === 'inbound' ? fromId : toId, directory), other: null };
 }
 
 /** Somebody by the address of a record. */

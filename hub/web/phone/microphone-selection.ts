@@ -5,7 +5,7 @@ import type { Call } from './call.ts';
 import type { PhoneStore } from './state.ts';
 
 /** Which microphone listens, and what the page says of it. */
-export class MicrophoneChoice {
+export class MicrophoneSelection {
   readonly #store: PhoneStore;
   readonly #audio: CallAudio;
 
@@ -15,7 +15,7 @@ export class MicrophoneChoice {
   }
 
   /** Listens with it; null where that can't be, which the page says then. */
-  async listen(deviceId = this.#store.state.microphoneId): Promise<MediaStream | null> {
+  async open(deviceId = this.#store.state.microphoneId): Promise<MediaStream | null> {
     try {
       const { stream, isReplaced } = await this.#audio.open(deviceId);
       this.#store.set(isReplaced ? { microphoneProblem: 'replaced', microphoneId: '' } : { microphoneProblem: null });
@@ -30,22 +30,23 @@ export class MicrophoneChoice {
   }
 
   /** Takes one from now on, also in the call that is; null for none. */
-  async choose(microphoneId: string, call: Call | null): Promise<void> {
+  async select(microphoneId: string, call: Call | null): Promise<void> {
     const { microphoneId: before } = this.#store.state;
     this.#store.set({ microphoneId });
     // Where it can't be had the call goes on with the one before.
-    if (call !== null && !(await this.#speakWith(microphoneId, call))) this.#store.set({ microphoneId: before });
+    if (call !== null && !(await this.#replaceMicrophone(microphoneId, call)))
+      this.#store.set({ microphoneId: before });
   }
 
   /** Takes that of the system in the place of one that is gone. */
-  async replace(call: Call | null): Promise<void> {
-    const isReplaced = call !== null && (await this.#speakWith('', call));
+  async useDefault(call: Call | null): Promise<void> {
+    const isReplaced = call !== null && (await this.#replaceMicrophone('', call));
     this.#store.set({ microphoneId: '', microphoneProblem: isReplaced ? 'replaced' : 'lost' });
   }
 
-  async #speakWith(deviceId: string, call: Call): Promise<boolean> {
-    const track = (await this.listen(deviceId))?.getAudioTracks()[0];
-    if (track !== undefined) await call.speakWith(track);
+  async #replaceMicrophone(deviceId: string, call: Call): Promise<boolean> {
+    const track = (await this.open(deviceId))?.getAudioTracks()[0];
+    if (track !== undefined) await call.replaceMicrophone(track);
     return track !== undefined;
   }
 }

@@ -12,13 +12,13 @@ const foreign: (typeof sipCloseCodes)['foreign'] = 4403;
 const path = 'sip/ws';
 
 /** After a registration that the SIP server refused, in milliseconds. */
-const registerAgainMs = 5_000;
+const registrationRetryMs = 5_000;
 /** For how long a registration holds. */
-const registeredSeconds = 600;
+const registrationSeconds = 600;
 /** The audio goes to the other side directly or to the operator's relay; no server of others is asked for a way. */
 const pcConfig: RTCConfiguration = { iceServers: [] };
 
-export interface LineOptions {
+export interface SipConnectionOptions {
   domain: string;
   user: string;
   /** What the called are shown. */
@@ -32,13 +32,13 @@ export interface LineOptions {
 }
 
 /** The connection to the SIP server by way of the hub, registered as the person who is signed in. */
-export class Line {
-  readonly #options: LineOptions;
+export class SipConnection {
+  readonly #options: SipConnectionOptions;
   readonly #socket: SipSocket;
   readonly #agent: UA;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: LineOptions) {
+  constructor(options: SipConnectionOptions) {
     this.#options = options;
     const { domain, user, displayName } = options;
     this.#socket = new SipSocket(new URL(path, document.baseURI).href.replace(/^http/, 'ws'));
@@ -47,7 +47,7 @@ export class Line {
       uri: `sip:${user}@${domain}`,
       display_name: displayName,
       register: true,
-      register_expires: registeredSeconds,
+      register_expires: registrationSeconds,
       // The socket itself waits longer from one attempt to the next.
       connection_recovery_min_interval: 1,
       connection_recovery_max_interval: 1,
@@ -55,7 +55,7 @@ export class Line {
     });
     this.#agent
       .on('registered', () => options.onReady())
-      .on('registrationFailed', () => this.#refused())
+      .on('registrationFailed', () => this.#registrationFailed())
       .on('disconnected', ({ code, reason }) => void this.#disconnected(code, reason))
       .on('newRTCSession', ({ originator, session }: RTCSessionEvent) => {
         const { uri, display_name: name } = session.remote_identity;
@@ -69,8 +69,8 @@ export class Line {
   }
 
   /** Connects at once, if it waits to. */
-  again(): void {
-    this.#socket.again();
+  reconnectNow(): void {
+    this.#socket.reconnectNow();
   }
 
   call(user: string, stream: MediaStream): RTCSession {
@@ -90,10 +90,10 @@ export class Line {
     this.#agent.stop();
   }
 
-  #refused(): void {
+  #registrationFailed(): void {
     this.#options.onLost();
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#agent.isConnected() && this.#agent.register(), registerAgainMs);
+    this.#timer = setTimeout(() => this.#agent.isConnected() && this.#agent.register(), registrationRetryMs);
   }
 
   async #disconnected(code = 0, reason = ''): Promise<void> {
