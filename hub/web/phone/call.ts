@@ -6,12 +6,12 @@ import type { Outcome } from './outcomes.ts';
 import type { Quality } from './quality.ts';
 import type { CallView } from './state.ts';
 
-/** What a call came to. */
+/** The result of a call. */
 export interface EndedCall {
   outcome: Outcome;
-  /** Null where nobody talked. */
+  /** Duration of the conversation. Null if the call was not answered. */
   seconds: number | null;
-  /** Whether it came and nobody took it, here or elsewhere. */
+  /** Whether it is an incoming call that was not answered or declined, here or on another phone. */
   isMissed: boolean;
 }
 
@@ -21,26 +21,29 @@ export interface CallOptions {
   onRemoteAudio: (stream: MediaStream) => void;
   onLevels: (levels: { microphone: number; answer: number }) => void;
   onEnd: (ended: EndedCall) => void;
-  /** No sound found its way for so long that the call is to be ended. */
+  /** The media path was down for so long that the call must end. */
   onOutageTimeout: () => void;
-  /** The browser found no way for its audio, so that nobody was asked yet. */
+  /** The browser did not produce an offer in time, so no INVITE was sent. */
   onInviteTimeout?: () => void;
 }
 
-/** So long after the first way that a call can go it is asked for, whether or not more were found; in milliseconds. */
+/** The INVITE is sent this long after the first ICE candidate, even if gathering continues. */
 const iceGatheringMs = 500;
-/** A call that was not asked for so long is stuck in the browser, in milliseconds. */
+/** An outgoing call whose INVITE was not sent by then is stuck in the browser. */
 const inviteTimeoutMs = 3_000;
-/** By which name a description knows its way (ICE). */
+/** The ICE user name fragment of a session description. It changes with each ICE restart. */
 const iceUfragOf = (sdp: string | undefined): string | undefined => /^a=ice-ufrag:(.*?)\r?$/m.exec(sdp ?? '')?.[1];
 
-/** How often the other side is asked for something again that it refused, and how long apart, in milliseconds: it may be without a connection. */
+/** How often a refused session change is retried. The other side may have lost its connection. */
 const maxIceRestarts = 10;
 const iceRestartDelayMs = 2_000;
-/** For how long whoever was called leaves it to the caller to find a new way, in milliseconds: both may have lost their connection. */
+/**
+ * The called side waits this long for the caller to restart ICE before it restarts ICE itself.
+ * Both sides may have lost their connection at the same time.
+ */
 const calleeRestartDelayMs = 3_000;
 
-/** One call: what SIP and WebRTC say of it, in the terms of the page. */
+/** One call. Translates the events of SIP and WebRTC into the state of the page. */
 export class Call {
   readonly session: RTCSession;
   readonly #options: CallOptions;
@@ -70,9 +73,9 @@ export class Call {
     session.on('unhold', ({ originator }) =>
       onChange(String(originator) === 'local' ? { isHeld: false } : { isHeldByOther: false }),
     );
-    // It has nobody to wait for: all ways are of this machine, and known at once.
+    // Without STUN and TURN servers all candidates are local and known at once.
     session.on('icecandidate', ({ ready }) => setTimeout(ready, iceGatheringMs));
-    // A relay between them asks for what its other side asked for, and keeps the way that it has to this one.
+    // The relay also forwards re-INVITEs that keep the media path to this side. A new ICE fragment means a restart.
     session.on('reinvite', ({ request }) => {
       const connection = this.session.connection as RTCPeerConnection | null;
       if (iceUfragOf((request as { body?: string }).body) !== iceUfragOf(connection?.remoteDescription?.sdp))
@@ -95,7 +98,7 @@ export class Call {
     });
   }
 
-  /** Ends it, or does not take it. */
+  /** Ends the call, or declines it if it is still ringing. */
   hangUp(): void {
     this.#isDeclined = true;
     const isOffered = this.session.direction === 'incoming' && this.#answeredAt === null;
@@ -108,7 +111,7 @@ export class Call {
     this.#options.onChange({ isMuted });
   }
 
-  /** Answers whether it can be now. */
+  /** Returns whether the change could be started. */
   hold(isHeld: boolean): boolean {
     this.#restartsLeft = maxIceRestarts;
     return isHeld ? this.session.hold() : this.session.unhold();
@@ -119,7 +122,6 @@ export class Call {
     this.session.sendDTMF(key, { transportType: 'RFC2833' as never });
   }
 
-  /** Speaks with another microphone from now on. */
   async replaceMicrophone(track: MediaStreamTrack): Promise<void> {
     const connection = this.session.connection as RTCPeerConnection | null;
     const sender = connection?.getSenders().find((each) => each.track?.kind === 'audio');
@@ -128,7 +130,7 @@ export class Call {
     await sender.replaceTrack(track);
   }
 
-  /** Finds a new way for the audio, and tells the other side where this one is, after the line came back. */
+  /** Restarts ICE after the connection returned, so that both sides find a new media path. */
   restartIce(): void {
     if (this.#answeredAt === null) return;
     this.#restartsLeft = maxIceRestarts;
@@ -151,7 +153,10 @@ export class Call {
     }, afterMs);
   }
 
-  /** JsSIP ends a call whose other side refuses a change of it, or whose connection breaks in the middle of one. Here it goes on, and the change is asked for again. */
+  /**
+   * JsSIP ends a call when the other side refuses a session change, or when the connection breaks during one.
+   * This override keeps the call and retries the change.
+   */
   #keepCallOnRefusedChange(): void {
     const { session } = this;
     const end = session.terminate.bind(session);
@@ -180,7 +185,7 @@ export class Call {
     connection.addEventListener('track', ({ streams, track }) =>
       this.#options.onRemoteAudio(streams[0] ?? new MediaStream([track])),
     );
-    // The way broke while the line held, as when somebody changes the network.
+    // The media path can fail while the SIP connection survives, for example after a change of the network.
     connection.addEventListener('iceconnectionstatechange', () => {
       if (connection.iceConnectionState === 'failed') this.restartIce();
     });

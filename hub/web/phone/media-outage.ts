@@ -1,13 +1,16 @@
-/** A way for sound that was broken for so long is said to be, in milliseconds. */
+/** The page warns about an outage that lasts this long. */
 const warnAfterMs = 30_000;
-/** And one that was broken for so long ends the call. */
+/** An outage that lasts this long ends the call. */
 const endAfterMs = 60_000;
 
-/** For how long the way to the other side is broken: its browser may be gone without a word. */
+/**
+ * Measures how long a call has been without a media path.
+ * The browser of the other side may have closed without ending the call.
+ */
 export class MediaOutage {
   #startedAt: number | null = null;
 
-  /** @param isBroken whether there is no way, and nothing comes by it. */
+  /** @param isBroken whether the media path is down and no audio arrives. */
   update(isBroken: boolean, atMs: number): 'none' | 'warn' | 'end' {
     if (!isBroken) {
       this.#startedAt = null;

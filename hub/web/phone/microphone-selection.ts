@@ -4,7 +4,7 @@ import type { CallAudio } from './audio.ts';
 import type { Call } from './call.ts';
 import type { PhoneStore } from './state.ts';
 
-/** Which microphone listens, and what the page says of it. */
+/** Opens and switches the microphone, and shows problems with it on the page. */
 export class MicrophoneSelection {
   readonly #store: PhoneStore;
   readonly #audio: CallAudio;
@@ -14,12 +14,12 @@ export class MicrophoneSelection {
     this.#audio = audio;
   }
 
-  /** Listens with it; null where that can't be, which the page says then. */
+  /** Opens a microphone. Returns null and shows the problem on the page if that fails. */
   async open(deviceId = this.#store.state.microphoneId): Promise<MediaStream | null> {
     try {
       const { stream, isReplaced } = await this.#audio.open(deviceId);
       this.#store.set(isReplaced ? { microphoneProblem: 'replaced', microphoneId: '' } : { microphoneProblem: null });
-      // Browsers name devices from now on.
+      // Browsers reveal device names only after the user has allowed the microphone.
       void listDevices(this.#store);
       return stream;
     } catch (error) {
@@ -29,16 +29,16 @@ export class MicrophoneSelection {
     }
   }
 
-  /** Takes one from now on, also in the call that is; null for none. */
+  /** Selects a microphone, also for the current call if there is one. */
   async select(microphoneId: string, call: Call | null): Promise<void> {
     const { microphoneId: before } = this.#store.state;
     this.#store.set({ microphoneId });
-    // Where it can't be had the call goes on with the one before.
+    // If the new microphone cannot be opened, the call keeps the previous one.
     if (call !== null && !(await this.#replaceMicrophone(microphoneId, call)))
       this.#store.set({ microphoneId: before });
   }
 
-  /** Takes that of the system in the place of one that is gone. */
+  /** Switches to the system default after the selected microphone was disconnected. */
   async useDefault(call: Call | null): Promise<void> {
     const isReplaced = call !== null && (await this.#replaceMicrophone('', call));
     this.#store.set({ microphoneId: '', microphoneProblem: isReplaced ? 'replaced' : 'lost' });

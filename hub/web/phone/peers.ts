@@ -1,31 +1,31 @@
 import type { CallRecord } from '../../../shared/contract/calls/records.ts';
 
-/** Somebody of the workspace, and the SIP user that they are. */
+/** Another member of the workspace, with the SIP user of that member. */
 export interface Colleague {
   id: string;
   email: string;
   user: string;
 }
 
-/** Who is at the other end. */
+/** The other side of a call. */
 export interface Peer {
-  /** What is called to reach them: a number or a SIP user of the domain; null where nobody can be called back. */
+  /** The number or SIP user of the domain to call. Null if the other side cannot be called back. */
   user: string | null;
-  /** What they are shown as; empty for somebody who tells no name. */
+  /** Name to show. Empty if the other side sent no name. */
   name: string;
-  /** What stands below the name: the number; empty where the name says all. */
+  /** The number to show below the name. Empty if the name already is the number or an email address. */
   number: string;
 }
 
 const memberUser = /^w[0-9a-f]{16}(?:-[0-9a-f]{32})?$/;
 
-/** The SIP user of a member of the workspace, by that of another one. */
+/** Derives the SIP user of a member of the workspace from the SIP user of another member. */
 export const userOf = (own: string, memberId: string): string =>
   `${own.split('-', 1)[0] ?? ''}-${memberId.replaceAll('-', '')}`;
 
-/** A number without what people write between its digits; null for what is none. */
+/** Removes separators from a phone number. Returns null if the text is not a phone number. */
 function numberOf(text: string): string | null {
-  // As in +49 (0)30, where the 0 is only for callers of that country; in Italy everybody dials it.
+  // In +49 (0)30 only callers within the country dial the 0. In Italy (+39) every caller dials it.
   const international = text.replace(/^(\s*(?:\+|00)(?!39)[1-9][0-9]{0,2}[-. /\u00a0]*)\(0\)/, '$1');
   const bare = international.replaceAll(/[-. ()/\u00a0]/g, '');
   return /^\+?[0-9*#]{1,32}$/.test(bare) ? bare : null;
@@ -36,18 +36,21 @@ export interface Directory {
   colleagues: readonly Colleague[];
 }
 
-/** Whom somebody means who writes a number, an address or the email of a colleague; null where nobody can tell. */
+/** Resolves a phone number, a SIP address or the email of a colleague to a SIP user. Null if the text is none of them. */
 export function targetOf(text: string, { domain, colleagues }: Directory): string | null {
-  const given = text.trim();
-  const colleague = colleagues.find(({ email }) => email.toLowerCase() === given.toLowerCase());
+  const trimmed = text.trim();
+  const colleague = colleagues.find(({ email }) => email.toLowerCase() === trimmed.toLowerCase());
   if (colleague !== undefined) return colleague.user;
-  const [, user, host] = /^sips?:([^@;?]+)@([^:;?]+)/i.exec(given) ?? [];
+  const [, user, host] = /^sips?:([^@;?]+)@([^:;?]+)/i.exec(trimmed) ?? [];
   if (user !== undefined)
     return host?.toLowerCase() === domain ? targetOf(unescaped(user), { domain, colleagues }) : null;
-  return memberUser.test(given) ? given : numberOf(given.replace(/^tel:/i, ''));
+  return memberUser.test(trimmed) ? trimmed : numberOf(trimmed.replace(/^tel:/i, ''));
 }
 
-/** The other side of a call, by its SIP user and what it calls itself. A name that it gives itself never stands in the place of its number. */
+/**
+ * The other side of a call, from its SIP user and the name it sent.
+ * The name never replaces the number, because callers choose it themselves.
+ */
 export function peerOf(user: string, displayName: string, colleagues: readonly Colleague[]): Peer {
   const colleague = colleagues.find((each) => each.user === user);
   if (colleague !== undefined) return { user, name: colleague.email, number: '' };
@@ -55,16 +58,16 @@ export function peerOf(user: string, displayName: string, colleagues: readonly C
   return { user, name: displayName || number, number: displayName === '' ? '' : number };
 }
 
-/** A call of the workspace as the memberUser who looks at it sees it. */
+/** A call of the workspace, from the point of view of the signed-in user. */
 export interface CallListItem {
   kind: 'inbound' | 'outbound' | 'between';
-  /** Whom a click calls: the other side, or the colleague who called somebody else. */
+  /** Who is called by a click on the item: the other side, or the caller of a call between others. */
   peer: Peer;
-  /** Whom that colleague called; null for calls of one's own, and of carriers. */
+  /** Who was called in a call between others. Null for calls of the user and calls of carriers. */
   other: Peer | null;
 }
 
-/** Who a call was with. @param own the SIP user of the memberUser who looks. */
+/** @param own the SIP user of the signed-in user. */
 export function callListItemOf(
   { direction, fromId, toId }: Pick<CallRecord, 'direction' | 'fromId' | 'toId'>,
   own: string,
@@ -80,7 +83,6 @@ export function callListItemOf(
   return { kind, peer: peerOfRecord(kind === 'inbound' ? fromId : toId, directory), other: null };
 }
 
-/** Somebody by the address of a record. */
 function peerOfRecord(address: string | null, directory: Directory): Peer {
   if (address === null) return { user: null, name: '', number: '' };
   const user = targetOf(address, directory);

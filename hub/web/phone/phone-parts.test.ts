@@ -14,7 +14,7 @@ const ben = { id: '019c0000-0000-7000-8000-000000000008', email: 'Ben@harbour.ex
 const colleagues = [{ ...ben, user: userOf(own, ben.id) }];
 const directory = { domain: 'sip.example.com', colleagues };
 
-test('whoever is written, as a number with separators, as an email or as an address of the domain, is found, and nothing else is taken for one', () => {
+test('the dial field accepts numbers with separators, emails of colleagues and SIP addresses of the domain, and rejects other texts', () => {
   const user = 'w2f0c8e1b7a6d5943-019c0000000070008000000000000008';
   for (const [text, found] of [
     ['+49 (30) 123-45.67', '+49301234567'],
@@ -39,7 +39,7 @@ test('whoever is written, as a number with separators, as an email or as an addr
   );
 });
 
-test('a colleague is known by their account and not by the name that somebody gives themselves', () => {
+test('a colleague is identified by the SIP user and not by the display name that a caller sends', () => {
   expect(peerOf(colleagues[0]?.user ?? '', 'The boss', colleagues)).toMatchObject({ name: ben.email, number: '' });
   expect(peerOf('+4930123', 'The boss', colleagues)).toEqual({
     user: '+4930123',
@@ -49,7 +49,7 @@ test('a colleague is known by their account and not by the name that somebody gi
   expect(peerOf(own, '', colleagues)).toMatchObject({ name: '' });
 });
 
-test('a call among colleagues comes in for whom it was, goes out for whoever made it, and names both for anybody else', () => {
+test('a call between colleagues is listed as incoming for the callee, outgoing for the caller, and with both names for other members', () => {
   const { user, email } = colleagues[0] as (typeof colleagues)[0];
   const third = { id: '', email: 'cleo@harbour.example', user: userOf(own, '019c0000-0000-7000-8000-000000000009') };
   const all = { ...directory, colleagues: [...colleagues, third] };
@@ -59,7 +59,7 @@ test('a call among colleagues comes in for whom it was, goes out for whoever mad
   expect(itemOf(own, user)).toMatchObject({ kind: 'outbound', peer: { user, name: email }, other: null });
   expect(itemOf(user, third.user)).toMatchObject({ kind: 'between', peer: { user }, other: { name: third.email } });
   expect(itemOf(user, '+4930123')).toMatchObject({ kind: 'between', peer: { user }, other: { name: '+4930123' } });
-  // Of a carrier, by what it says of the direction.
+  // For calls of a carrier, the direction that the carrier reports decides.
   expect(itemOf('+4930123', '+4940', 'inbound')).toEqual({
     kind: 'inbound',
     peer: { user: '+4930123', name: '+4930123', number: '' },
@@ -70,7 +70,7 @@ test('a call among colleagues comes in for whom it was, goes out for whoever mad
   expect(itemOf(null, null, null)).toMatchObject({ kind: 'outbound', peer: { user: null, name: '' } });
 });
 
-test('numbers stay as they are in a language that is written from right to left, and times have its digits', async () => {
+test('phone numbers keep their direction in a right-to-left language, and durations use the digits of the language', async () => {
   const number = peerOf('+4930123', '', []);
   const [latin, arabic] = [await loadLanguage('en', ['en']), await loadLanguage('ar', ['ar-EG'])];
   expect([nameOf(number, latin), nameOf(number, arabic)]).toEqual(['+4930123', '\u2068+4930123\u2069']);
@@ -78,7 +78,7 @@ test('numbers stay as they are in a language that is written from right to left,
   expect(arabic.clock(3_605)).toBe('١:٠٠:٠٥');
 });
 
-test('a call sounds good without loss, worse with loss and delay, and silent where nothing arrives', () => {
+test('the quality of a call is good without loss, worse with loss and delay, and silent when no packets arrive', () => {
   const counts = (received: number, lost: number, roundTripMs: number | null = 40) => ({
     atMs: 0,
     received,
@@ -93,25 +93,25 @@ test('a call sounds good without loss, worse with loss and delay, and silent whe
   expect(after(200, 0, 900).verdict).not.toBe('good');
   expect(after(0, 0).verdict).toBe('silent');
   expect(after(200, 0, null).roundTripMs).toBe(null);
-  // Counters that a browser begins anew are no loss.
+  // Counters that a browser resets do not count as loss.
   expect(qualityBetween(counts(500, 9), counts(20, 0))).toMatchObject({ verdict: 'silent', lostPercent: 0 });
   fc.assert(
-    fc.property(fc.nat(1000), fc.nat(1000), fc.nat(5000), (received, lost, way) => {
-      const { score } = after(received, lost, way);
+    fc.property(fc.nat(1000), fc.nat(1000), fc.nat(5000), (received, lost, roundTripMs) => {
+      const { score } = after(received, lost, roundTripMs);
       expect(score).toBeGreaterThanOrEqual(1);
       expect(score).toBeLessThanOrEqual(4.5);
     }),
   );
 });
 
-test('a way that is broken is told after 30 seconds and ends the call after 60, counted anew once something came', () => {
+test('a media outage warns after 30 seconds and ends the call after 60, and received audio resets the time', () => {
   const outage = new MediaOutage();
   const at = (seconds: number, isBroken = true) => outage.update(isBroken, seconds * 1000);
   expect([at(100), at(129), at(130), at(159)]).toEqual(['none', 'none', 'warn', 'warn']);
   expect([at(159.5, false), at(160), at(189), at(190), at(220)]).toEqual(['none', 'none', 'none', 'warn', 'end']);
 });
 
-test('each end of a call has its word, and refusals of the hub those of their own', () => {
+test('each end of a call maps to an outcome, and refusals by the hub have outcomes of their own', () => {
   const refused = (status: number, reason: string) =>
     outcomeOf({ originator: 'remote', cause: 'Rejected', status, reason });
   expect(refused(403, 'Emergency Calls Not Possible Here')).toBe('emergencyNotPossible');
@@ -131,7 +131,7 @@ test('each end of a call has its word, and refusals of the hub those of their ow
   ]);
 });
 
-test('a call that was answered or declined at another phone of the same person is told apart from one that was given up', () => {
+test('an incoming call that was answered or declined on another phone is distinguished from a cancelled call', () => {
   const cancelled = { originator: 'remote', cause: 'Canceled' };
   for (const [isDeclined, reasonHeader, outcome] of [
     [false, 'SIP;cause=200;text="Call completed elsewhere"', 'answeredElsewhere'],
@@ -143,7 +143,7 @@ test('a call that was answered or declined at another phone of the same person i
     expect(outcomeOfIncoming(cancelled, isDeclined, reasonHeader)).toBe(outcome);
 });
 
-test('whoever called an emergency number in vain is told to take another phone, whatever went wrong', () => {
+test('a failed emergency call always tells the user to call from another phone, whatever the cause', () => {
   for (const number of ['112', '+112', '00112', '911', '+1911', '999', '110'])
     for (const outcome of ['noSuchNumber', 'noWayToNumbers', 'busy', 'connectionLost', 'microphoneNeeded'] as const)
       expect(shownOutcome(outcome, number)).toBe('emergencyNotPossible');
@@ -151,7 +151,7 @@ test('whoever called an emergency number in vain is told to take another phone, 
   expect([shownOutcome('busy', '+49112'), shownOutcome('busy', null)]).toEqual(['busy', 'busy']);
 });
 
-test('every language says everything that English does, with the same values in it, and in words of its own', async () => {
+test('every language has all texts of English, with the same placeholders, and translates every sentence', async () => {
   const values = (text: string) => text.match(/\{\w+\}/g)?.toSorted() ?? [];
   const sentences = (words: typeof english) => Object.entries(words).filter(([, text]) => text.length > 25);
   for (const locale of chatLocales) {

@@ -15,22 +15,22 @@ import { SipConnection } from './sip-connection.ts';
 import { canCall, addMissedCall } from './state.ts';
 import type { CallView, PhoneStore } from './state.ts';
 
-/** How long before what was not readable is read again, in milliseconds. */
+/** Delay before a failed start is retried. */
 const retryMs = 5_000;
-/** A call that ended is told of by its carrier a moment later, in milliseconds. */
+/** Delay before the list of calls is reloaded after a call. Carriers report the end of a call a little later. */
 const recordDelayMs = 1_500;
 
-/** The phone: line, call, microphone and loudspeaker, and the store that the page shows. */
+/** The phone: connects SIP connection, call, microphone and speaker with the store that the page shows. */
 export class Phone {
   readonly #store: PhoneStore;
   readonly #audio: CallAudio;
   readonly #microphone: MicrophoneSelection;
   readonly #ringer = new Ringer();
-  /** How loud it is here and at the other side. */
+  /** Receives the audio levels of both sides. */
   readonly levels: LevelListeners = { microphone: ignore, answer: ignore };
   #connection: SipConnection | null = null;
   #call: Call | null = null;
-  /** Whether to end the call as soon as the line is back, of a call that was ended while it was lost. */
+  /** A call that the user ended while the connection was lost. It ends for the other side after reconnecting. */
   #callToEnd: Call | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #starting: Promise<void> | null = null;
@@ -48,15 +48,15 @@ export class Phone {
     );
     addEventListener('online', () => this.retry());
     addEventListener('pagehide', () => this.#connection?.stop());
-    // A page that comes back out of the browser's memory has hung up.
+    // A page restored from the back/forward cache has already hung up.
     addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
     addEventListener('beforeunload', (event) => this.#call !== null && event.preventDefault());
     document.addEventListener('visibilitychange', () => !document.hidden && void this.readCalls());
   }
 
-  /** Finds out who is signed in, and registers them. */
+  /** Reads the signed-in user and the SIP account, then registers. */
   start(): Promise<void> {
-    // Whoever comes back, presses and waits at once starts one line.
+    // Concurrent calls (retry timer, button, `online` event) share one start.
     this.#starting ??= this.#start().finally(() => (this.#starting = null));
     return this.#starting;
   }
@@ -77,7 +77,7 @@ export class Phone {
     ]);
   }
 
-  /** Connects again at once. */
+  /** Connects again without waiting for the next attempt. */
   retry(): void {
     if (this.#connection === null) void this.start();
     else this.#connection.reconnectNow();
@@ -93,7 +93,7 @@ export class Phone {
     this.#store.set({ dialled, isDialledInvalid: false });
   }
 
-  /** Calls whom somebody wrote. */
+  /** Calls the target in the dial field. */
   async dial(): Promise<void> {
     const { dialled, account, colleagues } = this.#store.state;
     if (account === null) return;
@@ -120,7 +120,7 @@ export class Phone {
     this.#ringer.stop();
     this.#change({ phase: 'connecting' });
     const stream = await this.#microphone.open();
-    // The caller may have given up meanwhile.
+    // The caller may have cancelled in the meantime.
     if (this.#call !== call) return;
     if (stream !== null) this.#connection?.answer(call.session, stream);
     else {
@@ -129,14 +129,14 @@ export class Phone {
     }
   }
 
-  /** Ends the call, or does not take it. */
+  /** Ends the call, or declines it if it is still ringing. */
   hangUp(outcome: Outcome = 'callOver'): void {
     const { call: view, connection } = this.#store.state;
     const call = this.#call;
     if (view === null) return;
     if (call === null) return this.#ended(view.peer, { outcome: 'cancelled', seconds: null, isMissed: false });
     if (connection === 'ready' || view.phase !== 'talking') return call.hangUp();
-    // Here it is over at once; the other side can be told only once the line is back.
+    // The page ends the call now. The other side is informed after the connection returns.
     call.mute(true);
     this.#callToEnd = call;
     this.#call = null;
@@ -163,7 +163,7 @@ export class Phone {
     this.#store.set({ missed: [] });
   }
 
-  /** Plays what the browser held back. */
+  /** Starts playback that the browser blocked. */
   playSound(): void {
     this.#audio.resume();
   }
@@ -226,7 +226,7 @@ export class Phone {
     const call = this.#attach(connection.call(user, stream), peer, () => {
       const isCurrent = this.#call === call;
       if (isCurrent && !isRetry) this.#dialPeer(connection, peer, user, stream, true);
-      // Nobody gave it up: the browser never said how it can be reached.
+      // The browser produced no offer twice, so the user did not cancel: the call failed.
       if (isCurrent && isRetry) this.#ended(peer, { outcome: 'callFailed', seconds: null, isMissed: false });
       call.hangUp();
     });
@@ -272,7 +272,7 @@ export class Phone {
   }
 
   #show(direction: CallView['direction'], peer: Peer, phase: CallView['phase']): void {
-    const fresh = {
+    const initial = {
       since: 0,
       isMuted: false,
       isHeld: false,
@@ -281,7 +281,7 @@ export class Phone {
       digits: '',
       quality: null,
     };
-    this.#store.set({ call: { direction, peer, phase, ...fresh }, last: null, microphoneProblem: null });
+    this.#store.set({ call: { direction, peer, phase, ...initial }, last: null, microphoneProblem: null });
   }
 
   #change(change: Partial<CallView>): void {
@@ -291,5 +291,5 @@ export class Phone {
 }
 
 function ignore(): void {
-  // Nobody looks.
+  // The page has not set a listener.
 }

@@ -5,7 +5,7 @@ import type { PhoneState, PhoneStore } from '../state.ts';
 import { Announcements } from './announcements.tsx';
 import { CallPanel } from './call-panel.tsx';
 import { DialForm } from './dial-form.tsx';
-import { People, MissedCalls, RecentCalls } from './lists.tsx';
+import { Colleagues, MissedCalls, RecentCalls } from './lists.tsx';
 import { isolated, nameOf } from './names.ts';
 import { Problems } from './problems.tsx';
 import { Settings } from './settings.tsx';
@@ -66,7 +66,7 @@ export function App({ phone, store }: { phone: Phone; store: PhoneStore }) {
           </div>
           <div class="lists">
             <MissedCalls phone={phone} state={state} />
-            <People phone={phone} state={state} />
+            <Colleagues phone={phone} state={state} />
             <RecentCalls phone={phone} state={state} />
           </div>
         </div>

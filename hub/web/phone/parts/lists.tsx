@@ -10,13 +10,13 @@ import type { PartProps } from './part-props.ts';
 
 interface RowProps extends PartProps {
   peer: Peer;
-  /** Whom they called, where that is not the person who looks. */
+  /** Who was called, in a call between others. */
   other?: Peer | null;
   detail: ComponentChildren;
   icon?: ComponentChildren;
 }
 
-/** Somebody who can be called by a click. */
+/** A list item with a button that calls the peer. */
 function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
   const { language } = state;
   const name = nameOf(peer, language);
@@ -42,7 +42,7 @@ function Row({ phone, state, peer, other = null, detail, icon }: RowProps) {
   );
 }
 
-/** Calls that nobody took while the page was open. */
+/** Incoming calls that were not answered while the page was open. */
 export function MissedCalls({ phone, state }: PartProps) {
   const { missed, language } = state;
   const { words } = language;
@@ -64,10 +64,10 @@ export function MissedCalls({ phone, state }: PartProps) {
   );
 }
 
-/** So many of a list are shown at first. */
+/** Items that a list shows before it is expanded. */
 const collapsedCount = 8;
 
-/** The first of a list, and the others on demand. */
+/** A list that shows its first items, and the rest after a click. */
 function Fold({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -91,17 +91,17 @@ const results = {
 } as const;
 const declinedStatus = 603;
 
-/** The word for what became of a call; null for one that was answered, or lasts. */
+/** Key of the text for the result of a call. Null if the call was answered or is in progress. */
 function resultWordOf({ result, sipCode }: CallRecord, kind: CallListItem['kind']) {
   if (result === null || result === 'answered') return null;
   if (sipCode === declinedStatus) return 'resultDeclined';
-  // To whoever was called it does not matter why they did not come to speak.
+  // For the called side every unanswered call is a missed call, whatever the reason.
   return kind === 'inbound' && result !== 'voicemail' ? 'resultMissed' : results[result];
 }
 
 const callIcons = { inbound: InboundIcon, outbound: OutboundIcon, between: BetweenIcon };
 
-/** Calls of the workspace, as its carriers told them. */
+/** Calls of the workspace, as reported by its carriers. */
 export function RecentCalls({ phone, state }: PartProps) {
   const { records, account, colleagues, language } = state;
   const { words } = language;
@@ -152,8 +152,8 @@ export function RecentCalls({ phone, state }: PartProps) {
   );
 }
 
-/** The others of the workspace. */
-export function People({ phone, state }: PartProps) {
+/** The other members of the workspace. */
+export function Colleagues({ phone, state }: PartProps) {
   const { colleagues, language } = state;
   if (colleagues.length === 0) return null;
   return (
