@@ -77,7 +77,7 @@ export function ChangedLog({ problem }: { problem: string }) {
           <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
             Begin a new log
           </Button>
         </div>

@@ -3,7 +3,7 @@ import { describeOrigin } from '../../shared/companion/origin-labels.ts';
 import { Badge, Line } from './controls.tsx';
 import { ExactText } from './exact-text.tsx';
 import { PingIcon, SettingsIcon, TickIcon, powerIcons } from './icons.tsx';
-import { describeOutcome, inOwnersWords, isOwnDoing } from './outcome-words.ts';
+import { describeOutcome, rewordForOwner, isOwnerEntry } from './outcome-words.ts';
 import type { PastEntry } from './outcome-words.ts';
 import { Thumbnail } from './pictures.tsx';
 import { count, describeType, durationOf, powerOfType, timeOf } from './words.ts';
@@ -79,7 +79,7 @@ interface CommandRowProps {
 
 /** One command that is over, or one thing that the owner did. */
 export const CommandRow = memo(function CommandRow({ entry, isShort = false }: CommandRowProps) {
-  const isOwn = isOwnDoing(entry);
+  const isOwn = isOwnerEntry(entry);
   return (
     <li className="command-row">
       <TypeIcon type={entry.type} />
@@ -97,7 +97,7 @@ export const CommandRow = memo(function CommandRow({ entry, isShort = false }: C
         )}
         {entry.message !== null && !isShort && (
           <div className="message">
-            <Line text={inOwnersWords(entry.message)} />
+            <Line text={rewordForOwner(entry.message)} />
           </div>
         )}
         <div className="details">

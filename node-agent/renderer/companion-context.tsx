@@ -2,7 +2,7 @@ import { createContext, useCallback, useContext, useEffect, useState, useSyncExt
 import type { ReactNode } from 'react';
 import type { CompanionState } from '../../shared/companion/state.ts';
 import type { CompanionStore, WindowData } from './companion-store.ts';
-import { inOwnersWords } from './outcome-words.ts';
+import { rewordForOwner } from './outcome-words.ts';
 
 const StoreContext = createContext<CompanionStore | null>(null);
 
@@ -39,8 +39,8 @@ export const useWorkspaceName = (): string | null =>
   });
 
 export interface Action {
-  /** Carries a wish out; answers whether it was. While one is under way others are ignored. */
-  run: (wish: () => Promise<unknown>) => Promise<boolean>;
+  /** Carries a operation out; answers whether it was. While one is under way others are ignored. */
+  run: (operation: () => Promise<unknown>) => Promise<boolean>;
   isBusy: boolean;
   error: string | null;
   clear: () => void;
@@ -51,15 +51,15 @@ export function useAction(): Action {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<string | null>(null);
   const run = useCallback(
-    async (wish: () => Promise<unknown>) => {
+    async (operation: () => Promise<unknown>) => {
       if (isBusy) return false;
       setBusy(true);
       try {
-        await wish();
+        await operation();
         setError(null);
         return true;
       } catch (thrown) {
-        setError(inOwnersWords(thrown instanceof Error ? thrown.message : String(thrown)));
+        setError(rewordForOwner(thrown instanceof Error ? thrown.message : String(thrown)));
         return false;
       } finally {
         setBusy(false);

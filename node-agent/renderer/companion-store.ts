@@ -42,7 +42,7 @@ export interface WindowData {
 /** So many entries the window keeps, the newest ones. */
 export const historyLimit = 1_000;
 const firstRetryMs = 500;
-const longestRetryMs = 5_000;
+const maxRetryMs = 5_000;
 
 /** What the companion and the app around the window say, kept up to date; each change gives a new object, so that whoever looks sees that it changed. */
 export class CompanionStore {
@@ -69,17 +69,17 @@ export class CompanionStore {
 
   /** Listens for as long as the page lives. */
   start(): void {
-    this.#bridge.onEvent((event) => this.#hear(event));
+    this.#bridge.onEvent((event) => this.#handleEvent(event));
     void this.#connect();
   }
 
   /** @throws CompanionError */
   async call<Name extends WindowMethodName>(method: Name, params: WindowParams<Name>): Promise<WindowResult<Name>> {
-    const answer = await this.#bridge.call(method, params).catch((error: unknown) => {
+    const response = await this.#bridge.call(method, params).catch((error: unknown) => {
       throw new CompanionError('unavailable', `The app does not answer: ${String(error)}`);
     });
-    if ('error' in answer) throw new CompanionError(answer.error.code, answer.error.message);
-    return answer.result as WindowResult<Name>;
+    if ('error' in response) throw new CompanionError(response.error.code, response.error.message);
+    return response.result as WindowResult<Name>;
   }
 
   /** @throws CompanionError */
@@ -88,11 +88,11 @@ export class CompanionStore {
   }
 
   setState(state: CompanionState): void {
-    this.#set({ state: shared(this.#store.state.state, state), unreachable: null });
+    this.#set({ state: reuseUnchanged(this.#store.state.state, state), unreachable: null });
   }
 
   setApp(app: AppState): void {
-    this.#set({ app: shared(this.#store.state.app, app) });
+    this.#set({ app: reuseUnchanged(this.#store.state.app, app) });
   }
 
   setResults(results: readonly TestResult[]): void {
@@ -107,21 +107,21 @@ export class CompanionStore {
       this.setApp(await this.call('app.state', {}));
       this.setState(await this.call('subscribe', {}));
       const { entries } = await this.call('history', { limit: historyLimit });
-      this.#set({ history: withEntries(this.#store.state.history ?? [], entries) });
+      this.#set({ history: mergeEntries(this.#store.state.history ?? [], entries) });
       this.#retryMs = firstRetryMs;
     } catch (error) {
       this.#set({ unreachable: error instanceof Error ? error.message : String(error) });
       this.#retry = setTimeout(() => void this.#connect(), this.#retryMs);
-      this.#retryMs = Math.min(this.#retryMs * 2, longestRetryMs);
+      this.#retryMs = Math.min(this.#retryMs * 2, maxRetryMs);
     } finally {
       this.#isConnecting = false;
     }
   }
 
-  #hear(event: WindowEvent): void {
+  #handleEvent(event: WindowEvent): void {
     if (event.event === 'state') this.setState(event.state);
     else if (event.event === 'command')
-      this.#set({ history: withEntries(this.#store.state.history ?? [], [event.entry]) });
+      this.#set({ history: mergeEntries(this.#store.state.history ?? [], [event.entry]) });
     else if (event.event === 'shown') this.#set({ timesShown: this.#store.state.timesShown + 1 });
     else if (event.event === 'test') {
       const others = this.#store.state.results.filter(({ part }) => part !== event.result.part);
@@ -145,37 +145,37 @@ export class CompanionStore {
 const isRunning = (app: AppState | null) => app?.runtime.state === 'running' || app?.runtime.state === 'attached';
 
 /** The same as `next`, made of the parts of `known` that did not change, so that whoever looks at one of those need not look again. */
-function shared<Value>(known: unknown, next: Value): Value {
+function reuseUnchanged<Value>(known: unknown, next: Value): Value {
   if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next;
   if (Array.isArray(known) !== Array.isArray(next)) return next;
   const before = new Map(Object.entries(known));
-  const parts = Object.entries(next).map(([name, value]) => [name, shared(before.get(name), value)] as const);
+  const parts = Object.entries(next).map(([name, value]) => [name, reuseUnchanged(before.get(name), value)] as const);
   if (parts.length === before.size && parts.every(([name, part]) => before.has(name) && before.get(name) === part))
     return known as Value;
   return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
 }
 
 /** What only asks whether this machine is there goes first where there is too much. */
-const isQuiet = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
+const isSuccessfulPing = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
 
 /** The newest so many, without the oldest quiet ones where that is enough. */
-function bounded(entries: HistoryEntry[]): HistoryEntry[] {
+function trimHistory(entries: HistoryEntry[]): HistoryEntry[] {
   if (entries.length <= historyLimit) return entries;
-  const oldest = entries.findLastIndex(isQuiet);
-  return bounded(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
+  const oldest = entries.findLastIndex(isSuccessfulPing);
+  return trimHistory(oldest === -1 ? entries.slice(0, historyLimit) : entries.toSpliced(oldest, 1));
 }
 
 const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
 
 /** Newest first, each command once. */
-function withEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
+function mergeEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
   // One at a time comes while commands run; it nearly always is the newest.
-  const [only] = more;
-  if (more.length === 1 && only !== undefined) {
-    const others = known.filter(({ commandId }) => commandId !== only.commandId);
-    const place = others.findIndex((entry) => !isNewer(entry, only));
-    return bounded(others.toSpliced(place === -1 ? others.length : place, 0, only));
+  const [added] = more;
+  if (more.length === 1 && added !== undefined) {
+    const others = known.filter(({ commandId }) => commandId !== added.commandId);
+    const index = others.findIndex((entry) => !isNewer(entry, added));
+    return trimHistory(others.toSpliced(index === -1 ? others.length : index, 0, added));
   }
   const byId = new Map([...known, ...more].map((entry) => [entry.commandId, entry]));
-  return bounded([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
+  return trimHistory([...byId.values()].toSorted((one, other) => (one.time < other.time ? 1 : -1)));
 }

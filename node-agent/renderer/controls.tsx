@@ -17,12 +17,12 @@ export function Lines({ text }: { text: string }) {
 }
 
 type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
-  look?: 'plain' | 'main' | 'danger' | 'quiet';
+  variant?: 'plain' | 'main' | 'danger' | 'quiet';
   size?: 'normal' | 'big' | 'small';
 };
 
-export function Button({ look = 'plain', size = 'normal', className = '', ...rest }: ButtonProps) {
-  return <button type="button" className={`button ${look} ${size} ${className}`} {...rest} />;
+export function Button({ variant = 'plain', size = 'normal', className = '', ...rest }: ButtonProps) {
+  return <button type="button" className={`button ${variant} ${size} ${className}`} {...rest} />;
 }
 
 interface ToggleProps {

@@ -6,13 +6,13 @@ const write = (name: string) => `${edge}⟨${name}⟩${edge}`;
 const bracket = /(⟨)/;
 
 /** More elements than this would keep the window from answering. */
-const mostMarks = 2_000;
+const maxMarks = 2_000;
 
 /** A text of which every character matters, in the letters of a program: what it hides is named, and stands out from what only looks like such a name. */
 export function ExactText({ text, isMultiLine = false }: { text: string; isMultiLine?: boolean }) {
   const visible = isMultiLine ? visibleText : visibleLine;
   const pieces = visible(text, write).split(edge);
-  const isPlain = pieces.length > 2 * mostMarks;
+  const isPlain = pieces.length > 2 * maxMarks;
   return (
     <bdi className="exact-text">
       {isPlain

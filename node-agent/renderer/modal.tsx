@@ -10,7 +10,7 @@ import { CrossIcon, PauseIcon } from './icons.tsx';
 export const CoveredContext = createContext(false);
 
 /** Pauses everything from within a dialog, which covers the button of the page. */
-function PauseHere() {
+function PauseButton() {
   const store = useStore();
   const action = useAction();
   const isPaused = useSelected(({ state }) => state?.settings.paused ?? true);
@@ -50,7 +50,7 @@ export function Modal({ isOpen, title, onClose, isWide = false, children }: Moda
           <Dialog.Popup className={`popup ${isWide ? 'wide' : ''}`}>
             <div className="popup-head">
               <Dialog.Title className="popup-title">{title}</Dialog.Title>
-              <PauseHere />
+              <PauseButton />
               <Dialog.Close className="button quiet icon-only" aria-label="Close">
                 <CrossIcon />
               </Dialog.Close>
@@ -97,7 +97,7 @@ export function Decision({ isOpen, title, onClose, isUrgent = false, isWide = fa
             {frame === undefined ? (
               <div className="popup-head">
                 {titleLine}
-                <PauseHere />
+                <PauseButton />
               </div>
             ) : (
               <div className="frame-head">

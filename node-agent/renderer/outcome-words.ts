@@ -5,7 +5,7 @@ import type { Tone } from './words.ts';
 export type PastEntry = HistoryEntry & { began?: boolean };
 
 /** Whether an entry tells of the owner's own doings rather than of a command. */
-export const isOwnDoing = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');
+export const isOwnerEntry = ({ type }: Pick<HistoryEntry, 'type'>): boolean => type.startsWith('owner.');
 
 const outcomeWords: Record<string, readonly [words: string, tone: Tone]> = {
   succeeded: ['Done', 'good'],
@@ -61,10 +61,10 @@ const reasonWords: Record<EndReason, readonly [words: string, tone: Tone]> = {
   companion_stopped: ['Ended: the companion was stopped', 'plain'],
 };
 
-type Judged = Pick<PastEntry, 'outcome' | 'reason' | 'began'>;
+type OutcomeFields = Pick<PastEntry, 'outcome' | 'reason' | 'began'>;
 
 /** What became of a command, in plain words, and how that is to look. */
-export function describeOutcome({ outcome, reason, began }: Judged): readonly [words: string, tone: Tone] {
+export function describeOutcome({ outcome, reason, began }: OutcomeFields): readonly [words: string, tone: Tone] {
   if (reason !== null) return reasonWords[reason];
   const words = began === true && Object.hasOwn(endedWords, outcome) ? endedWords : outcomeWords;
   return (Object.hasOwn(words, outcome) ? words[outcome] : undefined) ?? ['Failed', 'bad'];
@@ -101,8 +101,8 @@ const ownerWords: readonly (readonly [pattern: RegExp, words: string])[] = [
 ];
 
 /** A message of the companion's in words for the window: it speaks to its owner, and names no option of a command line. */
-export function inOwnersWords(message: string): string {
-  let said = message;
-  for (const [pattern, words] of ownerWords) said = said.replace(pattern, words);
-  return said;
+export function rewordForOwner(message: string): string {
+  let text = message;
+  for (const [pattern, words] of ownerWords) text = text.replace(pattern, words);
+  return text;
 }

@@ -62,7 +62,7 @@ function LinkDecision({ link }: { link: PairingLink }) {
         </Button>
         {link.problem === null && (
           <Button
-            look="main"
+            variant="main"
             size="big"
             aria-disabled={!isReady}
             onClick={() => {

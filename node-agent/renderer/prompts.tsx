@@ -12,21 +12,21 @@ import { count, countdownOf, durationOf } from './words.ts';
 const endSlack = 4;
 
 /** Whether a box was ever seen to its end, be it because all of it fits; for good once it was. The box is the element that the answered function is given. */
-function useSeenToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
+function useScrolledToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
   const [isSeen, setSeen] = useState(false);
   const [element, setElement] = useState<HTMLElement | null>(null);
   useEffect(() => {
     if (element === null || isSeen) return undefined;
-    const look = () => {
+    const check = () => {
       const { scrollHeight, scrollTop, clientHeight } = element;
       if (clientHeight > 0 && scrollHeight - scrollTop - clientHeight <= endSlack) setSeen(true);
     };
-    const observer = new ResizeObserver(look);
+    const observer = new ResizeObserver(check);
     observer.observe(element);
-    element.addEventListener('scroll', look, { passive: true });
+    element.addEventListener('scroll', check, { passive: true });
     return () => {
       observer.disconnect();
-      element.removeEventListener('scroll', look);
+      element.removeEventListener('scroll', check);
     };
   }, [element, isSeen]);
   return [isSeen, setElement];
@@ -34,13 +34,13 @@ function useSeenToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) =>
 
 const shortHash = (hash: string) => (hash.length > 24 ? `${hash.slice(0, 12)}…${hash.slice(-8)}` : hash);
 
-interface WhatRunsProps {
+interface ProgramDetailsProps {
   prompt: Prompt;
   onInputSeen: () => void;
 }
 
 function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
-  const [isSeen, box] = useSeenToEnd();
+  const [isSeen, box] = useScrolledToEnd();
   useEffect(() => {
     if (isSeen) onSeen();
   }, [isSeen, onSeen]);
@@ -55,7 +55,7 @@ function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
 }
 
 /** Drawn once, since the clock beside it ticks and an input may be long. */
-const WhatRuns = memo(function WhatRuns({ prompt, onInputSeen }: WhatRunsProps) {
+const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: ProgramDetailsProps) {
   const { argv, env, stdin } = prompt;
   const variables = Object.entries(env);
   return (
@@ -120,11 +120,11 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const action = useAction();
   const isArmed = useArmed();
   const now = useNow(250);
-  const [isBodySeen, body] = useSeenToEnd();
+  const [isBodySeen, body] = useScrolledToEnd();
   const [isInputSeen, setInputSeen] = useState(prompt.stdin === null);
-  const [isSaidSeen, setSaidSeen] = useState(false);
+  const [isConfirmedSeen, setConfirmedSeen] = useState(false);
   const seeInput = useCallback(() => setInputSeen(true), []);
-  const isSeen = isSaidSeen || (isBodySeen && isInputSeen);
+  const isSeen = isConfirmedSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
   const answer = (given: PromptAnswer) =>
     void action.run(async () => {
@@ -155,7 +155,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             size="small"
             aria-disabled={!isArmed}
             onClick={() => {
-              if (isArmed) setSaidSeen(true);
+              if (isArmed) setConfirmedSeen(true);
             }}
           >
             I have seen all of it
@@ -170,10 +170,10 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         >
           {waiting > 0 ? 'Refuse all and pause' : 'Refuse and pause'}
         </Button>
-        <Button look="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
+        <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
           Deny
         </Button>
-        <Button look="main" size="big" {...allow('once')}>
+        <Button variant="main" size="big" {...allow('once')}>
           Allow once
         </Button>
       </div>
@@ -212,7 +212,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             <Line text={words} />
           </Notice>
         ))}
-        <WhatRuns prompt={prompt} onInputSeen={seeInput} />
+        <ProgramDetails prompt={prompt} onInputSeen={seeInput} />
       </div>
     </Decision>
   );

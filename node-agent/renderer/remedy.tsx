@@ -47,7 +47,7 @@ export function ShareFolder({ children }: { children: ReactNode }) {
             <Button size="big" disabled={action.isBusy} onClick={cancel}>
               Cancel
             </Button>
-            <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
+            <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void shareWide(widePath)}>
               Share all of it
             </Button>
           </div>
@@ -61,27 +61,30 @@ export function ShareFolder({ children }: { children: ReactNode }) {
 export function RemedyLine({ remedy }: { remedy: Remedy }) {
   const store = useStore();
   const action = useAction();
-  const { action: mend } = remedy;
-  const part = mend?.kind === 'ask_system' ? partNames.find((name) => name === mend.power) : undefined;
+  const { action: remedyAction } = remedy;
+  const part = remedyAction?.kind === 'ask_system' ? partNames.find((name) => name === remedyAction.power) : undefined;
   return (
     <div className="remedy">
       <p>
         <Lines text={remedy.text} />
       </p>
-      {mend?.kind === 'open_settings' && (
+      {remedyAction?.kind === 'open_settings' && (
         <Button
           size="small"
-          onClick={() => void action.run(() => store.call('app.openSystemSettings', { pane: mend.pane }))}
+          onClick={() => void action.run(() => store.call('app.openSystemSettings', { pane: remedyAction.pane }))}
         >
           Open system settings
         </Button>
       )}
-      {mend?.kind === 'copy' && (
+      {remedyAction?.kind === 'copy' && (
         <div className="command">
           <code>
-            <Line text={mend.command} />
+            <Line text={remedyAction.command} />
           </code>
-          <Button size="small" onClick={() => void action.run(() => store.call('app.copy', { text: mend.command }))}>
+          <Button
+            size="small"
+            onClick={() => void action.run(() => store.call('app.copy', { text: remedyAction.command }))}
+          >
             Copy
           </Button>
         </div>
@@ -95,7 +98,7 @@ export function RemedyLine({ remedy }: { remedy: Remedy }) {
           Ask the system
         </Button>
       )}
-      {mend?.kind === 'share_folder' && <ShareFolder>Share a folder…</ShareFolder>}
+      {remedyAction?.kind === 'share_folder' && <ShareFolder>Share a folder…</ShareFolder>}
       <ActionError action={action} />
     </div>
   );

@@ -3,18 +3,18 @@ import { CommandRow } from '../command-row.tsx';
 import { useNow, useSelected } from '../companion-context.tsx';
 import { historyLimit } from '../companion-store.ts';
 import { Button, Empty, Section } from '../controls.tsx';
-import { describeOutcome, isOwnDoing } from '../outcome-words.ts';
+import { describeOutcome, isOwnerEntry } from '../outcome-words.ts';
 import type { PastEntry } from '../outcome-words.ts';
 import { count, dayOf } from '../words.ts';
 
 const dayMs = 86_400_000;
-const shownAtOnce = 50;
+const pageSize = 50;
 
 const filters: readonly (readonly [name: string, label: string, holds: (entry: PastEntry) => boolean])[] = [
   ['all', 'All', () => true],
   ['pictures', 'With a picture', ({ hasPicture }) => hasPicture],
   ['stopped', 'Refused or failed', (entry) => describeOutcome(entry)[1] !== 'good'],
-  ['own', 'What you did', isOwnDoing],
+  ['own', 'What you did', isOwnerEntry],
 ];
 
 /** Everything that ran in the last day. */
@@ -22,7 +22,7 @@ export function ActivityPage() {
   const history = useSelected((data) => data.history);
   const now = useNow(30_000);
   const [filter, setFilter] = useState('all');
-  const [shown, setShown] = useState(shownAtOnce);
+  const [shown, setShown] = useState(pageSize);
   const { recent, chosen, counts, days } = useMemo(() => {
     const ofLastDay = (history ?? []).filter(({ time }) => now - Date.parse(time) < dayMs);
     const ofFilter = ofLastDay.filter((filters.find(([name]) => name === filter) ?? filters[0]!)[2]);
@@ -67,8 +67,8 @@ export function ActivityPage() {
         </Section>
       ))}
       {chosen.length > shown && (
-        <Button onClick={() => setShown(shown + shownAtOnce)}>
-          Show {count(Math.min(shownAtOnce, chosen.length - shown))} more
+        <Button onClick={() => setShown(shown + pageSize)}>
+          Show {count(Math.min(pageSize, chosen.length - shown))} more
         </Button>
       )}
       {recent.length >= historyLimit && (

@@ -44,13 +44,13 @@ export function CheckPage() {
   const results = useSelected((data) => data.results);
   const action = useAction();
   const [chosen, setChosen] = useState<ReadonlySet<TestPart>>(new Set(partNames));
-  const [asked, setAsked] = useState<ReadonlySet<TestPart>>(new Set());
+  const [requested, setRequested] = useState<ReadonlySet<TestPart>>(new Set());
   const toggle = (part: TestPart) =>
     setChosen(new Set(partNames.filter((name) => chosen.has(name) !== (name === part))));
   const run = () =>
     action.run(async () => {
       const parts = partNames.filter((part) => chosen.has(part));
-      setAsked(chosen);
+      setRequested(chosen);
       store.setResults([]);
       store.setResults((await store.call('test', { parts })).results);
     });
@@ -90,7 +90,7 @@ export function CheckPage() {
                   {result !== undefined && (
                     <Badge tone={stateWords[result.state][1]}>{stateWords[result.state][0]}</Badge>
                   )}
-                  {result === undefined && asked.has(part) && (
+                  {result === undefined && requested.has(part) && (
                     <span className="hint">{action.isBusy ? 'Trying…' : 'No result came'}</span>
                   )}
                 </span>
@@ -102,7 +102,7 @@ export function CheckPage() {
       </div>
       <ActionError action={action} title="The check did not run" />
       <div className="form-end">
-        <Button look="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
+        <Button variant="main" size="big" disabled={chosen.size === 0 || action.isBusy} onClick={() => void run()}>
           {action.isBusy ? 'Checking…' : 'Run the check'}
         </Button>
       </div>

@@ -5,7 +5,7 @@ import { CommandRow, TypeIcon } from '../command-row.tsx';
 import { useCompanionState, useNow, useSelected } from '../companion-context.tsx';
 import { Badge, Button, Empty, Line, Section } from '../controls.tsx';
 import { powerIcons } from '../icons.tsx';
-import { isOwnDoing } from '../outcome-words.ts';
+import { isOwnerEntry } from '../outcome-words.ts';
 import { Thumbnail } from '../pictures.tsx';
 import { count, describePicture, describeType, durationOf, momentOf, powerWords } from '../words.ts';
 
@@ -54,15 +54,15 @@ function tileState({ power, isAllowed, until }: PowerState, settings: LocalSetti
 }
 
 /** Why a power that the owner allows cannot be used all the same; null when nothing stops it. */
-function stoppedBy({ power, isAllowed, hubAllows, system }: PowerState, { sharedFolders }: LocalSettings) {
+function blockReason({ power, isAllowed, hubAllows, system }: PowerState, { sharedFolders }: LocalSettings) {
   if (!isAllowed || (power === 'files' && sharedFolders.length === 0)) return null;
   if (hubAllows === false) return 'Off at the hub';
   if (system.state !== 'denied' && system.state !== 'missing') return null;
   if (power !== 'files') return 'Stopped by the system';
   // Its detail has a sentence for each folder that can't be used.
-  const gone = sharedFolders.filter((path) => system.detail.includes(`${path} is not there.`)).length;
-  if (gone === 0) return sharedFolders.length === 1 ? "It can't be read" : 'Not all of them can be read';
-  return gone === 1 ? '1 folder is not there' : `${count(gone)} folders are not there`;
+  const missing = sharedFolders.filter((path) => system.detail.includes(`${path} is not there.`)).length;
+  if (missing === 0) return sharedFolders.length === 1 ? "It can't be read" : 'Not all of them can be read';
+  return missing === 1 ? '1 folder is not there' : `${count(missing)} folders are not there`;
 }
 
 /** What the hub may do now, at a glance. */
@@ -76,14 +76,14 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
         const { power, isAllowed } = state;
         const Icon = powerIcons[power];
         const isOn = isAllowed && !settings.paused && !(power === 'files' && settings.sharedFolders.length === 0);
-        const stop = stoppedBy(state, settings);
+        const block = blockReason(state, settings);
         return (
           <li key={power}>
             <button type="button" className={`tile ${isOn ? 'on' : ''}`} onClick={onShow}>
               <Icon />
               <span className="tile-name">{powerWords[power].name}</span>
               <span className="tile-state">{tileState(state, settings, now)}</span>
-              {stop !== null && <span className="tile-problem">{stop}</span>}
+              {block !== null && <span className="tile-problem">{block}</span>}
             </button>
           </li>
         );
@@ -96,7 +96,7 @@ function PowerTiles({ onShow }: { onShow: () => void }) {
 export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissions') => void }) {
   const history = useSelected((data) => data.history);
   const now = useNow(30_000);
-  const entries = useMemo(() => (history ?? []).filter((entry) => !isOwnDoing(entry)), [history]);
+  const entries = useMemo(() => (history ?? []).filter((entry) => !isOwnerEntry(entry)), [history]);
   const pictures = entries.filter(({ hasPicture }) => hasPicture).slice(0, shownPictures);
   return (
     <>
@@ -127,7 +127,7 @@ export function OverviewPage({ onShow }: { onShow: (page: 'activity' | 'permissi
       <Section
         title="What ran last"
         end={
-          <Button look="quiet" size="small" onClick={() => onShow('activity')}>
+          <Button variant="quiet" size="small" onClick={() => onShow('activity')}>
             Show all
           </Button>
         }

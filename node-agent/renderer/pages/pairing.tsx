@@ -32,8 +32,8 @@ export function PairingPage() {
   const isReady = address !== '' && code.trim() !== '' && consents.isComplete && !action.isBusy;
   const pair = () =>
     action.run(async () => {
-      const known = name.trim() === '' ? {} : { name: name.trim() };
-      store.setState(await store.call('pair', { hub: address, code: code.trim(), ...known, ...consents.given }));
+      const nameOption = name.trim() === '' ? {} : { name: name.trim() };
+      store.setState(await store.call('pair', { hub: address, code: code.trim(), ...nameOption, ...consents.given }));
     });
   return (
     <div className="pairing">
@@ -86,7 +86,7 @@ export function PairingPage() {
         )}
         <ActionError action={action} title="This machine was not paired" />
         <div className="form-end">
-          <Button type="submit" look="main" size="big" disabled={!isReady}>
+          <Button type="submit" variant="main" size="big" disabled={!isReady}>
             {action.isBusy ? 'Pairing…' : 'Pair'}
           </Button>
         </div>

@@ -26,11 +26,11 @@ const systemTones: Record<PowerState['system']['state'], Tone> = {
 };
 
 /** The powers for which a hub has a switch of its own. */
-const switchedAtHub: readonly string[] = ['system', 'browser'];
+const powersWithHubSwitch: readonly string[] = ['system', 'browser'];
 
 function hubBadge({ power, hubAllows }: PowerState) {
   if (hubAllows === null)
-    return <Badge>{switchedAtHub.includes(power) ? 'Hub: not known yet' : 'Hub: leaves it to you'}</Badge>;
+    return <Badge>{powersWithHubSwitch.includes(power) ? 'Hub: not known yet' : 'Hub: leaves it to you'}</Badge>;
   return hubAllows ? <Badge tone="good">Hub: on</Badge> : <Badge tone="warning">Hub: off</Badge>;
 }
 
@@ -152,7 +152,7 @@ function SharedFolders() {
                 </code>
               </span>
               <Button
-                look="quiet"
+                variant="quiet"
                 size="small"
                 className="icon-only"
                 aria-label={`Stop sharing ${visibleLine(path)}`}

@@ -29,8 +29,10 @@ function AddRule() {
   const text = pattern.trim();
   const add = async () => {
     const limit = minutes === '' ? {} : { minutes: Number(minutes) };
-    const place = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
-    if (await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...place, ...limit })))
+    const folderOption = decision === 'deny' || folder.trim() === '' ? {} : { folder: folder.trim() };
+    if (
+      await action.run(() => store.change({ change: 'add_rule', decision, pattern: text, ...folderOption, ...limit }))
+    )
       setPattern('');
   };
   return (
@@ -126,7 +128,7 @@ function RuleRow({ rule }: { rule: ProgramRule }) {
         <ActionError action={action} />
       </div>
       <Button
-        look="quiet"
+        variant="quiet"
         size="small"
         className="icon-only"
         aria-label="Remove this rule"
@@ -169,7 +171,7 @@ function AskSwitch() {
           <Button size="big" disabled={action.isBusy} onClick={cancel}>
             Keep asking me
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void turn(false)}>
             Run without asking
           </Button>
         </div>

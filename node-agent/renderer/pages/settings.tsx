@@ -28,7 +28,7 @@ function updateWords({ state, version, by }: UpdateState): string {
 function Updates({ update }: { update: UpdateState }) {
   const store = useStore();
   const action = useAction();
-  const isUnderWay = update.state === 'checking' || update.state === 'downloading';
+  const isInProgress = update.state === 'checking' || update.state === 'downloading';
   return (
     <Section title="Updates">
       <Row
@@ -41,7 +41,7 @@ function Updates({ update }: { update: UpdateState }) {
       >
         {update.state === 'ready' ? (
           <Button
-            look="main"
+            variant="main"
             disabled={action.isBusy}
             onClick={() => void action.run(async () => store.setApp(await store.call('app.applyUpdate', {})))}
           >
@@ -49,7 +49,7 @@ function Updates({ update }: { update: UpdateState }) {
           </Button>
         ) : (
           <Button
-            disabled={action.isBusy || isUnderWay || update.by === 'nobody'}
+            disabled={action.isBusy || isInProgress || update.by === 'nobody'}
             onClick={() => void action.run(async () => store.setApp(await store.call('app.checkForUpdate', {})))}
           >
             Look for updates
@@ -67,15 +67,15 @@ function Unpair() {
   const workspace = useWorkspaceName();
   const keyStore = useCompanionState((state) => state.keyStore.name);
   const action = useAction();
-  const [isAsked, setAsked] = useState(false);
-  const [isForgotten, setForgotten] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
+  const [isHubUninformed, setHubUninformed] = useState(false);
   const unpair = async () => {
     const isDone = await action.run(async () => {
       const { hubKnows } = await store.call('unpair', {});
-      setForgotten(!hubKnows);
+      setHubUninformed(!hubKnows);
       store.setState(await store.call('state', {}));
     });
-    if (isDone) setAsked(false);
+    if (isDone) setConfirming(false);
   };
   return (
     <Section title="Pairing">
@@ -83,7 +83,7 @@ function Unpair() {
         <Row
           title="This machine is not paired"
           about={
-            isForgotten
+            isHubUninformed
               ? 'The hub could not be told that it was forgotten: revoke this node there as well.'
               : 'No hub can reach it.'
           }
@@ -111,21 +111,21 @@ function Unpair() {
             }
           />
           <Row title="Forget the hub" about="It can't reach this machine any more. What you allowed stays as it is.">
-            <Button look="danger" onClick={() => setAsked(true)}>
+            <Button variant="danger" onClick={() => setConfirming(true)}>
               Unpair…
             </Button>
           </Row>
-          <Decision isOpen={isAsked} title="Unpair this machine?" onClose={() => setAsked(false)}>
+          <Decision isOpen={isConfirming} title="Unpair this machine?" onClose={() => setConfirming(false)}>
             <p>
               What runs now is ended, and <Line text={paired.hub} /> can't reach this machine any more. To come back you
               need a new code.
             </p>
             <ActionError action={action} title="This machine is still paired" />
             <div className="popup-end">
-              <Button size="big" disabled={action.isBusy} onClick={() => setAsked(false)}>
+              <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
                 Cancel
               </Button>
-              <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void unpair()}>
+              <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void unpair()}>
                 {action.isBusy ? 'Unpairing…' : 'Unpair'}
               </Button>
             </div>

@@ -33,11 +33,11 @@ const words: Record<OwnFile, FileWords> = {
 export function BrokenFile({ broken: { file, path, detail } }: { broken: CompanionState['broken'][number] }) {
   const store = useStore();
   const action = useAction();
-  const [isAsked, setAsked] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const { title, meanwhile, question, after } = words[file];
   const setAside = () => action.run(async () => store.setState(await store.call('setAside', { file })));
   return (
-    <Notice tone="bad" title={title} end={<Button onClick={() => setAsked(true)}>Set it aside…</Button>}>
+    <Notice tone="bad" title={title} end={<Button onClick={() => setConfirming(true)}>Set it aside…</Button>}>
       <p>
         <code>
           <Line text={path} />
@@ -46,15 +46,15 @@ export function BrokenFile({ broken: { file, path, detail } }: { broken: Compani
       <p>
         <Line text={detail} /> {meanwhile}
       </p>
-      <Decision isOpen={isAsked} title={question} onClose={() => setAsked(false)}>
+      <Decision isOpen={isConfirming} title={question} onClose={() => setConfirming(false)}>
         <p>{after}</p>
         <p>The file stays beside its place, under a name that ends with the time.</p>
         <ActionError action={action} title="It was not set aside" />
         <div className="popup-end">
-          <Button size="big" disabled={action.isBusy} onClick={() => setAsked(false)}>
+          <Button size="big" disabled={action.isBusy} onClick={() => setConfirming(false)}>
             Cancel
           </Button>
-          <Button look="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
+          <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => void setAside()}>
             Set it aside
           </Button>
         </div>

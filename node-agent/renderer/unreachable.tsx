@@ -2,7 +2,7 @@ import { useAction, useSelected, useStore } from './companion-context.tsx';
 import { ActionError, Button, Lines, Row, Section } from './controls.tsx';
 
 /** What is left to do while the companion has not spoken: look at its log, or quit. */
-export function Away() {
+export function CompanionUnreachable() {
   const store = useStore();
   const unreachable = useSelected((data) => data.unreachable);
   const detail = useSelected(({ app }) => app?.runtime.detail ?? null);
