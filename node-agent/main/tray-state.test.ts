@@ -31,7 +31,7 @@ test.each([
 test('the tray has a word also while no companion answers', () => {
   expect(describeForTray({ state: 'restarting', detail: 'x' }, null)).toMatchObject({
     mark: 'offline',
-    line: 'Starting again',
+    line: 'Restarting',
     isPaused: false,
   });
 });

@@ -10,7 +10,7 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
   if (companion === null)
     return {
       mark: 'offline',
-      line: runtime.state === 'restarting' ? 'Starting again' : 'Starting',
+      line: runtime.state === 'restarting' ? 'Restarting' : 'Starting',
       isPaused: false,
     };
   const { settings, paired, connection, problem, running, prompts } = companion;
@@ -24,8 +24,8 @@ export function describeForTray(runtime: RuntimeState, companion: CompanionState
   if (paired === null) return state('offline', 'Not paired');
   if (!connection.isUp) return state('offline', `Not connected to ${hostOf(paired.hub)}`);
   if (prompts.length > 0) {
-    const word = prompts.length === 1 ? 'A program waits' : `${prompts.length} programs wait`;
-    return state('waiting', `${word} for your word`);
+    const subject = prompts.length === 1 ? 'A program waits' : `${prompts.length} programs wait`;
+    return state('waiting', `${subject} for your word`);
   }
   if (running.length > 0)
     return state('connected', running.length === 1 ? 'A command runs' : `${running.length} commands run`);

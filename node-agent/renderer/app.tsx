@@ -45,7 +45,6 @@ const Page = memo(function Page({ name, isPaired, onShow }: PageProps) {
 const none: readonly Prompt[] = [];
 const noBrokenFiles: CompanionState['broken'] = [];
 
-/** The whole window. */
 export function App() {
   const hasState = useSelected(({ state }) => state !== null);
   const isPaired = useSelected(({ state }) => state?.paired !== null);
@@ -56,12 +55,12 @@ export function App() {
   const prompts = useSelected(({ state, unreachable }) => (unreachable === null ? state?.prompts : undefined) ?? none);
   const isAttached = useSelected(({ app }) => app?.runtime.state === 'attached');
   const [page, setPage] = useState<PageName>('overview');
-  // For as long as what is there does not work.
+  // The owner can pair again only while the current pairing has a problem.
   const [isPairingRequested, setPairingRequested] = useState(false);
   const isPairingAgain = isPairingRequested && problem !== null;
   const needsPairing = !isPaired || isPairingAgain;
   const isNarrow = useMedia('(max-width: 719px)');
-  // Each page begins at its top, wherever the one before was left.
+  // Each page starts scrolled to its top.
   useLayoutEffect(() => {
     window.scrollTo(0, 0);
   }, [page]);
@@ -102,7 +101,7 @@ export function App() {
           <StatusBar isLarge={page === 'overview'} />
           <div className="content">
             {isAttached && (
-              <Notice tone="plain" title="This window looks at a companion that runs without it">
+              <Notice tone="plain" title="This window shows a companion that runs independently">
                 Quitting the app does not stop it.
               </Notice>
             )}
@@ -122,7 +121,7 @@ export function App() {
                         setPage('overview');
                       }}
                     >
-                      Pair anew…
+                      Pair again…
                     </Button>
                   )
                 }
@@ -139,7 +138,7 @@ export function App() {
                   key={name}
                   value={name}
                   className="panel"
-                  // What was typed there is still there for whoever looks at another page and comes back.
+                  // Text that was typed survives a visit to another page.
                   keepMounted={name === 'permissions' || (name === 'overview' && needsPairing)}
                 >
                   <Page name={name} isPaired={!needsPairing} onShow={setPage} />

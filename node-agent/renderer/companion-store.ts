@@ -16,7 +16,7 @@ declare global {
   }
 }
 
-/** Why a wish was not carried out, in words for the owner. */
+/** A failed call to the companion or the app. The message is shown to the owner. */
 export class CompanionError extends Error {
   readonly code: string;
 
@@ -26,25 +26,25 @@ export class CompanionError extends Error {
   }
 }
 
-/** All that the window knows, of which what did not change stays the same object; null is what it has not heard yet. */
+/** The data of the window. Unchanged parts stay the same object. Null means not loaded yet. */
 export interface WindowData {
   state: CompanionState | null;
   app: AppState | null;
   history: readonly HistoryEntry[] | null;
-  /** Results of the check that runs now, or of the last one. */
+  /** Results of the running check, or of the previous check. */
   results: readonly TestResult[];
-  /** Why the companion can't be reached. */
+  /** Why the companion cannot be reached. Null if it can. */
   unreachable: string | null;
-  /** How often the window came back to where it is seen. */
+  /** How often the window was shown again after it was hidden. */
   timesShown: number;
 }
 
-/** So many entries the window keeps, the newest ones. */
+/** Entries of the history that the window keeps, newest first. */
 export const historyLimit = 1_000;
 const firstRetryMs = 500;
 const maxRetryMs = 5_000;
 
-/** What the companion and the app around the window say, kept up to date; each change gives a new object, so that whoever looks sees that it changed. */
+/** Keeps the state of the companion and of the app up to date. Each change creates a new data object. */
 export class CompanionStore {
   readonly #bridge: CompanionBridge;
   readonly #store = new Store<WindowData>({
@@ -67,7 +67,7 @@ export class CompanionStore {
 
   readonly read = (): WindowData => this.#store.state;
 
-  /** Listens for as long as the page lives. */
+  /** Subscribes to events for the lifetime of the page. */
   start(): void {
     this.#bridge.onEvent((event) => this.#handleEvent(event));
     void this.#connect();
@@ -129,7 +129,7 @@ export class CompanionStore {
     } else {
       const wasRunning = isRunning(this.#store.state.app);
       this.setApp(event.state);
-      // What a companion that went away said of itself is over; the one that came in its place has not been heard.
+      // The state of a stopped companion is outdated. After a restart, the state must be loaded again.
       if (isRunning(event.state) && !wasRunning) void this.#connect();
       else if (!isRunning(event.state)) this.#set({ unreachable: event.state.runtime.detail ?? 'It is not running.' });
     }
@@ -144,7 +144,7 @@ export class CompanionStore {
 
 const isRunning = (app: AppState | null) => app?.runtime.state === 'running' || app?.runtime.state === 'attached';
 
-/** The same as `next`, made of the parts of `known` that did not change, so that whoever looks at one of those need not look again. */
+/** Returns `next`, with unchanged parts replaced by the objects of `known`, so that components skip rendering. */
 function reuseUnchanged<Value>(known: unknown, next: Value): Value {
   if (typeof known !== 'object' || typeof next !== 'object' || known === null || next === null) return next;
   if (Array.isArray(known) !== Array.isArray(next)) return next;
@@ -155,10 +155,10 @@ function reuseUnchanged<Value>(known: unknown, next: Value): Value {
   return (Array.isArray(next) ? parts.map(([, part]) => part) : Object.fromEntries(parts)) as Value;
 }
 
-/** What only asks whether this machine is there goes first where there is too much. */
+/** Successful pings are dropped first when the history is full. */
 const isSuccessfulPing = ({ type, outcome }: HistoryEntry) => type === 'node.ping' && outcome === 'succeeded';
 
-/** The newest so many, without the oldest quiet ones where that is enough. */
+/** Trims the history to its limit: first the oldest successful pings, then the oldest entries. */
 function trimHistory(entries: HistoryEntry[]): HistoryEntry[] {
   if (entries.length <= historyLimit) return entries;
   const oldest = entries.findLastIndex(isSuccessfulPing);
@@ -167,9 +167,9 @@ function trimHistory(entries: HistoryEntry[]): HistoryEntry[] {
 
 const isNewer = (one: HistoryEntry, other: HistoryEntry) => one.time > other.time;
 
-/** Newest first, each command once. */
+/** Newest first, one entry for each command. */
 function mergeEntries(known: readonly HistoryEntry[], more: readonly HistoryEntry[]): HistoryEntry[] {
-  // One at a time comes while commands run; it nearly always is the newest.
+  // While commands run, entries arrive one at a time and nearly always are the newest.
   const [added] = more;
   if (more.length === 1 && added !== undefined) {
     const others = known.filter(({ commandId }) => commandId !== added.commandId);

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Power } from '../../shared/companion/settings.ts';
 
-/** The window's icons: strokes on a grid of 20, in the colour of the text beside them; they say nothing that the text does not. */
+/** A stroke icon on a 20 × 20 grid, in the colour of the text. Icons are decorative: the text has the meaning. */
 function createIcon(shape: ReactNode) {
   return function Icon({ size = 20 }: { size?: number }) {
     return (

@@ -11,18 +11,18 @@ interface Encoded {
   base64: string;
 }
 
-/** What a page may show as a picture; whatever else comes is none. */
+/** Content types that are shown as pictures. Other types are rejected. */
 const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/webp']);
 const maxCachedPictures = 60;
 
-/** An address of the picture within this page; whoever made it revokes it. @throws when it is none. */
+/** Creates an object URL for a picture. The caller must revoke it. @throws TypeError for other content types. */
 function objectUrlOf({ contentType, base64 }: Encoded): string {
   if (!pictureTypes.has(contentType)) throw new TypeError(`A picture can't be of the type ${contentType}.`);
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   return URL.createObjectURL(new Blob([bytes], { type: contentType }));
 }
 
-/** Addresses by command, least recently asked for first; the pages ask for the same ones again and again. */
+/** Cache of object URLs by command id, least recently used first. */
 const pictureUrls = new Map<string, Promise<string>>();
 
 function pictureOf(store: CompanionStore, commandId: string): Promise<string> {
@@ -38,7 +38,7 @@ function pictureOf(store: CompanionStore, commandId: string): Promise<string> {
   return known;
 }
 
-/** The picture that a command sent, once it is in sight; it opens larger. */
+/** The picture of a command. It loads when it becomes visible and opens larger on click. */
 export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isLarge?: boolean }) {
   const store = useStore();
   const button = useRef<HTMLButtonElement>(null);
@@ -65,10 +65,10 @@ export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isL
   }, [store, entry.commandId]);
   const open = () => {
     setOpen(true);
-    // Its address may be given up by now.
+    // The cache may have revoked the object URL.
     pictureOf(store, entry.commandId).then(setAddress, () => setMissing(true));
   };
-  if (isMissing) return <span className={`thumbnail gone ${isLarge ? 'large' : ''}`}>Not kept any more</span>;
+  if (isMissing) return <span className={`thumbnail gone ${isLarge ? 'large' : ''}`}>No longer stored</span>;
   return (
     <>
       <button
@@ -89,7 +89,7 @@ export function Thumbnail({ entry, isLarge = false }: { entry: HistoryEntry; isL
   );
 }
 
-/** A picture that came with an answer. */
+/** A picture from the result of a check. */
 export function InlinePicture({ picture, alt }: { picture: Encoded; alt: string }) {
   const { contentType, base64 } = picture;
   const [address, setAddress] = useState<string | null>(null);
@@ -98,7 +98,7 @@ export function InlinePicture({ picture, alt }: { picture: Encoded; alt: string 
     try {
       objectUrl = objectUrlOf({ contentType, base64 });
     } catch {
-      // Not a picture: its text beside it says what was found.
+      // The content is not a picture. The text beside it describes the result.
     }
     setAddress(objectUrl);
     return () => {

@@ -8,10 +8,13 @@ import { ExactText } from './exact-text.tsx';
 import { Decision } from './modal.tsx';
 import { count, countdownOf, durationOf } from './words.ts';
 
-/** Pixels that rounding may leave below the end of what was scrolled to it. */
+/** Tolerance in pixels for rounding at the end of a scrolled box. */
 const endSlack = 4;
 
-/** Whether a box was ever seen to its end, be it because all of it fits; for good once it was. The box is the element that the answered function is given. */
+/**
+ * Whether the end of a box was visible at least once, by scrolling or because all of it fits. Pass the returned
+ * function to the box as its ref.
+ */
 function useScrolledToEnd(): [isSeen: boolean, box: (element: HTMLElement | null) => void] {
   const [isSeen, setSeen] = useState(false);
   const [element, setElement] = useState<HTMLElement | null>(null);
@@ -54,7 +57,7 @@ function Input({ stdin, onSeen }: { stdin: string; onSeen: () => void }) {
   );
 }
 
-/** Drawn once, since the clock beside it ticks and an input may be long. */
+/** Memoized, because the countdown renders often and the input may be long. */
 const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: ProgramDetailsProps) {
   const { argv, env, stdin } = prompt;
   const variables = Object.entries(env);
@@ -72,9 +75,9 @@ const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: Pro
       </dd>
       <dt>Command line</dt>
       <dd>
-        <ol className="argv" aria-label="Command line, word by word">
+        <ol className="argv" aria-label="Command line, one argument per line">
           {argv.map((word, index) => (
-            // Words have no identity but their place.
+            // Arguments have no identity other than their position.
             <li key={index}>
               {word.includes('\n') ? <ExactText text={word} isMultiLine /> : <ExactText text={JSON.stringify(word)} />}
             </li>
@@ -88,7 +91,7 @@ const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: Pro
       <dt>Environment</dt>
       <dd>
         {variables.length === 0 ? (
-          <span className="hint">Nothing is added.</span>
+          <span className="hint">No additional variables.</span>
         ) : (
           <ul className="argv plain">
             {variables.map(([name, value]) => (
@@ -100,7 +103,7 @@ const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: Pro
         )}
       </dd>
       <dt>Time limit</dt>
-      <dd>{durationOf(prompt.timeoutMs)}, then it is ended</dd>
+      <dd>{durationOf(prompt.timeoutMs)}, then the program is ended</dd>
       {describeOrigin(prompt.origin, prompt.approvedBy).map(([name, words]) => (
         <Fragment key={name}>
           <dt>{name}</dt>
@@ -130,7 +133,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
     void action.run(async () => {
       store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer: given }));
     });
-  /** Says yes, so neither by a key or click that was under way when the dialog came up, nor to what was not in sight. */
+  /** Props of the buttons that allow. They ignore clicks until the dialog accepts input and all content was seen. */
   const allow = (given: PromptAnswer) => ({
     'aria-disabled': !isArmed || !isSeen || action.isBusy,
     onClick: () => {
@@ -140,17 +143,17 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const head = (
     <div className="prompt-head">
       <span className={`countdown ${left < 15_000 ? 'soon' : ''}`} role="timer">
-        {countdownOf(left)} left, then it is refused
+        {countdownOf(left)} left, then it is denied
       </span>
       {waiting > 0 && <Badge>{waiting === 1 ? '1 more waits' : `${count(waiting)} more wait`}</Badge>}
     </div>
   );
   const foot = (
     <>
-      <ActionError action={action} title="Your answer did not arrive" />
+      <ActionError action={action} title="Your answer was not delivered" />
       {!isSeen && (
         <div className="prompt-seen">
-          <span>To allow it, scroll to the end of all that would run.</span>
+          <span>To allow it, scroll to the end of everything that would run.</span>
           <Button
             size="small"
             aria-disabled={!isArmed}
@@ -198,12 +201,12 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
       <div className="prompt-body" ref={body} tabIndex={0} role="region" aria-label="What would run">
         {prompt.reason === 'program_changed' && (
           <Notice tone="warning" title="This program has changed">
-            You decided about it before, but its file has other contents now.
+            You decided about it before, but its file has changed since.
           </Notice>
         )}
         {prompt.reason === 'other_folder' && (
-          <Notice tone="plain" title="Your rule permits this in another folder">
-            A rule with a pattern permits in your home folder or in the folder that you named for it, and never in a
+          <Notice tone="plain" title="Your rule allows this in another folder">
+            A rule with a pattern applies in your home folder or in the folder that you named for it, and never in a
             folder that receives downloads.
           </Notice>
         )}
@@ -218,7 +221,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   );
 }
 
-/** Asks the owner about one program after the other; each begins anew, so that no click meant for one answers the next. */
+/** Asks the owner about one program at a time. Each prompt is a new dialog, so that no click answers the next prompt. */
 export function Prompts({ prompts }: { prompts: readonly Prompt[] }) {
   const [first] = prompts;
   return first === undefined ? null : <PromptDecision key={first.id} prompt={first} waiting={prompts.length - 1} />;

@@ -7,7 +7,7 @@ import { ActionError, Button, Line, Lines } from './controls.tsx';
 import { Decision } from './modal.tsx';
 import { partNames } from './words.ts';
 
-/** Opens the folder dialog of the system and shares the chosen folder. A home folder or a drive needs a confirmation first. */
+/** Shares the folder chosen in the folder dialog of the system. A home folder or a drive needs a confirmation first. */
 export function ShareFolder({ children }: { children: ReactNode }) {
   const store = useStore();
   const action = useAction();
@@ -41,7 +41,7 @@ export function ShareFolder({ children }: { children: ReactNode }) {
             </code>{' '}
             {wideShareWarning}
           </p>
-          <p>Better share a folder in it.</p>
+          <p>It is safer to share a folder inside it.</p>
           <ActionError action={action} title="It was not shared" />
           <div className="popup-end">
             <Button size="big" disabled={action.isBusy} onClick={cancel}>
@@ -57,7 +57,7 @@ export function ShareFolder({ children }: { children: ReactNode }) {
   );
 }
 
-/** What stands in the way of a power, and the one thing to click. */
+/** What blocks a power, with a button that helps if there is one. */
 export function RemedyLine({ remedy }: { remedy: Remedy }) {
   const store = useStore();
   const action = useAction();
@@ -108,7 +108,7 @@ const permissionWords: Record<SystemPermission['state'], string> = {
   granted: 'Permitted',
   denied: 'Not permitted',
   missing: 'Missing',
-  unknown: 'Not known yet',
+  unknown: 'Unknown',
 };
 
 export const describePermission = ({ state }: SystemPermission): string => permissionWords[state];

@@ -12,13 +12,13 @@ interface Status {
 
 const runtimeWords = {
   starting: 'Starting',
-  restarting: 'Starting again',
+  restarting: 'Restarting',
   stopped: 'Stopped',
   running: 'Waiting for the companion',
   attached: 'Waiting for the companion',
 } as const;
 
-/** A sentence with its end. */
+/** Adds a full stop if the text has no end mark. */
 const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 function useStatus(): Status {
@@ -48,14 +48,14 @@ function useStatus(): Status {
       detail:
         lastError === null
           ? `Trying to reach ${hostOf(paired.hub)}.`
-          : `${sentence(rewordForOwner(lastError))} It tries again by itself.`,
+          : `${sentence(rewordForOwner(lastError))} It will retry automatically.`,
     };
   }
-  const transport = connection.by === 'channel' ? 'by channel' : 'by polls';
+  const transport = connection.by === 'channel' ? 'by channel' : 'by polling';
   return { tone: 'good', title: 'Connected', detail: `${hub} ${transport}` };
 }
 
-/** How the companion stands, and the one button that stops all of it; at the same place on every page. */
+/** Status of the companion and the pause button, at the same position on every page. */
 export function StatusBar({ isLarge }: { isLarge: boolean }) {
   const store = useStore();
   const action = useAction();

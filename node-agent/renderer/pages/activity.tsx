@@ -17,7 +17,7 @@ const filters: readonly (readonly [name: string, label: string, holds: (entry: P
   ['own', 'What you did', isOwnerEntry],
 ];
 
-/** Everything that ran in the last day. */
+/** Commands and actions of the owner in the last 24 hours. */
 export function ActivityPage() {
   const history = useSelected((data) => data.history);
   const now = useNow(30_000);
@@ -37,7 +37,7 @@ export function ActivityPage() {
     <>
       <div className="page-head">
         <h1>Activity</h1>
-        <p>What the hub asked of this machine in the last 24 hours, what became of it, and what you changed.</p>
+        <p>Commands from the hub in the last 24 hours, their outcomes, and your own changes.</p>
       </div>
       <div className="filters" role="group" aria-label="Show">
         {filters.map(([name, label]) => (
@@ -54,7 +54,7 @@ export function ActivityPage() {
       </div>
       {chosen.length === 0 && (
         <div className="card">
-          <Empty>{recent.length === 0 ? 'Nothing ran in the last 24 hours.' : 'Nothing of this kind ran.'}</Empty>
+          <Empty>{recent.length === 0 ? 'Nothing ran in the last 24 hours.' : 'No entries match this filter.'}</Empty>
         </div>
       )}
       {[...days].map(([day, entries]) => (
@@ -73,7 +73,7 @@ export function ActivityPage() {
       )}
       {recent.length >= historyLimit && (
         <p className="hint">
-          More happened in the last 24 hours than the newest {count(historyLimit)} listed here; all of it:{' '}
+          The last 24 hours had more entries than the newest {count(historyLimit)} shown here. To see all of them:{' '}
           <code>outrigger-companion audit --limit {historyLimit * 10}</code>
         </p>
       )}
