@@ -14,11 +14,11 @@ const here = import.meta.dirname;
 const root = join(here, '..');
 const outDir = join(here, 'dist');
 /** A package that finds files of its own beside itself can't be bundled; it lies whole in a folder of the bundle. */
-const besideIt = 'playwright-core';
+const unbundledPackage = 'playwright-core';
 /** The command line runs as soon as it is read: the app reads it only when it is asked for. */
 const commandLine = 'runtime/cli.ts';
 const isCommandLine = (id: string) => id.replaceAll('\\', '/').endsWith(`/${commandLine}`);
-const isExternal = (id: string) => ['electron', besideIt].includes(id) || isBuiltin(id);
+const isExternal = (id: string) => ['electron', unbundledPackage].includes(id) || isBuiltin(id);
 
 const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: string): InlineConfig => ({
   configFile: false,
@@ -43,7 +43,8 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
         format,
         entryFileNames: name,
         codeSplitting: false,
-        paths: (id) => (id === besideIt ? `./${besideIt}/index.mjs` : isCommandLine(id) ? './cli.js' : id),
+        paths: (id) =>
+          id === unbundledPackage ? `./${unbundledPackage}/index.mjs` : isCommandLine(id) ? './cli.js' : id,
         // Libraries in the older module format call it.
         ...(format === 'es'
           ? {
@@ -58,9 +59,9 @@ const bundle = (name: string, entry: string, format: 'es' | 'cjs', target: strin
 
 /** Without what shows traces and reports, and without what speaks to other programs: the companion only drives a browser. */
 function copyPlaywright(): void {
-  const from = join(root, 'node_modules', besideIt);
-  const leftOut = ['types', 'bin', 'README.md', 'cli.js', 'lib/vite', 'lib/tools'].map((name) => join(from, name));
-  cpSync(from, join(outDir, besideIt), { recursive: true, filter: (path) => !leftOut.includes(path) });
+  const from = join(root, 'node_modules', unbundledPackage);
+  const excluded = ['types', 'bin', 'README.md', 'cli.js', 'lib/vite', 'lib/tools'].map((name) => join(from, name));
+  cpSync(from, join(outDir, unbundledPackage), { recursive: true, filter: (path) => !excluded.includes(path) });
 }
 
 rmSync(outDir, { recursive: true, force: true });

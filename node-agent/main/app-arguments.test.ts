@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readArguments, readSecondStart, wordsToGoOn } from './app-arguments.ts';
+import { readArguments, readSecondStart, restartArguments } from './app-arguments.ts';
 
 test('a start is read from its words, whatever Chromium and a desktop add to them', () => {
   expect(readArguments([], {})).toEqual({
@@ -42,9 +42,9 @@ test('what goes on in the place of a start has its words, and nothing that was a
     '--wait-ms=10',
     'outrigger://pair?hub=x',
   ];
-  expect(wordsToGoOn(words)).toEqual(['--no-sandbox', '--data-folder', '/d', '--hidden']);
-  expect(wordsToGoOn(words, false)).toEqual(['--no-sandbox', '--data-folder', '/d']);
-  expect(wordsToGoOn(['--data-folder=/d'], true)).toEqual(['--data-folder=/d', '--hidden']);
+  expect(restartArguments(words)).toEqual(['--no-sandbox', '--data-folder', '/d', '--hidden']);
+  expect(restartArguments(words, false)).toEqual(['--no-sandbox', '--data-folder', '/d']);
+  expect(restartArguments(['--data-folder=/d'], true)).toEqual(['--data-folder=/d', '--hidden']);
 });
 
 test('a wait is never longer than a restart wants', () => {

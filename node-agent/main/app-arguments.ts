@@ -20,31 +20,31 @@ const appArguments = z.object({
 export type AppArguments = z.output<typeof appArguments>;
 
 /** What a second start said, which may be of another version; one that can't be read only wants the window. */
-export const readSecondStart = (said: unknown): AppArguments =>
-  appArguments.safeParse(said).data ?? readArguments([], {});
+export const readSecondStart = (data: unknown): AppArguments =>
+  appArguments.safeParse(data).data ?? readArguments([], {});
 
 /** Whether root wants the window and did not say `--no-sandbox`, as the program in the path found; what opens none is let be. */
-export const isRefusedAsRoot = (words: readonly string[]): boolean =>
-  words.includes('--as-root') && !words.includes('--pause') && !words.includes('--unpair');
+export const isRefusedAsRoot = (args: readonly string[]): boolean =>
+  args.includes('--as-root') && !args.includes('--pause') && !args.includes('--unpair');
 
 /** The words of this start for one that goes on in its place, with its window or without; what was asked once is not among them. */
-export const wordsToGoOn = (words: readonly string[], isHidden = words.includes('--hidden')): string[] => [
-  ...words.filter((word) => !/^(--wait-ms=|--pause$|--hidden$|outrigger:)/i.test(word)),
+export const restartArguments = (args: readonly string[], isHidden = args.includes('--hidden')): string[] => [
+  ...args.filter((word) => !/^(--wait-ms=|--pause$|--hidden$|outrigger:)/i.test(word)),
   ...(isHidden ? ['--hidden'] : []),
 ];
 
 /** Reads the words after the program's name. Words that others added, such as Chromium's, are left out of account. */
-export function readArguments(words: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
-  const valueOf = (name: string) => words.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
-  const after = words.indexOf('--data-folder') + 1;
-  const dataFolder = valueOf('--data-folder') ?? (after === 0 ? undefined : words[after]);
+export function readArguments(args: readonly string[], env: NodeJS.ProcessEnv): AppArguments {
+  const valueOf = (name: string) => args.find((word) => word.startsWith(`${name}=`))?.slice(name.length + 1);
+  const valueIndex = args.indexOf('--data-folder') + 1;
+  const dataFolder = valueOf('--data-folder') ?? (valueIndex === 0 ? undefined : args[valueIndex]);
   const waitMs = Number(valueOf('--wait-ms') ?? 0);
   return {
     dataFolder: (dataFolder ?? env['OUTRIGGER_COMPANION_HOME']) || null,
-    pause: words.includes('--pause'),
-    unpair: words.includes('--unpair'),
-    hidden: words.includes('--hidden'),
-    link: words.find(isPairingLink) ?? null,
+    pause: args.includes('--pause'),
+    unpair: args.includes('--unpair'),
+    hidden: args.includes('--hidden'),
+    link: args.find(isPairingLink) ?? null,
     waitMs: Number.isFinite(waitMs) ? Math.min(Math.max(0, waitMs), 60_000) : 0,
   };
 }

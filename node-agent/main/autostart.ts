@@ -16,22 +16,22 @@ export interface LoginItems {
 }
 
 /** Which companion of this user it is that starts. */
-export interface AutostartOf {
+export interface AutostartTarget {
   dataFolder: string;
   /** What tells its entry from those of others of this user; empty for the usual one. */
   suffix: string;
 }
 
 /** What a start at login adds, so that no window opens by itself and each hub has its own. */
-const wordsFor = ({ dataFolder, suffix }: AutostartOf) => [
+const argumentsFor = ({ dataFolder, suffix }: AutostartTarget) => [
   ...(suffix === '' ? [] : [`--data-folder=${dataFolder}`]),
   '--hidden',
 ];
 
 /** Start at login by the system's own list of login items. */
-export function loginItemAutostart(items: LoginItems, its: AutostartOf): Autostart {
-  const args = wordsFor(its);
-  const name = its.suffix === '' ? {} : { name: `outrigger-companion${its.suffix}` };
+export function loginItemAutostart(items: LoginItems, target: AutostartTarget): Autostart {
+  const args = argumentsFor(target);
+  const name = target.suffix === '' ? {} : { name: `outrigger-companion${target.suffix}` };
   return {
     isOn: () => items.getLoginItemSettings({ args }).openAtLogin,
     set: (on) => items.setLoginItemSettings({ openAtLogin: on, args, ...name }),
@@ -44,13 +44,13 @@ export function loginItemAutostart(items: LoginItems, its: AutostartOf): Autosta
  */
 export function desktopAutostart(
   program: string,
-  its: AutostartOf,
+  target: AutostartTarget,
   { configHome, home }: { configHome: string | undefined; home: string },
 ): Autostart {
   // A relative XDG_CONFIG_HOME is to be ignored, its specification says.
   const config = configHome !== undefined && isAbsolute(configHome) ? configHome : join(home, '.config');
   const folder = join(config, 'autostart');
-  const path = join(folder, `outrigger-companion${its.suffix}.desktop`);
+  const path = join(folder, `outrigger-companion${target.suffix}.desktop`);
   return {
     isOn: () => {
       try {
@@ -69,7 +69,7 @@ export function desktopAutostart(
         }
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         const aside = `${path}.new-${process.pid}`;
-        writeFileSync(aside, autostartEntry(execLine(program, wordsFor(its))), { mode: 0o644, flush: true });
+        writeFileSync(aside, autostartEntry(execLine(program, argumentsFor(target))), { mode: 0o644, flush: true });
         renameSync(aside, path);
       } catch (error) {
         throw new Error(

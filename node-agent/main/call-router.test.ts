@@ -22,7 +22,7 @@ const handlers = {
 } as unknown as CallHandlers;
 const route = createCallRouter({
   handlers,
-  isOurs: (address) => address === 'ours',
+  isWindowAddress: (address) => address === 'ours',
   explain: () => null,
   onFault: (method) => faults.push(method),
 });

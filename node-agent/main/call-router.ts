@@ -27,7 +27,7 @@ export interface Caller {
 
 interface CallRouterOptions {
   handlers: CallHandlers;
-  isOurs: (address: string) => boolean;
+  isWindowAddress: (address: string) => boolean;
   /** An error that was made for the person who reads it; null for any other. */
   explain: (error: unknown) => { code: string; message: string } | null;
   onFault: (method: string, error: unknown) => void;
@@ -40,12 +40,12 @@ const refused = (code: string, message: string): WindowAnswer => ({ error: { cod
  * Answers what a page asks by the one channel that there is. Whoever is not our window, a method that is not declared, and params or a result that do not
  * fit their declaration are refused; nothing of an error but its code and its sentence leaves the process.
  */
-export function createCallRouter({ handlers, isOurs, explain, onFault }: CallRouterOptions) {
+export function createCallRouter({ handlers, isWindowAddress, explain, onFault }: CallRouterOptions) {
   return async (caller: Caller, message: unknown): Promise<WindowAnswer> => {
-    if (!caller.isWindow || !isOurs(caller.address)) return refused('forbidden', 'Only the window may ask.');
-    const asked = call.safeParse(message);
-    if (!asked.success) return refused('invalid_input', 'This is no call.');
-    const { method, params } = asked.data;
+    if (!caller.isWindow || !isWindowAddress(caller.address)) return refused('forbidden', 'Only the window may ask.');
+    const parsedCall = call.safeParse(message);
+    if (!parsedCall.success) return refused('invalid_input', 'This is no call.');
+    const { method, params } = parsedCall.data;
     if (!Object.hasOwn(windowMethods, method)) return refused('not_found', 'The app knows no such call.');
     const name = method as WindowMethodName;
     const parsed = windowMethods[name].params.safeParse(params ?? {});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commandWords } from './command-line.ts';
+import { cliArguments } from './command-line.ts';
 
 test.each([
   [[], null],
@@ -25,11 +25,11 @@ test.each([
   ],
   [['--data-folder'], ['--data-folder']],
 ])('%j is a start of the command line with %j', (words, expected) => {
-  expect(commandWords(words, false)).toEqual(expected);
+  expect(cliArguments(words, false)).toEqual(expected);
 });
 
 test('the path of an app that Electron is started with is no command', () => {
-  expect(commandWords(['--no-sandbox', '/project'], true)).toBeNull();
-  expect(commandWords(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
-  expect(commandWords(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);
+  expect(cliArguments(['--no-sandbox', '/project'], true)).toBeNull();
+  expect(cliArguments(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
+  expect(cliArguments(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);
 });

@@ -20,7 +20,7 @@ export class CompanionWindow {
   readonly #options: WindowOptions;
   readonly #window: BrowserWindow;
   #isQuitting = false;
-  #unseen: WindowEvent | null = null;
+  #pendingState: WindowEvent | null = null;
   #waitMs: number | null = null;
   #loadedAt = 0;
 
@@ -54,10 +54,10 @@ export class CompanionWindow {
       else this.#window.minimize();
     });
     // What happened while nobody could see it; and nothing calls for attention any more.
-    this.#window.on('show', () => this.#cameBack());
-    this.#window.on('restore', () => this.#cameBack());
+    this.#window.on('show', () => this.#handleShown());
+    this.#window.on('restore', () => this.#handleShown());
     this.#window.on('focus', () => {
-      this.#cameBack();
+      this.#handleShown();
       this.#window.flashFrame(false);
     });
     this.#window.on('page-title-updated', (event) => event.preventDefault());
@@ -87,7 +87,7 @@ export class CompanionWindow {
   }
 
   /** Brings it to where it is seen, and takes no key from what the person types elsewhere. */
-  showAside(): void {
+  showWithoutFocus(): void {
     if (this.#window.isFocused()) return;
     if (this.#window.isMinimized()) this.#window.restore();
     else if (!this.#window.isVisible()) this.#window.showInactive();
@@ -101,29 +101,29 @@ export class CompanionWindow {
 
   /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
   send(event: WindowEvent): void {
-    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#unseen = event;
+    if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#pendingState = event;
     else this.#send(event);
   }
 
-  #cameBack(): void {
+  #handleShown(): void {
     this.#send({ event: 'shown' });
-    this.#sendUnseen();
+    this.#sendPendingState();
   }
 
-  #sendUnseen(): void {
-    if (this.#unseen === null) return;
-    this.#send(this.#unseen);
-    this.#unseen = null;
+  #sendPendingState(): void {
+    if (this.#pendingState === null) return;
+    this.#send(this.#pendingState);
+    this.#pendingState = null;
   }
 
   #send(event: WindowEvent): void {
-    if (event.event === 'state') this.#unseen = null;
+    if (event.event === 'state') this.#pendingState = null;
     if (!this.#window.isDestroyed() && !this.#window.webContents.isCrashed())
       this.#window.webContents.send('companion:event', event);
   }
 
   /** From now on closing it means closing it. */
-  letGo(): void {
+  allowClose(): void {
     this.#isQuitting = true;
   }
 

@@ -2,8 +2,8 @@
  * The `Exec` line that starts a program with these words, each as the Desktop Entry Specification has it quoted.
  * @throws Error in words of its owner, for a path that no such line can hold.
  */
-export const execLine = (program: string, words: readonly string[] = []): string =>
-  [...startOf(program), ...words].map(quoteExec).join(' ');
+export const execLine = (program: string, args: readonly string[] = []): string =>
+  [...startOf(program), ...args].map(quoteExec).join(' ');
 
 /** GLib looks for the first word before it undoes `%%`, and would not find a program with a `%` in its path; so there a shell is first. */
 const startOf = (program: string) => (program.includes('%') ? ['/bin/sh', '-c', 'exec "$0" "$@"', program] : [program]);

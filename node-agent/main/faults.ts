@@ -1,6 +1,6 @@
 import { app } from 'electron';
-import { wordsToGoOn } from './app-arguments.ts';
-import { ownAppImage, startInstead } from './installation.ts';
+import { restartArguments } from './app-arguments.ts';
+import { ownAppImage, startDetached } from './installation.ts';
 import { nextDelay } from './restart-policy.ts';
 
 /**
@@ -22,13 +22,13 @@ export function restartOnFault(
       `${what}, the app starts again in ${waitMs} ms`,
       error instanceof Error ? (error.stack ?? error.message) : String(error),
     );
-    const args = [...wordsToGoOn(process.argv.slice(1)), `--wait-ms=${waitMs}`];
+    const args = [...restartArguments(process.argv.slice(1)), `--wait-ms=${waitMs}`];
     // The program that runs lies in what an AppImage is mounted as, which goes with this process.
     const image = ownAppImage(dataFolder);
     if (image === null) app.relaunch({ args });
     else {
       app.releaseSingleInstanceLock();
-      startInstead(image, args);
+      startDetached(image, args);
     }
     app.exit(1);
   };

@@ -3,7 +3,7 @@ import type { Session, WebContents } from 'electron';
 import { recorderAddress, windowScheme } from './window-files.ts';
 
 /** Switches by which another program could drive this one from outside. */
-const drivingSwitches = [
+const remoteControlSwitches = [
   'remote-debugging-port',
   'remote-debugging-pipe',
   'remote-debugging-address',
@@ -19,9 +19,9 @@ const drivingSwitches = [
 ];
 
 /** Takes such switches away from what users have; before the app is ready. */
-export function removeDrivingSwitches(): void {
+export function removeRemoteControlSwitches(): void {
   if (!app.isPackaged) return;
-  for (const name of drivingSwitches) app.commandLine.removeSwitch(name);
+  for (const name of remoteControlSwitches) app.commandLine.removeSwitch(name);
 }
 
 /** No page of ours goes anywhere, opens anything, or holds another; whatever it shows. */

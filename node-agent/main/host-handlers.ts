@@ -3,19 +3,19 @@ import { systemPreferences } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { Power } from '../../shared/companion/settings.ts';
 import type { SystemPermission } from '../../shared/companion/state.ts';
-import type { HostHandlers } from './host-answers.ts';
+import type { HostHandlers } from './host-requests.ts';
 import { keyStoreName, seal, unseal } from './key-store.ts';
 import type { Recorder } from './recorder.ts';
 import { captureDisplay, chooseScreen } from './screen-capture.ts';
 
 /** Whether the app captures by itself here; `1`, or `stream` to do it as under Wayland, tries it where it need not. */
-const wish = () => process.env['OUTRIGGER_APP_CAPTURE'];
+const captureOverride = () => process.env['OUTRIGGER_APP_CAPTURE'];
 const isWayland = () => process.platform === 'linux' && process.env['XDG_SESSION_TYPE'] === 'wayland';
 const mayOnlyCaptureAsApp = () => process.platform === 'darwin' || isWayland();
 
 /** What the app offers its runtime on this system. */
 export async function readOffer(): Promise<HostOffer> {
-  const captures = mayOnlyCaptureAsApp() || ['1', 'stream'].includes(wish() ?? '');
+  const captures = mayOnlyCaptureAsApp() || ['1', 'stream'].includes(captureOverride() ?? '');
   return { keyStore: await keyStoreName(), captures: captures ? ['screen', 'camera', 'audio'] : [] };
 }
 
@@ -52,7 +52,7 @@ export function createHostHandlers(recorder: Recorder): HostHandlers {
     captureScreen: async ({ display, format, quality, file }) =>
       write(
         file,
-        isWayland() || wish() === 'stream'
+        isWayland() || captureOverride() === 'stream'
           ? await recorder.takeScreen(format, quality, chooseScreen)
           : await captureDisplay(display, format, quality),
       ),

@@ -26,16 +26,16 @@ function readInstallation(dataFolder: string): Installation {
 }
 
 /** Starts a program that outlives this one. */
-export function startInstead(program: string, words: readonly string[]): void {
-  spawn(program, words, { detached: true, stdio: 'ignore' })
+export function startDetached(program: string, args: readonly string[]): void {
+  spawn(program, args, { detached: true, stdio: 'ignore' })
     .once('error', () => undefined)
     .unref();
 }
 
 /** Before anything else of a start: the program to start instead, where an update did not work and was taken back; else null. */
-export function settleUpdate(dataFolder: string): string | null {
+export function checkPendingUpdate(dataFolder: string): string | null {
   const image = runningAppImage(readInstallation(dataFolder));
-  return image?.settle(app.getVersion()) === 'restart' ? image.path : null;
+  return image?.checkPending(app.getVersion()) === 'restart' ? image.path : null;
 }
 
 /** Where the AppImage lies that this app runs from; null where it runs from none. */
@@ -57,9 +57,9 @@ export const pauseCommandOf = (dataFolder: string): string =>
 /** Whether and how it starts at login; null where what runs are sources, which have no place of their own. */
 export function findAutostart(dataFolder: string): Autostart | null {
   if (!app.isPackaged) return null;
-  const its = { dataFolder, suffix: folderSuffix(dataFolder) };
-  if (process.platform !== 'linux') return loginItemAutostart(app, its);
-  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, its, {
+  const target = { dataFolder, suffix: folderSuffix(dataFolder) };
+  if (process.platform !== 'linux') return loginItemAutostart(app, target);
+  return desktopAutostart(ownAppImage(dataFolder) ?? process.execPath, target, {
     configHome: process.env['XDG_CONFIG_HOME'],
     home: homedir(),
   });

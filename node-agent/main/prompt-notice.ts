@@ -20,7 +20,7 @@ export class PromptNotice {
   }
 
   /** Looks at the prompts that wait now. */
-  see(prompts: readonly Pick<Prompt, 'id'>[]): void {
+  update(prompts: readonly Pick<Prompt, 'id'>[]): void {
     const isNew = prompts.some(({ id }) => !this.#known.has(id));
     this.#known = new Set(prompts.map(({ id }) => id));
     if (prompts.length === 0) this.#close();

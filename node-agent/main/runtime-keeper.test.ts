@@ -55,26 +55,26 @@ async function canConnect(): Promise<boolean> {
 const isAlive = (pid: number) =>
   existsSync(`/proc/${pid}/stat`) && !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
-function keep(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
-  const told: string[] = [];
+function startKeeper(delays = { firstMs: 50, longestMs: 200, calmMs: 60_000 }) {
+  const states: string[] = [];
   const logged: string[] = [];
   const keeper = new RuntimeKeeper({
     folder: new DataFolder(home),
     start: startRuntime,
-    onRuntime: ({ state }) => told.push(state),
+    onRuntime: ({ state }) => states.push(state),
     onEvent: () => undefined,
     log: (event, detail) => logged.push(`${event}: ${detail ?? ''}`),
     delays,
     // Long enough for an answer of a companion that is slow and does not hang.
-    look: { everyMs: 100, deadlineMs: 2_000 },
+    healthCheck: { everyMs: 100, deadlineMs: 2_000 },
   });
   keeper.start();
-  return { keeper, told, logged, [Symbol.asyncDispose]: () => keeper.stop() };
+  return { keeper, states, logged, [Symbol.asyncDispose]: () => keeper.stop() };
 }
 
 describe.skipIf(process.platform !== 'linux')('a companion that hangs (needs /proc of Linux)', () => {
   test('is ended and started again, when it is our own', async () => {
-    await using its = keep();
+    await using its = startKeeper();
     await expect.poll(() => its.keeper.runtime.state).toBe('running');
     const [first] = started as [number];
     process.kill(first, 'SIGSTOP');
@@ -86,7 +86,7 @@ describe.skipIf(process.platform !== 'linux')('a companion that hangs (needs /pr
   test('is told as lost and connected anew, when it ran before', async () => {
     const { pid } = startRuntime() as { pid: number };
     await expect.poll(canConnect).toBe(true);
-    await using its = keep();
+    await using its = startKeeper();
     await expect.poll(() => its.keeper.runtime.state).toBe('attached');
     expect(its.keeper.state?.pid).toBe(pid);
     process.kill(pid, 'SIGSTOP');
@@ -109,7 +109,7 @@ test('a companion that can not say how it stands is asked again only after a pau
     new DataFolder(home),
     Object.fromEntries(names.map((name) => [name, refuse])) as unknown as ControlHandlers,
   );
-  await using its = keep({ firstMs: 60_000, longestMs: 60_000, calmMs: 60_000 });
+  await using its = startKeeper({ firstMs: 60_000, longestMs: 60_000, calmMs: 60_000 });
   await expect.poll(() => its.keeper.runtime.state).toBe('restarting');
   expect(its.keeper.runtime.detail).toBe('identity.json is broken It starts again in 60 s.');
   expect(asked).toBe(1);

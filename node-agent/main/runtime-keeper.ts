@@ -19,22 +19,22 @@ interface KeeperOptions {
   onEvent: (event: ControlEvent) => void;
   log: (event: string, detail?: string) => void;
   delays?: RestartDelays;
-  look?: LookTimes;
+  healthCheck?: HealthCheckTimes;
 }
 
 /** How often a companion is asked how it stands, and how long its answer may take, in milliseconds. */
-interface LookTimes {
+interface HealthCheckTimes {
   everyMs: number;
   deadlineMs: number;
 }
 
-const lookTimes: LookTimes = { everyMs: 15_000, deadlineMs: 10_000 };
+const healthCheckTimes: HealthCheckTimes = { everyMs: 15_000, deadlineMs: 10_000 };
 /** So many looks in a row without an answer, and it hangs; one may be a machine that slept. */
-const maxMisses = 2;
+const maxMissedChecks = 2;
 
 /** How it ended that a companion was followed. */
-interface Loss {
-  hangs: boolean;
+interface Disconnect {
+  isHung: boolean;
   detail: string;
 }
 
@@ -69,7 +69,7 @@ export class RuntimeKeeper {
   }
 
   start(): void {
-    this.#work = this.#keep();
+    this.#work = this.#run();
   }
 
   /** @throws AppError while no companion is connected, and what the companion answers. */
@@ -100,10 +100,10 @@ export class RuntimeKeeper {
     }
     this.#client?.[Symbol.dispose]();
     await this.#work;
-    this.#tell('stopped', null);
+    this.#setRuntime('stopped', null);
   }
 
-  async #keep(): Promise<void> {
+  async #run(): Promise<void> {
     const { signal } = this.#stopping;
     let waitMs: number | null = null;
     while (!signal.aborted) {
@@ -117,14 +117,14 @@ export class RuntimeKeeper {
       }
       if (signal.aborted) return;
       waitMs = nextDelay(waitMs, performance.now() - startedAt, this.#options.delays ?? restartDelays);
-      this.#tell('restarting', `${detail} It starts again in ${Math.ceil(waitMs / 1000)} s.`);
+      this.#setRuntime('restarting', `${detail} It starts again in ${Math.ceil(waitMs / 1000)} s.`);
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
   /** Runs a runtime of our own to its end, and answers in words why it ended. */
   async #runOwn(): Promise<string> {
-    if (this.#runtime.state !== 'restarting') this.#tell('starting', null);
+    if (this.#runtime.state !== 'restarting') this.#setRuntime('starting', null);
     const child = this.#options.start();
     this.#child = child;
     const over = new AbortController();
@@ -139,14 +139,15 @@ export class RuntimeKeeper {
         const client = await this.#connect(over.signal);
         if (client === null) break;
         const followedAt = performance.now();
-        const { hangs, detail } = await this.#follow(client, 'running');
-        if (hangs) {
+        const { isHung, detail } = await this.#follow(client, 'running');
+        if (isHung) {
           child.kill();
           await ended;
           return detail;
         }
         waitMs = nextDelay(waitMs, performance.now() - followedAt, this.#options.delays ?? restartDelays);
-        if (!isOver.aborted) this.#tell('restarting', `${detail} It is asked again in ${Math.ceil(waitMs / 1000)} s.`);
+        if (!isOver.aborted)
+          this.#setRuntime('restarting', `${detail} It is asked again in ${Math.ceil(waitMs / 1000)} s.`);
         await delay(waitMs, undefined, { signal: isOver }).catch(() => undefined);
       }
       if (!over.signal.aborted && !this.#stopping.signal.aborted) {
@@ -169,23 +170,23 @@ export class RuntimeKeeper {
     return null;
   }
 
-  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<Loss> {
+  async #follow(client: ControlClient, as: 'running' | 'attached'): Promise<Disconnect> {
     this.#client = client;
     const over = new AbortController();
     try {
-      const hear = (event: ControlEvent) => {
+      const handleEvent = (event: ControlEvent) => {
         if (event.event === 'state') this.#state = event.state;
         this.#options.onEvent(event);
       };
-      hear({ event: 'state', state: await client.subscribe(hear) });
-      this.#tell(as, null);
-      const hangs = await Promise.race([client.closed.then(() => false), this.#hangs(client, over.signal)]);
-      if (!hangs) return { hangs, detail: 'The companion ended.' };
+      handleEvent({ event: 'state', state: await client.subscribe(handleEvent) });
+      this.#setRuntime(as, null);
+      const isHung = await Promise.race([client.closed.then(() => false), this.#detectHang(client, over.signal)]);
+      if (!isHung) return { isHung, detail: 'The companion ended.' };
       this.#options.log('the companion hangs');
-      return { hangs, detail: 'The companion did not answer any more.' };
+      return { isHung, detail: 'The companion did not answer any more.' };
     } catch (error) {
       this.#options.log('the companion was lost', (error as Error).message);
-      return { hangs: false, detail: (error as Error).message };
+      return { isHung: false, detail: (error as Error).message };
     } finally {
       over.abort();
       client[Symbol.dispose]();
@@ -195,10 +196,10 @@ export class RuntimeKeeper {
   }
 
   /** Asks it again and again how it stands; resolves when it does not answer any more, or nobody wants to know. */
-  async #hangs(client: ControlClient, signal: AbortSignal): Promise<boolean> {
-    const { everyMs, deadlineMs } = this.#options.look ?? lookTimes;
+  async #detectHang(client: ControlClient, signal: AbortSignal): Promise<boolean> {
+    const { everyMs, deadlineMs } = this.#options.healthCheck ?? healthCheckTimes;
     let misses = 0;
-    while (misses < maxMisses) {
+    while (misses < maxMissedChecks) {
       await delay(everyMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return false;
       try {
@@ -212,7 +213,7 @@ export class RuntimeKeeper {
     return !signal.aborted;
   }
 
-  #tell(state: RuntimeState['state'], detail: string | null): void {
+  #setRuntime(state: RuntimeState['state'], detail: string | null): void {
     this.#runtime = { state, detail };
     this.#options.log(`runtime ${state}`, detail ?? '');
     this.#options.onRuntime(this.#runtime);

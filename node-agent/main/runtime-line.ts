@@ -11,27 +11,27 @@ interface RuntimeLine {
 
 /** Reads a line of a runtime's output: an event of its own in words, anything else as it is. */
 export function readRuntimeLine(line: string): RuntimeLine {
-  let said: unknown;
+  let parsed: unknown;
   try {
-    said = JSON.parse(line);
+    parsed = JSON.parse(line);
   } catch {
     return { text: line, reason: null };
   }
-  if (typeof said !== 'object' || said === null || !('event' in said) || typeof said.event !== 'string')
+  if (typeof parsed !== 'object' || parsed === null || !('event' in parsed) || typeof parsed.event !== 'string')
     return { text: line, reason: null };
-  const { time: _time, event, ...rest } = said as { time?: unknown; event: string; reason?: unknown };
+  const { time: _time, event, ...rest } = parsed as { time?: unknown; event: string; reason?: unknown };
   if (event === 'ended' && typeof rest.reason === 'string') {
     const reason = rest.reason.slice(0, 500);
     return { text: `ended: ${reason}`, reason };
   }
-  return { text: wordsOf({ event, ...rest }), reason: null };
+  return { text: describe({ event, ...rest }), reason: null };
 }
 
 /** One that nobody described is told by its fields. */
-function wordsOf({ event, ...rest }: { event: string }): string {
+function describe({ event, ...rest }: { event: string }): string {
   try {
-    const words: unknown = describeEvent({ event, ...rest } as ToldEvent);
-    if (typeof words === 'string') return words;
+    const text: unknown = describeEvent({ event, ...rest } as ToldEvent);
+    if (typeof text === 'string') return text;
   } catch {
     // It lacks what its kind has.
   }

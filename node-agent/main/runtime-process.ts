@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline';
 import { utilityProcess } from 'electron';
 import type { HostOffer } from '../../shared/companion/host.ts';
 import type { CompanionProcess } from './companion-process.ts';
-import { answerHost } from './host-answers.ts';
-import type { HostHandlers } from './host-answers.ts';
-import { leash } from './process-leash.ts';
+import { answerHostRequest } from './host-requests.ts';
+import type { HostHandlers } from './host-requests.ts';
+import { killWithParent } from './orphan-guard.ts';
 import { readRuntimeLine } from './runtime-line.ts';
 
 interface RuntimeOptions {
@@ -25,27 +25,27 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
   });
   // A port between processes has no origins.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  const tell = (message: object) => child.postMessage(message);
-  tell({ offer: options.offer, dataFolder: options.dataFolder });
-  let held: Disposable | undefined;
+  const send = (message: object) => child.postMessage(message);
+  send({ offer: options.offer, dataFolder: options.dataFolder });
+  let orphanGuard: Disposable | undefined;
   child.once('spawn', () => {
-    if (child.pid !== undefined) held = leash(child.pid);
+    if (child.pid !== undefined) orphanGuard = killWithParent(child.pid);
   });
-  child.once('exit', () => held?.[Symbol.dispose]());
+  child.once('exit', () => orphanGuard?.[Symbol.dispose]());
   let reason = '';
   for (const output of [child.stdout, child.stderr])
     if (output !== null)
       createInterface({ input: output }).on('line', (line) => {
         if (line.trim() === '') return;
-        const said = readRuntimeLine(line);
-        reason = said.reason ?? reason;
-        log('runtime', said.text);
+        const runtimeLine = readRuntimeLine(line);
+        reason = runtimeLine.reason ?? reason;
+        log('runtime', runtimeLine.text);
       });
   child.on('message', (message: unknown) => {
-    void answerHost(options.handlers, message, (method, error) =>
+    void answerHostRequest(options.handlers, message, (method, error) =>
       log('the runtime was refused', `${method}: ${(error as Error).message}`),
     ).then((answer) => {
-      if (answer !== null) tell(answer);
+      if (answer !== null) send(answer);
     });
   });
   const ended = new Promise<string>((done) => {
@@ -58,7 +58,7 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
       return child.pid;
     },
     ended,
-    stop: () => tell({ stop: true }),
+    stop: () => send({ stop: true }),
     kill: () => {
       // Electron asks a utility process to end; this makes it.
       if (child.pid !== undefined) process.kill(child.pid, 'SIGKILL');

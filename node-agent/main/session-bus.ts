@@ -20,7 +20,7 @@ function busPath(address: string | undefined): string | null {
 }
 
 /** A method call of the bus itself, in its wire format (little endian). */
-export function busCall(serial: number, member: string, argument: string | null): Buffer {
+export function encodeBusCall(serial: number, member: string, argument: string | null): Buffer {
   const text = (value: string) => {
     const bytes = Buffer.from(value);
     const size = Buffer.alloc(4);
@@ -92,8 +92,8 @@ export function hasOwnerOnBus(name: string, address = process.env['DBUS_SESSION_
         isGreeted = true;
         received = received.subarray(end + 2);
         socket.write('BEGIN\r\n');
-        socket.write(busCall(1, 'Hello', null));
-        socket.write(busCall(2, 'NameHasOwner', name));
+        socket.write(encodeBusCall(1, 'Hello', null));
+        socket.write(encodeBusCall(2, 'NameHasOwner', name));
       }
       for (let message = readMessage(received); message !== null; message = readMessage(received)) {
         received = received.subarray(message.size);

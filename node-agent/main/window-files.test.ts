@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isOfWindow, WindowFiles, windowHeaders } from './window-files.ts';
+import { isWindowAddress, WindowFiles, windowHeaders } from './window-files.ts';
 
 let folder: string;
 let files: WindowFiles;
@@ -56,6 +56,6 @@ test.each([
   ['https://window/', false],
   ['about:blank', false],
   ['', false],
-])('%s is of the window: %s', (address, isOurs) => {
-  expect(isOfWindow(address)).toBe(isOurs);
+])('%s is of the window: %s', (address, expected) => {
+  expect(isWindowAddress(address)).toBe(expected);
 });

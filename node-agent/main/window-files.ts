@@ -51,7 +51,7 @@ export interface ServedFile {
 }
 
 /** Whether an address is of a page of the window. */
-export function isOfWindow(address: string): boolean {
+export function isWindowAddress(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, host, username, password } = new URL(address);
   return protocol === `${windowScheme}:` && host === windowHost && `${username}${password}` === '';
@@ -72,7 +72,7 @@ export class WindowFiles {
 
   /** The file that an address means; null for all that is not served. */
   find(address: string): ServedFile | null {
-    if (!isOfWindow(address)) return null;
+    if (!isWindowAddress(address)) return null;
     const { pathname } = new URL(address);
     return this.#files.get(pathname === '/' || pathname === '' ? '/index.html' : pathname) ?? null;
   }

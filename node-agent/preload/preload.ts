@@ -5,10 +5,10 @@ import type { CompanionBridge, WindowAnswer, WindowEvent } from '../../shared/co
 const bridge: CompanionBridge = {
   call: (method, params) => ipcRenderer.invoke('companion:call', { method, params }) as Promise<WindowAnswer>,
   onEvent: (listener) => {
-    const hear = (_event: unknown, event: WindowEvent) => listener(event);
-    ipcRenderer.on('companion:event', hear);
+    const handler = (_event: unknown, event: WindowEvent) => listener(event);
+    ipcRenderer.on('companion:event', handler);
     return () => {
-      ipcRenderer.off('companion:event', hear);
+      ipcRenderer.off('companion:event', handler);
     };
   },
 };

@@ -10,7 +10,7 @@ const sampleRate = 16_000;
 const warmUpFrames = 15;
 
 /** Kept from picture to picture: where the desktop asks a person, it asks once for each stream. */
-let seen: MediaStream | undefined;
+let screenStream: MediaStream | undefined;
 
 /** What Chromium calls a captured screen, which no standard names. */
 interface ScreenConstraints {
@@ -57,17 +57,17 @@ async function frameOf(stream: MediaStream, frames: number, form: ImageEncodeOpt
 /** A picture of the screen; null when none is seen any more, and one must be chosen. */
 async function takeScreen(source: string | null, form: ImageEncodeOptions): Promise<ArrayBuffer | null> {
   if (source !== null) {
-    for (const track of seen?.getTracks() ?? []) track.stop();
+    for (const track of screenStream?.getTracks() ?? []) track.stop();
     const video: ScreenConstraints = {
       mandatory: { chromeMediaSource: 'desktop', chromeMediaSourceId: source, maxFrameRate: 5 },
     };
-    seen = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
-    for (const track of seen.getTracks())
+    screenStream = await navigator.mediaDevices.getUserMedia({ video: video as MediaTrackConstraints });
+    for (const track of screenStream.getTracks())
       track.addEventListener('ended', () => ipcRenderer.send('recorder:screen-ended'));
   }
   // The person may have ended it, by a click on what the desktop shows meanwhile.
-  if (seen?.getVideoTracks()[0]?.readyState !== 'live') return null;
-  return frameOf(seen, 0, form);
+  if (screenStream?.getVideoTracks()[0]?.readyState !== 'live') return null;
+  return frameOf(screenStream, 0, form);
 }
 
 async function recordSound(device: string | null, seconds: number): Promise<ArrayBuffer> {
@@ -83,16 +83,16 @@ async function recordSound(device: string | null, seconds: number): Promise<Arra
   try {
     const wanted = Math.round(seconds * sampleRate);
     const samples = new Float32Array(wanted);
-    let taken = 0;
+    let recorded = 0;
     const source = context.createMediaStreamSource(stream);
     // A worklet would need a script of its own, which the page's policy refuses; this runs beside the page.
     const tap = context.createScriptProcessor(4_096, 1, 1);
     await new Promise<void>((done) => {
       tap.onaudioprocess = ({ inputBuffer }) => {
-        const part = inputBuffer.getChannelData(0).subarray(0, wanted - taken);
-        samples.set(part, taken);
-        taken += part.length;
-        if (taken >= wanted) done();
+        const part = inputBuffer.getChannelData(0).subarray(0, wanted - recorded);
+        samples.set(part, recorded);
+        recorded += part.length;
+        if (recorded >= wanted) done();
       };
       source.connect(tap);
       tap.connect(context.destination);
@@ -128,7 +128,7 @@ function toWav(samples: Float32Array): ArrayBuffer {
   return view.buffer as ArrayBuffer;
 }
 
-function take(request: RecorderRequest): Promise<ArrayBuffer | null> {
+function capture(request: RecorderRequest): Promise<ArrayBuffer | null> {
   if (request.kind === 'camera') return takePicture(request.device);
   if (request.kind === 'audio') return recordSound(request.device, request.seconds);
   return takeScreen(request.source, { type: request.contentType, quality: request.quality / 100 });
@@ -136,8 +136,8 @@ function take(request: RecorderRequest): Promise<ArrayBuffer | null> {
 
 ipcRenderer.on('recorder:take', (_event, request: RecorderRequest) => {
   const { id } = request;
-  const answer = (said: RecorderAnswer) => ipcRenderer.send('recorder:taken', said);
-  take(request).then(
+  const answer = (message: RecorderAnswer) => ipcRenderer.send('recorder:taken', message);
+  capture(request).then(
     (bytes) => answer({ id, bytes }),
     (error: Error) => answer({ id, problem: `${error.name}: ${error.message}` }),
   );

@@ -57,7 +57,7 @@ describe('an AppImage that is replaced', () => {
     expect(readFileSync(path).equals(newer)).toBe(true);
     expect(statSync(path).mode & 0o7777).toBe(0o751);
     expect(readFileSync(`${path}.previous`).equals(older)).toBe(true);
-    expect(image().settle('2.0.0')).toBe('start');
+    expect(image().checkPending('2.0.0')).toBe('start');
     expect(besides()).toEqual(['My companion.AppImage', 'My companion.AppImage.previous']);
     image().confirm('2.0.0');
     expect(besides()).toEqual(['My companion.AppImage']);
@@ -77,7 +77,7 @@ describe('an AppImage that is replaced', () => {
         expect(isNew || content.equals(older), `before call ${moment}`).toBe(true);
         expect(statSync(path).mode & 0o7777, `before call ${moment}`).toBe(0o751);
         const running = isNew ? '2.0.0' : '1.0.0';
-        expect(image().settle(running)).toBe('start');
+        expect(image().checkPending(running)).toBe('start');
         image().confirm(running);
         expect(besides(), `before call ${moment}`).toEqual(['My companion.AppImage']);
         expect(existsSync(join(state, 'update-pending.json'))).toBe(false);
@@ -90,9 +90,9 @@ describe('an AppImage that is replaced', () => {
   test('comes back when the new version began to start three times and never got there, and is not taken again', async () => {
     const { path, file, image, besides } = install();
     await image().replace(file, feed, '1.0.0');
-    expect([1, 2, 3, 4].map(() => image().settle('2.0.0'))).toEqual(['start', 'start', 'start', 'restart']);
+    expect([1, 2, 3, 4].map(() => image().checkPending('2.0.0'))).toEqual(['start', 'start', 'start', 'restart']);
     expect(readFileSync(path).equals(older)).toBe(true);
-    expect(image().settle('1.0.0')).toBe('start');
+    expect(image().checkPending('1.0.0')).toBe('start');
     expect(image().isBroken('2.0.0')).toBe(true);
     expect(image().isBroken('2.0.1')).toBe(false);
     expect(besides()).toEqual(['My companion.AppImage']);

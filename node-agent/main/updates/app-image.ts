@@ -68,11 +68,11 @@ export class AppImage {
       await copyChecked(file, this.#next, feed, mode);
       writeSmallFile(this.#pending, { path: this.path, from: current, to: feed.version, starts: 0 });
       rmSync(this.previous, { force: true });
-      await keep(this.path, this.previous);
+      await linkOrCopy(this.path, this.previous);
       renameSync(this.#next, this.path);
       syncFolder(dirname(this.path));
     } catch (error) {
-      this.#forget();
+      this.#removePending();
       throw error instanceof UpdateProblem ? error : diskProblem(error, dirname(this.path));
     }
   }
@@ -81,7 +81,7 @@ export class AppImage {
    * To be called first thing in a start of `current`: clears away what an exchange that was interrupted left, and counts the starts of a new version.
    * Answers `restart` when that one failed so often that its predecessor is back in its place, which is to be started instead.
    */
-  settle(current: string): 'start' | 'restart' {
+  checkPending(current: string): 'start' | 'restart' {
     const state = readSmallFile(this.#pending, pending);
     if (state === null) {
       rmSync(this.#next, { force: true });
@@ -89,10 +89,10 @@ export class AppImage {
     }
     if (state.to !== current || state.path !== this.path) {
       // The exchange did not happen, was taken back, or is another AppImage's.
-      if (state.path === this.path) this.#forget();
+      if (state.path === this.path) this.#removePending();
       return 'start';
     }
-    if (state.starts >= maxStarts && this.takeBack(state.to)) return 'restart';
+    if (state.starts >= maxStarts && this.rollback(state.to)) return 'restart';
     writeSmallFile(this.#pending, { ...state, starts: state.starts + 1 });
     return 'start';
   }
@@ -101,7 +101,7 @@ export class AppImage {
   confirm(current: string): void {
     const state = readSmallFile(this.#pending, pending);
     if (state === null || state.path !== this.path || compareVersions(state.to, current) !== 0) return;
-    this.#forget();
+    this.#removePending();
   }
 
   /** Whether a replacement waits for its first start. */
@@ -110,7 +110,7 @@ export class AppImage {
   }
 
   /** Puts the predecessor back in its place; false when there is none. The version is not taken again. */
-  takeBack(version: string): boolean {
+  rollback(version: string): boolean {
     if (statSync(this.previous, { throwIfNoEntry: false }) === undefined) return false;
     writeSmallFile(this.#broken, { version });
     renameSync(this.previous, this.path);
@@ -119,7 +119,7 @@ export class AppImage {
     return true;
   }
 
-  #forget(): void {
+  #removePending(): void {
     rmSync(this.#next, { force: true });
     rmSync(this.previous, { force: true });
     rmSync(this.#pending, { force: true });
@@ -127,7 +127,7 @@ export class AppImage {
 }
 
 /** Keeps a file under a second name: a link, or a copy where the file system has none. */
-async function keep(path: string, second: string): Promise<void> {
+async function linkOrCopy(path: string, second: string): Promise<void> {
   try {
     linkSync(path, second);
   } catch (error) {

@@ -13,12 +13,12 @@ const calls: string[] = [];
 const port: UpdatePort = {
   onChange: ({ state }) => calls.push(state),
   whenIdle: () => Promise.resolve(),
-  standAside: () => {
+  releaseInstance: () => {
     calls.push('stands aside');
     return Promise.resolve();
   },
-  words: () => [],
-  leave: () => calls.push('leaves'),
+  args: () => [],
+  exitTo: () => calls.push('leaves'),
 };
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'outrigger-installation-'));

@@ -7,7 +7,7 @@ import { FeedUpdater } from './feed-updater.ts';
 import { parseKeys } from './feed.ts';
 import { SignedUpdater } from './signed-updater.ts';
 import type { SystemSignedUpdates } from './signed-updater.ts';
-import { fixedUpdater } from './updater.ts';
+import { manualUpdater } from './updater.ts';
 import type { UpdatePort, Updater } from './updater.ts';
 
 export interface Installation {
@@ -38,20 +38,20 @@ export async function createUpdater(
   build: { keys: string; feedUrl: string } = { keys: updateKeys, feedUrl: updateFeedUrl },
 ): Promise<Updater> {
   const { current, platform, arch, resources, isPackaged, folder } = installation;
-  if (!isPackaged) return fixedUpdater(current, 'nobody', 'It runs from its sources: git pull brings a newer one.');
+  if (!isPackaged) return manualUpdater(current, 'nobody', 'It runs from its sources: git pull brings a newer one.');
   if (platform !== 'linux')
     return existsSync(join(resources, 'app-update.yml'))
       ? new SignedUpdater(current, await loadSystemSigned(), port)
-      : fixedUpdater(current, 'nobody', 'This build has no place to look for updates; install a newer one by hand.');
+      : manualUpdater(current, 'nobody', 'This build has no place to look for updates; install a newer one by hand.');
   const image = runningAppImage(installation);
   const isDebian = image === null && packageType(resources) === 'deb';
   const debianHint = (version: string) =>
     `Version ${version} is there. Get its package from where you got this one, and install it with: sudo apt install ./outrigger-companion_${version}_${arch === 'x64' ? 'amd64' : arch}.deb`;
   if (image === null && !isDebian)
-    return fixedUpdater(current, 'nobody', 'It was unpacked by hand: unpack a newer one in its place.');
+    return manualUpdater(current, 'nobody', 'It was unpacked by hand: unpack a newer one in its place.');
   const by = isDebian ? 'system' : 'nobody';
   if (build.keys === '' || build.feedUrl === '')
-    return fixedUpdater(
+    return manualUpdater(
       current,
       by,
       isDebian
@@ -66,7 +66,7 @@ export async function createUpdater(
     folder,
     port,
     image,
-    tell: debianHint,
+    describeManualUpdate: debianHint,
   });
 }
 

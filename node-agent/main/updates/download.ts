@@ -6,7 +6,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { UpdateFeed } from './feed.ts';
 import { request } from './request.ts';
-import type { Answer, RequestDeadlines } from './request.ts';
+import type { StreamedResponse, RequestDeadlines } from './request.ts';
 import { UpdateProblem, diskProblem } from './update-problem.ts';
 
 const attempts = 3;
@@ -33,7 +33,7 @@ export async function download(
       await downloadOnce(feed, address, path, { folder, deadlines, signal });
       return path;
     } catch (error) {
-      const isFinal = !(error instanceof UpdateProblem) || error.state === 'refused' || !isBroken(error);
+      const isFinal = !(error instanceof UpdateProblem) || error.state === 'refused' || !isConnectionProblem(error);
       if (error instanceof UpdateProblem && error.state === 'refused') await rm(path, { force: true });
       if (isFinal || attempt === attempts || signal.aborted) throw error;
     }
@@ -41,7 +41,8 @@ export async function download(
 }
 
 /** Whether another try may get further: the connection broke, not the disk. */
-const isBroken = (error: UpdateProblem) => (error.cause as NodeJS.ErrnoException | undefined)?.syscall !== 'write';
+const isConnectionProblem = (error: UpdateProblem) =>
+  (error.cause as NodeJS.ErrnoException | undefined)?.syscall !== 'write';
 
 async function prepare(folder: string, path: string, feed: UpdateFeed): Promise<void> {
   try {
@@ -90,7 +91,12 @@ async function downloadOnce(
   });
 }
 
-async function receive({ status, headers, body }: Answer, part: Part, feed: UpdateFeed, folder: string): Promise<void> {
+async function receive(
+  { status, headers, body }: StreamedResponse,
+  part: Part,
+  feed: UpdateFeed,
+  folder: string,
+): Promise<void> {
   const isRest = status === 206 && headers.get('content-range')?.startsWith(`bytes ${part.bytes}-`) === true;
   if (status !== 200 && !isRest) {
     // A range that the server does not know or does not keep to: from the beginning, with the next try.

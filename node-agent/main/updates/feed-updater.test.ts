@@ -51,12 +51,12 @@ function create(change: Partial<FeedUpdaterOptions> & { idle?: FeedUpdaterOption
     port: {
       onChange: (state) => states.push(state),
       whenIdle: idle,
-      standAside: () => {
+      releaseInstance: () => {
         isAside = true;
         return Promise.resolve();
       },
-      words: () => ['--data-folder=/a hub', '--hidden'],
-      leave: (program) => left.push(program),
+      args: () => ['--data-folder=/a hub', '--hidden'],
+      exitTo: (program) => left.push(program),
     },
     ...options,
   });
@@ -141,7 +141,7 @@ describe('a signed update', () => {
 
   test('is only told of where another hand installs', async () => {
     server.publish(newer, privateKey);
-    await create({ image: null, tell: (version) => `Install ${version}.` }).check();
+    await create({ image: null, describeManualUpdate: (version) => `Install ${version}.` }).check();
     expect(updater.state).toMatchObject({ by: 'system', state: 'idle', version: '2.0.0', detail: 'Install 2.0.0.' });
     expect(server.asked.map(({ path: asked }) => asked)).toEqual(['/linux.json', '/linux.json.sig']);
   });

@@ -5,9 +5,17 @@ import { join } from 'node:path';
 import type { UpdateState } from '../../../shared/companion/app.ts';
 import type { AppImage } from './app-image.ts';
 import { download } from './download.ts';
-import { compareVersions, describeAge, isUpdate, maxFeedBytes, readFeed, refuseForeign, seenRelease } from './feed.ts';
+import {
+  compareVersions,
+  describeAge,
+  isUpdate,
+  maxFeedBytes,
+  readFeed,
+  refuseUnsuitable,
+  seenRelease,
+} from './feed.ts';
 import type { UpdateFeed } from './feed.ts';
-import { readSmall, usualDeadlines } from './request.ts';
+import { fetchSmallFile, usualDeadlines } from './request.ts';
 import type { RequestDeadlines } from './request.ts';
 import { readSmallFile, writeSmallFile } from './small-file.ts';
 import { startAndWatch } from './start-and-watch.ts';
@@ -28,7 +36,7 @@ export interface FeedUpdaterOptions {
   /** What is replaced; null where another hand installs, and the owner is only told. */
   image: AppImage | null;
   /** What the owner is told to do for a version, where there is no image. */
-  tell?: (version: string) => string;
+  describeManualUpdate?: (version: string) => string;
   deadlines?: RequestDeadlines;
   /** How long a new version has for its first start. */
   startDeadlineMs?: number;
@@ -84,16 +92,16 @@ export class FeedUpdater implements Updater {
       this.#ready = null;
       await rm(file, { force: true });
       const { port, startDeadlineMs = 60_000 } = this.#options;
-      await port.standAside();
-      const isUp = await startAndWatch(image.path, port.words(), () => !image.isPending, startDeadlineMs);
-      if (isUp) port.leave(null);
+      await port.releaseInstance();
+      const isUp = await startAndWatch(image.path, port.args(), () => !image.isPending, startDeadlineMs);
+      if (isUp) port.exitTo(null);
       else {
-        image.takeBack(feed.version);
-        port.leave(image.path);
+        image.rollback(feed.version);
+        port.exitTo(image.path);
       }
     } catch (error) {
       this.#ready = null;
-      this.#tell(error);
+      this.#report(error);
     } finally {
       this.#isApplying = false;
     }
@@ -110,24 +118,24 @@ export class FeedUpdater implements Updater {
 
   async #check(): Promise<void> {
     try {
-      await this.#look();
+      await this.#checkFeed();
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#tell(error);
+      if (!this.#stop.signal.aborted) this.#report(error);
     }
   }
 
-  async #look(): Promise<void> {
-    const { current, feedUrl, keys, target, folder, image, tell } = this.#options;
+  async #checkFeed(): Promise<void> {
+    const { current, feedUrl, keys, target, folder, image, describeManualUpdate } = this.#options;
     const options = { deadlines: this.#deadlines, signal: this.#stop.signal };
     if (this.#ready === null) this.#set({ state: 'checking', version: null, detail: null });
-    const bytes = await readSmall(feedUrl, maxFeedBytes, options);
+    const bytes = await fetchSmallFile(feedUrl, maxFeedBytes, options);
     if (bytes === null)
       throw new UpdateProblem('failed', `${new URL(feedUrl).origin} announces no version; looked for again later.`);
-    const signatures = await readSmall(`${feedUrl}.sig`, maxFeedBytes, options);
+    const signatures = await fetchSmallFile(`${feedUrl}.sig`, maxFeedBytes, options);
     const feed = readFeed(bytes, signatures?.toString('latin1') ?? null, keys);
     const seenFile = join(folder, 'update-seen.json');
     const seen = readSmallFile(seenFile, seenRelease);
-    refuseForeign(feed, { target, seen });
+    refuseUnsuitable(feed, { target, seen });
     if (seen === null || seen.version !== feed.version || seen.releasedAt !== feed.releasedAt)
       try {
         writeSmallFile(seenFile, { version: feed.version, releasedAt: feed.releasedAt });
@@ -139,7 +147,7 @@ export class FeedUpdater implements Updater {
       return;
     }
     if (image === null) {
-      this.#set({ state: 'idle', version: feed.version, detail: tell?.(feed.version) ?? null });
+      this.#set({ state: 'idle', version: feed.version, detail: describeManualUpdate?.(feed.version) ?? null });
       return;
     }
     if (image.isBroken(feed.version))
@@ -169,7 +177,7 @@ export class FeedUpdater implements Updater {
     if (this.#ready?.feed === feed && !this.#stop.signal.aborted) await this.apply();
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     const problem = error instanceof UpdateProblem ? error : diskProblem(error, this.#options.folder);
     this.#set({ state: problem.state, version: this.#state.version, detail: problem.message });
   }

@@ -93,7 +93,10 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** @throws UpdateProblem `refused` when a signed release is for other machines, or older than one that was seen already. */
-export function refuseForeign(feed: UpdateFeed, { target, seen }: { target: string; seen: SeenRelease | null }): void {
+export function refuseUnsuitable(
+  feed: UpdateFeed,
+  { target, seen }: { target: string; seen: SeenRelease | null },
+): void {
   if (feed.target !== target)
     throw new UpdateProblem('refused', `The update that was announced is for ${feed.target}, and this is ${target}.`);
   if (

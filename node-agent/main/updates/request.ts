@@ -5,7 +5,7 @@ import { UpdateProblem } from './update-problem.ts';
 
 /** How long things over the network may take, in milliseconds. */
 export interface RequestDeadlines {
-  /** Until an answer begins, and between two pieces of its body. */
+  /** Until an answer begins, and between two chunks of its body. */
   silenceMs: number;
   /** All of it. */
   wholeMs: number;
@@ -23,7 +23,7 @@ function checkAddress(url: URL): void {
 }
 
 /** An answer whose body is read piece by piece, under the same deadlines. */
-export interface Answer {
+export interface StreamedResponse {
   status: number;
   headers: Headers;
   body: AsyncIterable<Uint8Array>;
@@ -36,11 +36,11 @@ export interface Answer {
 export async function request<Result>(
   address: string,
   options: { headers?: Record<string, string>; deadlines: RequestDeadlines; signal: AbortSignal },
-  use: (answer: Answer) => Promise<Result>,
+  use: (answer: StreamedResponse) => Promise<Result>,
 ): Promise<Result> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
-  const heard = () => {
+  const resetSilence = () => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), options.deadlines.silenceMs);
   };
@@ -67,7 +67,7 @@ export async function request<Result>(
       }).catch((error: unknown) => {
         throw unreachable(error);
       });
-      heard();
+      resetSilence();
       if (response.location !== null) {
         const next = new URL(response.location, url);
         if (next.origin !== first.origin)
@@ -79,7 +79,7 @@ export async function request<Result>(
         continue;
       }
       try {
-        return await use({ status: response.status, headers: response.headers, body: pieces(response, heard) });
+        return await use({ status: response.status, headers: response.headers, body: chunks(response, resetSilence) });
       } catch (error) {
         throw isNetworkFault(error) ? unreachable(error) : error;
       }
@@ -90,18 +90,18 @@ export async function request<Result>(
   }
 }
 
-class BrokenOff extends Error {}
-const isNetworkFault = (error: unknown) => error instanceof BrokenOff;
+class ConnectionLost extends Error {}
+const isNetworkFault = (error: unknown) => error instanceof ConnectionLost;
 
-async function* pieces({ body }: HttpResponse, heard: () => void): AsyncGenerator<Uint8Array> {
+async function* chunks({ body }: HttpResponse, resetSilence: () => void): AsyncGenerator<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
   try {
     for (;;) {
       const { done, value } = await source.next().catch((error: unknown) => {
-        throw new BrokenOff('', { cause: error });
+        throw new ConnectionLost('', { cause: error });
       });
       if (done === true) return;
-      heard();
+      resetSilence();
       yield value;
     }
   } finally {
@@ -110,7 +110,7 @@ async function* pieces({ body }: HttpResponse, heard: () => void): AsyncGenerato
 }
 
 /** A small file, or null when the server has none. @throws UpdateProblem when it is larger than `maxBytes`, or can't be had. */
-export async function readSmall(
+export async function fetchSmallFile(
   address: string,
   maxBytes: number,
   options: { deadlines: RequestDeadlines; signal: AbortSignal },

@@ -38,7 +38,7 @@ export class SignedUpdater implements Updater {
   check(): Promise<void> {
     if (this.#isChecking || this.#state.state === 'ready' || this.#stop.signal.aborted) return this.#work;
     this.#isChecking = true;
-    this.#work = this.#look()
+    this.#work = this.#checkForUpdate()
       .catch((error: unknown) =>
         this.#set({
           state: 'failed',
@@ -54,7 +54,7 @@ export class SignedUpdater implements Updater {
 
   async apply(): Promise<void> {
     if (this.#state.state !== 'ready') return;
-    await this.#port.standAside();
+    await this.#port.releaseInstance();
     this.#updates.quitAndInstall(true, true);
   }
 
@@ -67,7 +67,7 @@ export class SignedUpdater implements Updater {
     await this.#work;
   }
 
-  async #look(): Promise<void> {
+  async #checkForUpdate(): Promise<void> {
     this.#set({ state: 'checking', version: null, detail: null });
     const found = await this.#updates.checkForUpdates();
     if (found === null || !found.isUpdateAvailable) {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const lookEveryMs = 200;
+const pollIntervalMs = 200;
 
 /**
  * Starts a program that is to outlive this one, and answers whether it came up in time. One that ended before, or did not come up, is ended with all that it
@@ -9,11 +9,11 @@ const lookEveryMs = 200;
  */
 export async function startAndWatch(
   program: string,
-  words: readonly string[],
+  args: readonly string[],
   isUp: () => boolean,
   deadlineMs: number,
 ): Promise<boolean> {
-  const child = spawn(program, words, { detached: true, stdio: 'ignore' });
+  const child = spawn(program, args, { detached: true, stdio: 'ignore' });
   let hasEnded = false;
   child.once('error', () => {
     hasEnded = true;
@@ -22,7 +22,7 @@ export async function startAndWatch(
     hasEnded = true;
   });
   const until = performance.now() + deadlineMs;
-  while (!isUp() && !hasEnded && performance.now() < until) await delay(lookEveryMs);
+  while (!isUp() && !hasEnded && performance.now() < until) await delay(pollIntervalMs);
   // It may have come up between two looks, and handed on to another process.
   if (isUp()) {
     child.unref();

@@ -9,15 +9,15 @@ export class UpdateProblem extends Error {
   }
 }
 
-const noRoom = new Set(['ENOSPC', 'EDQUOT']);
-const noRight = new Set(['EACCES', 'EPERM', 'EROFS']);
+const noSpaceCodes = new Set(['ENOSPC', 'EDQUOT']);
+const permissionCodes = new Set(['EACCES', 'EPERM', 'EROFS']);
 
 /** A fault of the file system in words that name the folder and the remedy. */
 export function diskProblem(error: unknown, folder: string): UpdateProblem {
   const code = (error as NodeJS.ErrnoException).code ?? 'error';
-  const remedy = noRoom.has(code)
+  const remedy = noSpaceCodes.has(code)
     ? `There is no room for the update in ${folder}; make some, and check again.`
-    : noRight.has(code)
+    : permissionCodes.has(code)
       ? `${folder} can't be written (${code}); move the app to a folder of yours, or mend the folder's permissions.`
       : `${folder} can't be written (${code}); the update is tried again later.`;
   return new UpdateProblem('failed', remedy, { cause: error });

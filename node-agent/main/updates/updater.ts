@@ -19,32 +19,32 @@ export interface UpdatePort {
   /** Resolves as soon as no command runs and nobody uses the window. */
   whenIdle(signal: AbortSignal): Promise<void>;
   /** Makes room for another start of the app: the runtime is stopped, and the single-instance lock given back. */
-  standAside(): Promise<void>;
+  releaseInstance(): Promise<void>;
   /** With which words a program goes on in the place of this one. */
-  words(): string[];
+  args(): string[];
   /** Ends the app, and starts a program in its place, with those words, when one is named. */
-  leave(program: string | null): void;
+  exitTo(program: string | null): void;
 }
 
 export const checkEveryMs = 6 * 60 * 60_000;
 
 /** Calls `check` soon after the start, and then every few hours until the signal aborts. */
 export function checkRegularly(check: () => Promise<void>, everyMs: number, signal: AbortSignal): void {
-  const again = (afterMs: number) => {
+  const schedule = (afterMs: number) => {
     const timer = setTimeout(() => {
       void check().finally(() => {
         // Not everybody at the same moment.
-        if (!signal.aborted) again(everyMs * (0.9 + Math.random() * 0.2));
+        if (!signal.aborted) schedule(everyMs * (0.9 + Math.random() * 0.2));
       });
     }, afterMs);
     timer.unref();
     signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
   };
-  again(Math.min(60_000, everyMs));
+  schedule(Math.min(60_000, everyMs));
 }
 
 /** An installation that nobody updates by itself; `detail` says why, and what its owner can do. */
-export function fixedUpdater(current: string, by: 'system' | 'nobody', detail: string): Updater {
+export function manualUpdater(current: string, by: 'system' | 'nobody', detail: string): Updater {
   return {
     state: { by, current, state: 'idle', version: null, detail },
     check: () => Promise.resolve(),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AppError } from './call-router.ts';
-import { answerHost } from './host-answers.ts';
-import type { HostHandlers } from './host-answers.ts';
+import { answerHostRequest } from './host-requests.ts';
+import type { HostHandlers } from './host-requests.ts';
 
 const written: unknown[] = [];
 const handlers = {
@@ -15,7 +15,7 @@ const handlers = {
   },
 } as unknown as HostHandlers;
 const faults: string[] = [];
-const ask = (message: unknown) => answerHost(handlers, message, (method) => faults.push(method));
+const ask = (message: unknown) => answerHostRequest(handlers, message, (method) => faults.push(method));
 
 test('a runtime gets what it asks its app for', async () => {
   expect(await ask({ id: 7, method: 'seal', params: { text: 'a' } })).toEqual({ id: 7, result: { sealed: 'A' } });

@@ -21,22 +21,22 @@ function startOf(pid: number): string | null {
  * Sees to it that a process does not outlive this one, however this one ends, also where the other is frozen and hears nothing. On Linux; elsewhere it does
  * nothing.
  */
-export function leash(pid: number): Disposable {
+export function killWithParent(pid: number): Disposable {
   const started = process.platform === 'linux' ? startOf(pid) : null;
   if (started === null) return { [Symbol.dispose]: () => undefined };
   // Its own session: what ends the group of the app must not end it.
-  const holder = spawn('/bin/sh', ['-c', script, 'sh', String(pid), started], {
+  const watcher = spawn('/bin/sh', ['-c', script, 'sh', String(pid), started], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
   });
-  holder.on('error', () => undefined);
-  holder.stdin?.on('error', () => undefined);
-  holder.unref();
+  watcher.on('error', () => undefined);
+  watcher.stdin?.on('error', () => undefined);
+  watcher.unref();
   return {
     [Symbol.dispose]: () => {
-      holder.stdin?.end('leave\n');
+      watcher.stdin?.end('leave\n');
     },
   };
 }

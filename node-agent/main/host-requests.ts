@@ -13,7 +13,7 @@ export type HostHandlers = {
 export type HostAnswer = { id: number; result: unknown } | { id: number; error: { code: string; message: string } };
 
 /** Answers one message of the runtime's; null for what is none of ours. Errors are data, in words. */
-export async function answerHost(
+export async function answerHostRequest(
   handlers: HostHandlers,
   message: unknown,
   onFault: (method: string, error: unknown) => void,
