@@ -24,11 +24,11 @@ test.each([
     ['pause', '--help'],
   ],
   [['--data-folder'], ['--data-folder']],
-])('%j is a start of the command line with %j', (words, expected) => {
-  expect(cliArguments(words, false)).toEqual(expected);
+])('%j is a start of the command line with %j', (args, expected) => {
+  expect(cliArguments(args, false)).toEqual(expected);
 });
 
-test('the path of an app that Electron is started with is no command', () => {
+test('the app path of an unpackaged Electron is not a command', () => {
   expect(cliArguments(['--no-sandbox', '/project'], true)).toBeNull();
   expect(cliArguments(['--no-sandbox', '/project', '--hidden'], true)).toBeNull();
   expect(cliArguments(['--no-sandbox', '/project', 'pause'], true)).toEqual(['pause']);

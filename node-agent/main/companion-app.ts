@@ -32,7 +32,7 @@ const pauseKeys = 'Control+Alt+Shift+P';
 const trayPollMs = 5_000;
 const callTimeoutMs = 5_000;
 
-/** The app once Electron is ready: window, tray, shortcut and the companion behind them. */
+/** The app after Electron is ready: window, tray, shortcut and the companion. */
 export class CompanionApp {
   readonly #folder: DataFolder;
   readonly #distFolder: string;
@@ -77,7 +77,7 @@ export class CompanionApp {
         if (event.event !== 'state') return;
         this.#updateTrayState();
         this.#notice.update(event.state.prompts);
-        // Nothing is seen or heard any more, not only not sent.
+        // Stop capturing at once, in addition to refusing commands.
         this.#recorder.applySettings(event.state.settings);
       },
       log: note,
@@ -152,26 +152,26 @@ export class CompanionApp {
     };
   }
 
-  /** What a second start asked for. */
+  /** Handles the arguments of a second start. */
   handleSecondStart(appArguments: AppArguments): void {
     if (appArguments.link !== null) this.open(appArguments.link);
     else if (!appArguments.hidden) this.#window.show();
   }
 
-  /** Shows a pairing link to the person, who decides; nothing is sent to anybody before. */
+  /** Shows a pairing link to the owner. Nothing is sent before the owner confirms. */
   open(link: string): void {
     this.#setPairingLink(readPairingLink(link));
     this.#window.show();
   }
 
-  /** Ends what runs and lets nothing begin, also where no companion answers or the one that runs hangs. */
+  /** Pauses the companion, even if it is not running or hangs. */
   pause(by: string): void {
     this.#log.write('paused', by);
     void this.#writeChange('pause');
     this.#keeper.call('change', { change: 'pause' }, callTimeoutMs).catch(() => undefined);
   }
 
-  /** Ends all of it; resolves when it may end. */
+  /** Stops everything. Resolves when the app may exit. */
   async quit(): Promise<void> {
     if (this.#isQuitting) return;
     this.#isQuitting = true;
@@ -199,7 +199,7 @@ export class CompanionApp {
       },
       args,
       exitTo: (program) => {
-        this.#log.write('the app leaves for another version', program ?? '');
+        this.#log.write('the app exits for another version', program ?? '');
         if (program !== null) startDetached(program, args());
         app.exit(0);
       },
@@ -207,7 +207,7 @@ export class CompanionApp {
     this.#runtimeChanged();
   }
 
-  /** A version works once its companion does: then it is the one to stay with. */
+  /** Confirms the running version as soon as its companion works, so that it is not rolled back. */
   #runtimeChanged(): void {
     const { state } = this.#keeper.runtime;
     if (!this.#isConfirmed && this.#updater !== undefined && (state === 'running' || state === 'attached')) {
@@ -219,7 +219,7 @@ export class CompanionApp {
 
   async #setStartAtLogin(on: boolean): Promise<void> {
     if (this.#autostart === null)
-      throw new AppError('not_available', 'What runs here was not installed, and so has nothing to start at login.');
+      throw new AppError('not_available', 'This app was not installed, so it cannot start at login.');
     try {
       this.#autostart.set(on);
     } catch (error) {
@@ -232,10 +232,10 @@ export class CompanionApp {
     this.#keeper.call('change', { change: 'resume' }, callTimeoutMs).catch(() => this.#writeChange('resume'));
   }
 
-  /** The file counts, whoever reads it next. */
+  /** Writes the change to the settings file, which every companion of this data folder reads. */
   async #writeChange(change: 'pause' | 'resume'): Promise<void> {
     try {
-      // The companion finds it changed already, and so tells nobody.
+      // The companion sees no difference later and sends no event, so the app sends it.
       const audit = new AuditLog(this.#folder.audit, (line) =>
         this.#window.send({ event: 'command', entry: historyEntryOf(line, { has: () => false }) }),
       );
@@ -255,7 +255,7 @@ export class CompanionApp {
     this.#updateTrayState();
   }
 
-  /** A tray may come after us at login, and go with a part of the desktop. */
+  /** Adds or removes the tray icon. The tray may appear after the app at login, and disappears with the desktop shell. */
   async #updateTray(): Promise<void> {
     const hasTray = await desktopHasTray();
     if (this.#isQuitting || hasTray === (this.#tray !== null)) return;
@@ -273,7 +273,7 @@ export class CompanionApp {
     else {
       this.#tray?.remove();
       this.#tray = null;
-      // A window that was hidden could not be found any more.
+      // Without a tray, a hidden window would be unreachable.
       if (!this.#window.isVisible) this.#window.showMinimized();
     }
     this.#publish();

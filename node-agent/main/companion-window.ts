@@ -11,11 +11,10 @@ interface WindowOptions {
   devTools: boolean;
   answer: (caller: Caller, message: unknown) => Promise<WindowAnswer>;
   hasTray: () => boolean;
-  /** What a click on the window's close button means without a tray was done; says it to the person once. */
   log: (event: string, detail?: string) => void;
 }
 
-/** The one window. It outlives its page, and closing it hides it: where there is no tray it stays, minimised. */
+/** The only window of the app. Closing hides it, or minimizes it without a tray. It survives a crash of its page. */
 export class CompanionWindow {
   readonly #options: WindowOptions;
   readonly #window: BrowserWindow;
@@ -53,7 +52,6 @@ export class CompanionWindow {
       if (options.hasTray()) this.#window.hide();
       else this.#window.minimize();
     });
-    // What happened while nobody could see it; and nothing calls for attention any more.
     this.#window.on('show', () => this.#handleShown());
     this.#window.on('restore', () => this.#handleShown());
     this.#window.on('focus', () => {
@@ -64,7 +62,7 @@ export class CompanionWindow {
     this.#window.webContents.on('render-process-gone', (_gone, { reason }) => {
       if (this.#isQuitting) return;
       this.#waitMs = nextDelay(this.#waitMs, performance.now() - this.#loadedAt);
-      options.log('the window ended and is loaded again', `${reason}, in ${this.#waitMs} ms`);
+      options.log('the page of the window crashed and is reloaded', `${reason}, in ${this.#waitMs} ms`);
       setTimeout(() => this.#load(), this.#waitMs).unref();
     });
     ipcMain.handle('companion:call', ({ senderFrame }, message: unknown) =>
@@ -86,7 +84,7 @@ export class CompanionWindow {
     this.#window.focus();
   }
 
-  /** Brings it to where it is seen, and takes no key from what the person types elsewhere. */
+  /** Shows the window without taking the keyboard focus. */
   showWithoutFocus(): void {
     if (this.#window.isFocused()) return;
     if (this.#window.isMinimized()) this.#window.restore();
@@ -94,12 +92,12 @@ export class CompanionWindow {
     this.#window.flashFrame(true);
   }
 
-  /** Begins without a window where a tray leads to it. */
+  /** Shows the window minimized, for a hidden start without a tray. */
   showMinimized(): void {
     this.#window.minimize();
   }
 
-  /** Tells the page; of the states that come while nobody can see it, the last one when somebody can. */
+  /** Sends an event to the page. A hidden window receives only the latest state, when it is shown again. */
   send(event: WindowEvent): void {
     if (event.event === 'state' && !this.#window.isDestroyed() && !this.isVisible) this.#pendingState = event;
     else this.#send(event);
@@ -122,7 +120,7 @@ export class CompanionWindow {
       this.#window.webContents.send('companion:event', event);
   }
 
-  /** From now on closing it means closing it. */
+  /** From now on, closing the window closes it instead of hiding it. */
   allowClose(): void {
     this.#isQuitting = true;
   }

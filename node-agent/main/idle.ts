@@ -2,7 +2,7 @@ import type { CompanionState } from '../../shared/companion/state.ts';
 
 const pollIntervalMs = 2_000;
 
-/** Resolves as soon as no command runs, nobody is asked anything, and nobody looks at the window; rejects with the signal. */
+/** Resolves when no command runs, no prompt is open and the window is hidden. Rejects when the signal aborts. */
 export function whenIdle(
   companion: () => CompanionState | null,
   isWindowVisible: () => boolean,

@@ -21,27 +21,27 @@ import { declareWindowScheme } from './window-scheme.ts';
 const quitDeadlineMs = 15_000;
 const maxArgumentsLength = 4_000;
 
-// A command needs no screen: as long as this file is awaited, Electron does not look for one.
+// A command needs no display: Electron does not look for one until this module has been evaluated.
 const command = cliArguments(process.argv.slice(1), process.defaultApp);
 if (command !== null) await runCommandLine(command);
 
-// A page may open a link of any length, and words beyond some thousand characters end the app that they are handed to.
+// Web pages can open links of any length, and very long arguments crash the app instance that receives them.
 if (process.argv.join(' ').length > maxArgumentsLength) {
   process.stderr.write(
-    `outrigger-companion: more than ${maxArgumentsLength} characters on the command line are no start of this app.\n`,
+    `outrigger-companion: more than ${maxArgumentsLength} characters on the command line. Pass fewer.\n`,
   );
   process.exit(2);
 }
 
-// The window of a start as root would have no sandbox.
+// As root, the window would have no sandbox.
 if (isRefusedAsRoot(process.argv.slice(1))) {
   process.stderr.write(
-    'outrigger-companion: as root the window has no sandbox, so it does not open: start it as the user whose machine this is. Commands work, such as: outrigger-companion status (--no-sandbox opens it all the same).\n',
+    'outrigger-companion: as root the window has no sandbox, so it does not open. Start it as the user whose machine this is. Commands work, for example: outrigger-companion status (--no-sandbox opens the window anyway).\n',
   );
   process.exit(2);
 }
 
-// A start of the app: what must be settled before Electron is ready, and one app for each data folder.
+// A start of the app. The following setup must run before Electron is ready. Each data folder has one app instance.
 const appArguments = readArguments(process.argv.slice(1), process.env);
 removeRemoteControlSwitches();
 const folder = new DataFolder(appArguments.dataFolder ?? undefined);
@@ -54,7 +54,10 @@ declareWindowScheme();
 await delay(appArguments.waitMs);
 await chooseKeyStore();
 
-/** Pauses by itself, whether an app starts, runs or hangs: the file says it to each companion, and whichever runs is told besides; false where neither worked. */
+/**
+ * Pauses through the settings file and through a running companion, so that it works while an app starts, runs or
+ * hangs. Returns false if both failed.
+ */
 async function pause(): Promise<boolean> {
   const response = askCompanion(folder, 'change', { change: 'pause' }, { timeoutMs: 5_000 }).catch(() => null);
   try {
@@ -70,7 +73,7 @@ async function pause(): Promise<boolean> {
 
 function startApp(): void {
   let companionApp: CompanionApp | undefined;
-  // What is asked of it while it starts.
+  // Actions that arrive before the app has started.
   const queuedActions: ((companionApp: CompanionApp) => void)[] = [];
   const withApp = (action: (companionApp: CompanionApp) => void) => {
     if (companionApp === undefined) queuedActions.push(action);
@@ -80,12 +83,12 @@ function startApp(): void {
   app.on('second-instance', (_event, _words, _folder, other) =>
     withApp((one) => one.handleSecondStart(readSecondStart(other))),
   );
-  // macOS hands links over so, also before the app is ready.
+  // macOS passes links with this event, also before the app is ready.
   app.on('open-url', (event, url) => {
     event.preventDefault();
     if (isPairingLink(url)) withApp((one) => one.open(url));
   });
-  // The companion works on without a window.
+  // The companion keeps running without a window.
   app.on('window-all-closed', () => undefined);
   let mayQuit = false;
   app.on('before-quit', (event) => {
@@ -99,7 +102,7 @@ function startApp(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => app.quit());
   void app.whenReady().then(async () => {
     log.write('the app starts', `version ${app.getVersion()}, electron ${process.versions.electron}`);
-    // Without a menu macOS copies and pastes nothing.
+    // On macOS, copy and paste need a menu.
     const roles = [{ role: 'appMenu' }, { role: 'editMenu' }, { role: 'windowMenu' }] as const;
     Menu.setApplicationMenu(process.platform === 'darwin' ? Menu.buildFromTemplate([...roles]) : null);
     lockDefaultSession();
@@ -110,7 +113,7 @@ function startApp(): void {
 }
 
 if (appArguments.unpair) {
-  // Without a screen Electron ends as soon as this file has been read; with one it is ready only then.
+  // Without a display, Electron exits after this module is evaluated. With a display, it becomes ready only then.
   const isUnpaired = unpairAndExit(folder);
   if (!hasDisplay()) await isUnpaired;
 } else if (appArguments.pause) app.exit((await pause()) ? 0 : 1);
@@ -119,7 +122,7 @@ else {
   const previousVersion = checkPendingUpdate(folder.path);
   if (previousVersion === null) startApp();
   else {
-    log.write('an update did not work, and was taken back');
+    log.write('an update did not start and was rolled back');
     app.releaseSingleInstanceLock();
     startDetached(previousVersion, restartArguments(process.argv.slice(1)));
     app.exit(0);

@@ -6,7 +6,7 @@ import { inheritedEnv } from '../../test/fixtures/processes.ts';
 
 const module = pathToFileURL(resolve('node-agent/main/orphan-guard.ts')).href;
 
-const isThere = (pid: number) => {
+const isAlive = (pid: number) => {
   try {
     process.kill(pid, 0);
     return true;
@@ -15,7 +15,7 @@ const isThere = (pid: number) => {
   }
 };
 
-/** A process that holds another, which it started, and lets go of it first when asked to. */
+/** Starts a parent process with a guarded child. Optionally releases the guard. */
 async function startParent(isDisposed: boolean): Promise<{ end: () => void; childPid: number }> {
   const child = spawn(
     process.execPath,
@@ -37,19 +37,19 @@ async function startParent(isDisposed: boolean): Promise<{ end: () => void; chil
   const childPid = await new Promise<number>((done) => child.stdout.once('data', (text: Buffer) => done(Number(text))));
   onTestFinished(() => {
     child.kill('SIGKILL');
-    if (isThere(childPid)) process.kill(childPid, 'SIGKILL');
+    if (isAlive(childPid)) process.kill(childPid, 'SIGKILL');
   });
   return { end: () => child.kill('SIGKILL'), childPid };
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'a process that is frozen ends with the one that holds it, and one that was let go does not (needs /proc of Linux)',
+  'a stopped child is killed with its parent, and a released child is not (needs /proc of Linux)',
   async () => {
     const [frozen, free] = await Promise.all([startParent(false), startParent(true)]);
     process.kill(frozen.childPid, 'SIGSTOP');
-    expect([isThere(frozen.childPid), isThere(free.childPid)]).toEqual([true, true]);
+    expect([isAlive(frozen.childPid), isAlive(free.childPid)]).toEqual([true, true]);
     for (const { end } of [free, frozen]) end();
-    await expect.poll(() => isThere(frozen.childPid)).toBe(false);
-    expect(isThere(free.childPid)).toBe(true);
+    await expect.poll(() => isAlive(frozen.childPid)).toBe(false);
+    expect(isAlive(free.childPid)).toBe(true);
   },
 );

@@ -1,13 +1,16 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** Ends a process when its own input ends before it is told to leave it; the moment of its start tells it from another of the same number. */
+/**
+ * Kills a process when the input of the script ends without the line that releases it. The start time of the process
+ * protects other processes that reuse its pid.
+ */
 const script = `read -r word && exit 0
 started=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20)
 [ "$started" = "$2" ] && kill -KILL "$1"
 exit 0`;
 
-/** When a process started, in ticks since the system did. */
+/** Start time of a process in clock ticks since boot. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -18,13 +21,13 @@ function startOf(pid: number): string | null {
 }
 
 /**
- * Sees to it that a process does not outlive this one, however this one ends, also where the other is frozen and hears nothing. On Linux; elsewhere it does
- * nothing.
+ * Kills a process when this process ends for any reason, even if the other process is stopped. Dispose the result to
+ * release the process. Works on Linux only; does nothing on other systems.
  */
 export function killWithParent(pid: number): Disposable {
   const started = process.platform === 'linux' ? startOf(pid) : null;
   if (started === null) return { [Symbol.dispose]: () => undefined };
-  // Its own session: what ends the group of the app must not end it.
+  // Detached, because a signal to the process group of the app must not kill the watcher.
   const watcher = spawn('/bin/sh', ['-c', script, 'sh', String(pid), started], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

@@ -14,7 +14,7 @@ const openDeadlineMs = 10_000;
 const answerDeadlineMs = 20_000;
 const idleMs = 30_000;
 
-/** A screen that may be seen is kept so long after its last picture, because the desktop asks the person for each anew. */
+/** A screen stream stays open this long after its last picture, because the desktop asks the owner for each stream. */
 const screenIdleMs = 10 * 60_000;
 
 const maxTimerMs = 2 ** 31 - 1;
@@ -25,8 +25,8 @@ interface PendingCapture {
 }
 
 /**
- * Takes pictures of cameras and records microphones in a page of ours that nobody sees: the only one that may, in a session of its own. It is there
- * while it is used and shortly after.
+ * Captures camera, microphone and screen in a hidden page with a separate session. No other page may capture. The page
+ * is closed shortly after its last use.
  */
 export class Recorder {
   readonly #distFolder: string;
@@ -36,7 +36,7 @@ export class Recorder {
   #nextId = 0;
   #idle: NodeJS.Timeout | undefined;
   #isScreenOpen = false;
-  /** The screen that the person chose: Chromium restores what the desktop granted for it as long as the app runs, and asks nobody again. */
+  /** The screen that the owner chose. Chromium restores its permission while the app runs, without asking again. */
   #screenSource: string | null = null;
   #isServed = false;
   #closeCount = 0;
@@ -65,7 +65,11 @@ export class Recorder {
     return requireBytes(await this.#capture({ kind: 'audio', device, seconds }, seconds * 1000));
   }
 
-  /** Goes on with the screen that was chosen before, be it that it was not seen meanwhile; not where the person ended that. @param choose Has a person choose a screen, where none is seen already. @throws AppError when the person or the system refuses. */
+  /**
+   * Takes a picture of the screen that was chosen before, unless the owner ended its capture.
+   * @param choose Lets the owner choose a screen. Called only if no screen is open.
+   * @throws AppError when the owner or the system refuses.
+   */
   async takeScreen(format: 'png' | 'jpeg', quality: number, choose: () => Promise<string>): Promise<Buffer> {
     const form = { kind: 'screen', contentType: `image/${format}`, quality } as const;
     const picture = await this.#capture({ ...form, source: null }, 0);
@@ -73,15 +77,15 @@ export class Recorder {
     if (picture !== null) return picture;
     const closeCount = this.#closeCount;
     const source = this.#screenSource ?? (await choose());
-    // While the person chose, it may have been denied.
-    if (closeCount !== this.#closeCount) throw new AppError('capture_failed', 'It was ended.');
+    // The capture may have been denied while the owner was choosing.
+    if (closeCount !== this.#closeCount) throw new AppError('capture_failed', 'The capture was ended.');
     this.#screenSource = null;
     const first = requireBytes(await this.#capture({ ...form, source }, 0));
     this.#screenSource = source;
     return first;
   }
 
-  /** Ends at once what is seen or heard and may not be, by these settings of the owner and whenever what they allow for a time is over. */
+  /** Ends captures at once that the settings do not allow, and later captures whose permission expires. */
   applySettings(settings: LocalSettings): void {
     clearTimeout(this.#nextExpiry);
     const now = Date.now();
@@ -103,14 +107,14 @@ export class Recorder {
     const response = Promise.withResolvers<RecorderAnswer>();
     this.#pending.set(id, { kind: capture.kind, resolve: response.resolve });
     const deadline = setTimeout(
-      () => response.resolve({ id, problem: 'It did not answer in time.' }),
+      () => response.resolve({ id, problem: 'No response in time.' }),
       lastsMs + answerDeadlineMs,
     );
     try {
       page.webContents.send('recorder:take', { id, ...capture } satisfies RecorderRequest);
       const answer = await response.promise;
       if ('problem' in answer)
-        throw new AppError('capture_failed', `The ${capture.kind} gave nothing: ${answer.problem}`);
+        throw new AppError('capture_failed', `The ${capture.kind} could not be captured: ${answer.problem}`);
       return answer.bytes === null ? null : Buffer.from(answer.bytes);
     } finally {
       clearTimeout(deadline);
@@ -120,27 +124,27 @@ export class Recorder {
     }
   }
 
-  /** Ends what is recorded or seen. */
+  /** Ends all captures and closes the page. */
   close(): void {
     clearTimeout(this.#idle);
     void this.#page?.then((page) => page.destroy()).catch(() => undefined);
     this.#closeCount += 1;
-    for (const [id, { resolve }] of this.#pending) resolve({ id, problem: 'It was ended.' });
+    for (const [id, { resolve }] of this.#pending) resolve({ id, problem: 'The capture was ended.' });
     this.#page = undefined;
     this.#contents = undefined;
     this.#isScreenOpen = false;
   }
 
   async #open(): Promise<BrowserWindow> {
-    // Not kept on disk: nothing of it outlives its page.
-    const its = session.fromPartition('recorder');
-    if (!this.#isServed) serveRecorder(its);
-    if (!this.#isServed) lockSession(its, (contents) => contents === null || contents === this.#contents);
+    // The session is in memory only.
+    const recorderSession = session.fromPartition('recorder');
+    if (!this.#isServed) serveRecorder(recorderSession);
+    if (!this.#isServed) lockSession(recorderSession, (contents) => contents === null || contents === this.#contents);
     this.#isServed = true;
     const page = new BrowserWindow({
       show: false,
       webPreferences: {
-        session: its,
+        session: recorderSession,
         preload: join(this.#distFolder, 'recorder.cjs'),
         sandbox: true,
         contextIsolation: true,
@@ -161,7 +165,7 @@ export class Recorder {
         page.loadURL(recorderAddress),
         new Promise<never>((_done, fail) =>
           setTimeout(
-            () => fail(new AppError('capture_failed', 'The page that records did not open.')),
+            () => fail(new AppError('capture_failed', 'The recorder page did not open.')),
             openDeadlineMs,
           ).unref(),
         ),

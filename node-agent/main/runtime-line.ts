@@ -1,15 +1,15 @@
 import { describeEvent } from '../runtime/event-log.ts';
 import type { ToldEvent } from '../runtime/event-log.ts';
 
-/** A line of a runtime's output as a person reads it. */
+/** A line of the output of a runtime, in readable form. */
 interface RuntimeLine {
-  /** Without the runtime's own time. */
+  /** Without the timestamp of the runtime. */
   text: string;
-  /** Its last word, where it is one. */
+  /** The reason for the end, if the line reports the end. Else null. */
   reason: string | null;
 }
 
-/** Reads a line of a runtime's output: an event of its own in words, anything else as it is. */
+/** Parses a line of output. Events are described in words; other lines stay unchanged. */
 export function readRuntimeLine(line: string): RuntimeLine {
   let parsed: unknown;
   try {
@@ -27,13 +27,13 @@ export function readRuntimeLine(line: string): RuntimeLine {
   return { text: describe({ event, ...rest }), reason: null };
 }
 
-/** One that nobody described is told by its fields. */
+/** Describes an event. Unknown events are described by their fields. */
 function describe({ event, ...rest }: { event: string }): string {
   try {
     const text: unknown = describeEvent({ event, ...rest } as ToldEvent);
     if (typeof text === 'string') return text;
   } catch {
-    // It lacks what its kind has.
+    // The event lacks fields of its kind.
   }
   const fields = Object.entries(rest).map(([name, value]) => `${name} ${JSON.stringify(value)}`);
   return [event, ...fields].join(', ');

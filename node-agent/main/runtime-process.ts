@@ -16,14 +16,14 @@ interface RuntimeOptions {
   log: (event: string, detail?: string) => void;
 }
 
-/** Starts the runtime in a process of its own, which ends with this one however this one ends. */
+/** Starts the runtime in a separate process, which is killed when this process ends for any reason. */
 export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
   const { log } = options;
   const child = utilityProcess.fork(join(options.distFolder, 'runtime.js'), [], {
     serviceName: 'Outrigger companion',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // A port between processes has no origins.
+  // Ports between processes have no origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   const send = (message: object) => child.postMessage(message);
   send({ offer: options.offer, dataFolder: options.dataFolder });
@@ -60,7 +60,7 @@ export function startRuntimeProcess(options: RuntimeOptions): CompanionProcess {
     ended,
     stop: () => send({ stop: true }),
     kill: () => {
-      // Electron asks a utility process to end; this makes it.
+      // Electron only requests the end of a utility process. This signal enforces it.
       if (child.pid !== undefined) process.kill(child.pid, 'SIGKILL');
     },
   };

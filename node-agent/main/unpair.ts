@@ -13,17 +13,17 @@ const runningDeadlineMs = 30_000;
 
 const headless = '--ozone-platform=headless';
 
-/** Whether Electron can start so far that it can ask the key store; without a screen it ends instead. */
+/** Whether Electron can start far enough to use the key store. Without a display it exits. */
 export const hasDisplay = () =>
   process.platform !== 'linux' ||
   process.argv.includes(headless) ||
   process.env['DISPLAY'] !== undefined ||
   process.env['WAYLAND_DISPLAY'] !== undefined;
 
-/** Has another process of the app do it that pretends to have a screen; false where that does not work either. */
+/** Unpairs in another process of the app with a headless display. Resolves to false if that fails. */
 function unpairInHeadlessProcess(): Promise<boolean> {
   const args = [...process.argv.slice(1), headless, '--disable-gpu'];
-  // Chromium complains of all that it does not find.
+  // Chromium prints many irrelevant errors to stderr, so it is ignored.
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'ignore'], timeout: runningDeadlineMs });
   return new Promise((done) => {
     child.once('error', () => done(false));
@@ -31,7 +31,7 @@ function unpairInHeadlessProcess(): Promise<boolean> {
   });
 }
 
-/** The key store alone, for a start that opens no window. */
+/** A host that offers only the key store, for a start without a window. */
 async function keyStoreHost(): Promise<HostPort | null> {
   if (!hasDisplay()) return null;
   await app.whenReady();
@@ -45,8 +45,8 @@ async function keyStoreHost(): Promise<HostPort | null> {
 }
 
 /**
- * Forgets the hub of a data folder, and takes back what starts the app, as whoever uninstalls it wants it, says what became of it, and ends the process.
- * An app that runs is asked to forget.
+ * Unpairs a data folder for an uninstaller: removes the pairing, the start at login and the link registration, prints
+ * the result and exits. A running companion performs the unpairing itself.
  */
 export async function unpairAndExit(folder: DataFolder): Promise<never> {
   try {
@@ -67,5 +67,5 @@ async function forget(folder: DataFolder): Promise<string> {
   if (before === null) return 'This machine was not paired.';
   const response = await askCompanion(folder, 'unpair', {}, { timeoutMs: runningDeadlineMs }).catch(() => null);
   const { nodeId, hubKnows } = response ?? (await unpair(folder, new DeviceSecrets(await keyStoreHost())));
-  return `Forgot ${before.hub}. ${hubKnows ? 'It knows.' : `It could not be told: revoke node ${nodeId} there too.`}`;
+  return `Forgot ${before.hub}. ${hubKnows ? 'It knows.' : `It could not be informed. Revoke node ${nodeId} there too.`}`;
 }

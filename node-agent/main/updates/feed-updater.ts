@@ -25,26 +25,26 @@ import type { UpdatePort, Updater } from './updater.ts';
 
 export interface FeedUpdaterOptions {
   current: string;
-  /** Where the feed is; its signature is beside it, with `.sig` after its name. */
+  /** Address of the feed. The address of its signatures is the same with `.sig` appended. */
   feedUrl: string;
   keys: readonly KeyObject[];
-  /** This machine as feeds name it: `linux-x64`. */
+  /** Platform and architecture of this machine, for example `linux-x64`. */
   target: string;
-  /** Where state and downloads are kept. */
+  /** Folder for state and downloads. */
   folder: string;
   port: UpdatePort;
-  /** What is replaced; null where another hand installs, and the owner is only told. */
+  /** The AppImage to replace. Null if the owner installs updates, and the updater only reports them. */
   image: AppImage | null;
-  /** What the owner is told to do for a version, where there is no image. */
+  /** Instructions for the owner to install a version, if there is no image. */
   describeManualUpdate?: (version: string) => string;
   deadlines?: RequestDeadlines;
-  /** How long a new version has for its first start. */
+  /** Deadline for the first start of a new version. */
   startDeadlineMs?: number;
   checkEveryMs?: number;
   now?: () => number;
 }
 
-/** Updates by our own signed feed: on Linux, where the system brings no signature of its own. */
+/** Updates from a signed feed, on Linux, where the system does not verify signatures of apps. */
 export class FeedUpdater implements Updater {
   readonly #options: FeedUpdaterOptions;
   readonly #stop = new AbortController();
@@ -130,7 +130,10 @@ export class FeedUpdater implements Updater {
     if (this.#ready === null) this.#set({ state: 'checking', version: null, detail: null });
     const bytes = await fetchSmallFile(feedUrl, maxFeedBytes, options);
     if (bytes === null)
-      throw new UpdateProblem('failed', `${new URL(feedUrl).origin} announces no version; looked for again later.`);
+      throw new UpdateProblem(
+        'failed',
+        `${new URL(feedUrl).origin} announces no version. Updates will be checked again later.`,
+      );
     const signatures = await fetchSmallFile(`${feedUrl}.sig`, maxFeedBytes, options);
     const feed = readFeed(bytes, signatures?.toString('latin1') ?? null, keys);
     const seenFile = join(folder, 'update-seen.json');
@@ -153,7 +156,7 @@ export class FeedUpdater implements Updater {
     if (image.isBroken(feed.version))
       throw new UpdateProblem(
         'refused',
-        `Version ${feed.version} did not start on this machine, and ${current} was put back; a newer version is waited for.`,
+        `Version ${feed.version} did not start on this machine, and ${current} was restored. The next newer version will be installed.`,
       );
     if (this.#ready !== null && compareVersions(this.#ready.feed.version, feed.version) === 0) return;
     this.#ready = null;
@@ -163,7 +166,7 @@ export class FeedUpdater implements Updater {
     this.#set({
       state: 'ready',
       version: feed.version,
-      detail: 'It is applied as soon as nothing runs on this machine for the hub.',
+      detail: 'It will be installed when no command of the hub runs on this machine.',
     });
     void this.#applyWhenIdle(feed);
   }

@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterEach(() => vi.unstubAllEnvs());
 
-test('updates are looked for and loaded through the proxy that the environment names', async () => {
+test('updates are fetched through the proxy of the environment', async () => {
   await using proxy = await startConnectProxy({ 'updates.test:443': (server.address() as AddressInfo).port });
   vi.stubEnv('HTTPS_PROXY', `http://${proxy.host}`);
   expect(String(await fetchSmallFile('https://updates.test/feed.json', 100, options))).toBe('feed');
   expect(proxy.opened).toEqual(['updates.test:443']);
 });
 
-test('an update that a proxy does not let through says which proxy', async () => {
+test('an update that a proxy refuses names the proxy', async () => {
   await using proxy = await startConnectProxy({});
   vi.stubEnv('HTTPS_PROXY', `http://${proxy.host}`);
   await expect(fetchSmallFile('https://updates.test/feed.json', 100, options)).rejects.toThrow(

@@ -3,11 +3,11 @@ import type { HttpResponse } from '../../runtime/http-agent.ts';
 import { ProxySettingError } from '../../runtime/proxy.ts';
 import { UpdateProblem } from './update-problem.ts';
 
-/** How long things over the network may take, in milliseconds. */
+/** Deadlines of a network request. */
 export interface RequestDeadlines {
-  /** Until an answer begins, and between two chunks of its body. */
+  /** Maximum time until the response begins, and between two chunks of its body. */
   silenceMs: number;
-  /** All of it. */
+  /** Maximum time of the whole request. */
   wholeMs: number;
 }
 
@@ -16,13 +16,13 @@ export const usualDeadlines = { silenceMs: 30_000, wholeMs: 60 * 60_000 };
 const maxRedirects = 3;
 const isLoopback = (host: string) => ['127.0.0.1', '[::1]', 'localhost'].includes(host);
 
-/** @throws UpdateProblem unless an address is https, or http to this machine. */
+/** @throws UpdateProblem unless the address is https, or http on this machine. */
 function checkAddress(url: URL): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
-  throw new UpdateProblem('refused', `Updates come over https alone, and ${url.origin} is not.`);
+  throw new UpdateProblem('refused', `Updates require https, but ${url.origin} does not use it.`);
 }
 
-/** An answer whose body is read piece by piece, under the same deadlines. */
+/** A response whose body is read in chunks, with the same deadlines. */
 export interface StreamedResponse {
   status: number;
   headers: Headers;
@@ -30,8 +30,9 @@ export interface StreamedResponse {
 }
 
 /**
- * Asks for a file and hands its answer to `use`; the connection is closed when that is done. Redirects are followed within the same host alone.
- * @throws UpdateProblem `failed` when the server does not answer, or stops in the middle.
+ * Requests a file and passes the response to `use`. The connection is closed afterwards. Follows redirects only within
+ * the same origin.
+ * @throws UpdateProblem `failed` when the server does not answer or the response is incomplete.
  */
 export async function request<Result>(
   address: string,
@@ -48,12 +49,14 @@ export async function request<Result>(
   const first = new URL(address);
   const unreachable = (error: unknown) => {
     if (error instanceof UpdateProblem) return error;
-    const why = silence.signal.aborted
+    const reason = silence.signal.aborted
       ? 'stopped answering'
       : error instanceof ProxyError || error instanceof ProxySettingError
         ? `can't be reached: ${error.message}`
-        : "can't be reached, or broke off";
-    return new UpdateProblem('failed', `${first.origin} ${why}; updates are looked for again later.`, { cause: error });
+        : "can't be reached, or closed the connection";
+    return new UpdateProblem('failed', `${first.origin} ${reason}. Updates will be checked again later.`, {
+      cause: error,
+    });
   };
   try {
     let url = first;
@@ -73,7 +76,7 @@ export async function request<Result>(
         if (next.origin !== first.origin)
           throw new UpdateProblem(
             'refused',
-            `${first.origin} sends to another host, ${next.origin}, for the update; that is not followed.`,
+            `${first.origin} redirects the update to another host, ${next.origin}. The redirect was not followed.`,
           );
         url = next;
         continue;
@@ -84,7 +87,7 @@ export async function request<Result>(
         throw isNetworkFault(error) ? unreachable(error) : error;
       }
     }
-    throw new UpdateProblem('failed', `${first.origin} sends in a circle; updates are looked for again later.`);
+    throw new UpdateProblem('failed', `${first.origin} has a redirect loop. Updates will be checked again later.`);
   } finally {
     clearTimeout(timer);
   }
@@ -109,7 +112,7 @@ async function* chunks({ body }: HttpResponse, resetSilence: () => void): AsyncG
   }
 }
 
-/** A small file, or null when the server has none. @throws UpdateProblem when it is larger than `maxBytes`, or can't be had. */
+/** Fetches a small file. Null if the server has none. @throws UpdateProblem if it exceeds `maxBytes` or the request fails. */
 export async function fetchSmallFile(
   address: string,
   maxBytes: number,
@@ -119,13 +122,12 @@ export async function fetchSmallFile(
     if (status === 404 || status === 410) return null;
     const { origin } = new URL(address);
     if (status !== 200)
-      throw new UpdateProblem('failed', `${origin} answers with ${status}; updates are looked for again later.`);
+      throw new UpdateProblem('failed', `${origin} answered with ${status}. Updates will be checked again later.`);
     const parts: Uint8Array[] = [];
     let bytes = 0;
     for await (const piece of body) {
       bytes += piece.length;
-      if (bytes > maxBytes)
-        throw new UpdateProblem('refused', `What ${origin} announces is larger than an announcement can be.`);
+      if (bytes > maxBytes) throw new UpdateProblem('refused', `The announcement of ${origin} is too large.`);
       parts.push(piece);
     }
     return Buffer.concat(parts);

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pollIntervalMs = 200;
 
 /**
- * Starts a program that is to outlive this one, and answers whether it came up in time. One that ended before, or did not come up, is ended with all that it
- * started in its own process group.
+ * Starts a program that outlives this process. Resolves to whether it came up in time. Otherwise, the program and its
+ * process group are killed.
  */
 export async function startAndWatch(
   program: string,
@@ -23,7 +23,7 @@ export async function startAndWatch(
   });
   const until = performance.now() + deadlineMs;
   while (!isUp() && !hasEnded && performance.now() < until) await delay(pollIntervalMs);
-  // It may have come up between two looks, and handed on to another process.
+  // The program may have come up between two checks and passed control to another process.
   if (isUp()) {
     child.unref();
     return true;
@@ -32,7 +32,7 @@ export async function startAndWatch(
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // All of it has ended.
+      // All processes of the group have ended.
     }
   return false;
 }
