@@ -76,10 +76,10 @@ const ProgramDetails = memo(function ProgramDetails({ prompt, onInputSeen }: Pro
       <dt>Command line</dt>
       <dd>
         <ol className="argv" aria-label="Command line, one argument per line">
-          {argv.map((word, index) => (
+          {argv.map((arg, index) => (
             // Arguments have no identity other than their position.
             <li key={index}>
-              {word.includes('\n') ? <ExactText text={word} isMultiLine /> : <ExactText text={JSON.stringify(word)} />}
+              {arg.includes('\n') ? <ExactText text={arg} isMultiLine /> : <ExactText text={JSON.stringify(arg)} />}
             </li>
           ))}
         </ol>
@@ -129,15 +129,15 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
   const seeInput = useCallback(() => setInputSeen(true), []);
   const isSeen = isConfirmedSeen || (isBodySeen && isInputSeen);
   const left = Date.parse(prompt.expiresAt) - now;
-  const answer = (given: PromptAnswer) =>
+  const sendAnswer = (answer: PromptAnswer) =>
     void action.run(async () => {
-      store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer: given }));
+      store.setState(await store.call('answerPrompt', { promptId: prompt.id, answer }));
     });
   /** Props of the buttons that allow. They ignore clicks until the dialog accepts input and all content was seen. */
-  const allow = (given: PromptAnswer) => ({
+  const allow = (answer: PromptAnswer) => ({
     'aria-disabled': !isArmed || !isSeen || action.isBusy,
     onClick: () => {
-      if (isArmed && isSeen) answer(given);
+      if (isArmed && isSeen) sendAnswer(answer);
     },
   });
   const head = (
@@ -173,7 +173,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         >
           {waiting > 0 ? 'Refuse all and pause' : 'Refuse and pause'}
         </Button>
-        <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => answer('deny')}>
+        <Button variant="danger" size="big" disabled={action.isBusy} onClick={() => sendAnswer('deny')}>
           Deny
         </Button>
         <Button variant="main" size="big" {...allow('once')}>
@@ -181,7 +181,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
         </Button>
       </div>
       <div className="prompt-answers more">
-        <Button disabled={action.isBusy} onClick={() => answer('never')}>
+        <Button disabled={action.isBusy} onClick={() => sendAnswer('never')}>
           Never allow this
         </Button>
         <Button {...allow('30_minutes')}>Allow for 30 minutes</Button>
@@ -196,7 +196,7 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
       isWide
       title="May this program run?"
       frame={{ head, foot }}
-      onClose={() => isArmed && answer('deny')}
+      onClose={() => isArmed && sendAnswer('deny')}
     >
       <div className="prompt-body" ref={body} tabIndex={0} role="region" aria-label="What would run">
         {prompt.reason === 'program_changed' && (
@@ -210,9 +210,9 @@ function PromptDecision({ prompt, waiting }: { prompt: Prompt; waiting: number }
             folder that receives downloads.
           </Notice>
         )}
-        {programWarnings(prompt.argv).map((words) => (
-          <Notice key={words} tone="warning" title="This runs code from its arguments">
-            <Line text={words} />
+        {programWarnings(prompt.argv).map((warning) => (
+          <Notice key={warning} tone="warning" title="This runs code from its arguments">
+            <Line text={warning} />
           </Notice>
         ))}
         <ProgramDetails prompt={prompt} onInputSeen={seeInput} />
