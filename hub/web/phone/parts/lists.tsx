@@ -68,7 +68,7 @@ export function MissedCalls({ phone, state }: PartProps) {
 const collapsedCount = 8;
 
 /** A list that shows its first items, and the rest after a click. */
-function Fold({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
+function CollapsibleList({ rows, more }: { rows: readonly ComponentChildren[]; more: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -147,7 +147,7 @@ export function RecentCalls({ phone, state }: PartProps) {
             ? words.noCalls
             : words.recentHint}
       </p>
-      <Fold rows={(records ?? []).map(rowOf)} more={words.more} />
+      <CollapsibleList rows={(records ?? []).map(rowOf)} more={words.more} />
     </section>
   );
 }
@@ -161,7 +161,7 @@ export function Colleagues({ phone, state }: PartProps) {
       <div class="top">
         <h2 id="people">{language.words.people}</h2>
       </div>
-      <Fold
+      <CollapsibleList
         rows={colleagues.map(({ id, user }) => (
           <Row key={id} phone={phone} state={state} peer={peerOf(user, '', colleagues)} detail="" />
         ))}
