@@ -67,7 +67,7 @@ export class Recorder {
 
   /**
    * Takes a picture of the screen that was chosen before, unless the owner ended its capture.
-   * @param choose Lets the owner choose a screen. Called only if no screen is open.
+   * @param choose Lets the owner choose a screen. Called only if no screen was chosen, or its capture was ended.
    * @throws AppError when the owner or the system refuses.
    */
   async takeScreen(format: 'png' | 'jpeg', quality: number, choose: () => Promise<string>): Promise<Buffer> {

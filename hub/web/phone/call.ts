@@ -11,7 +11,7 @@ export interface EndedCall {
   outcome: Outcome;
   /** Duration of the conversation. Null if the call was not answered. */
   seconds: number | null;
-  /** Whether it is an incoming call that was not answered or declined, here or on another phone. */
+  /** Whether it is an incoming call that was neither answered nor declined, here or on another phone. */
   isMissed: boolean;
 }
 
@@ -34,7 +34,7 @@ const inviteTimeoutMs = 3_000;
 /** The ICE user name fragment of a session description. It changes with each ICE restart. */
 const iceUfragOf = (sdp: string | undefined): string | undefined => /^a=ice-ufrag:(.*?)\r?$/m.exec(sdp ?? '')?.[1];
 
-/** How often a refused session change is retried. The other side may have lost its connection. */
+/** Retries of an ICE restart or of another refused session change. The other side may have lost its connection. */
 const maxIceRestarts = 10;
 const iceRestartDelayMs = 2_000;
 /**
